@@ -1,0 +1,78 @@
+// What the check and status macros promise.
+#include <memory>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "gtest/gtest.h"
+#include "hlo/base/check.h"
+#include "hlo/base/status.h"
+
+namespace xc {
+namespace {
+
+absl::StatusOr<std::unique_ptr<int>> Half(int n) {
+  if (n % 2 != 0) return absl::InvalidArgumentError("odd");
+  return std::make_unique<int>(n / 2);
+}
+
+absl::StatusOr<int> Quarter(int n) {
+  XC_ASSIGN_OR_RETURN(std::unique_ptr<int> half, Half(n));
+  XC_ASSIGN_OR_RETURN(half, Half(*half));
+  return *half;
+}
+
+absl::Status Both(int a, int b, int* calls) {
+  auto check = [&](int n) {
+    ++*calls;
+    return Quarter(n).status();
+  };
+  XC_RETURN_IF_ERROR(check(a));
+  XC_RETURN_IF_ERROR(check(b));
+  return absl::OkStatus();
+}
+
+TEST(Status, AssignsOrReturns) {
+  EXPECT_EQ(*Quarter(12), 3);
+  EXPECT_EQ(Quarter(6).status().message(), "odd");
+}
+
+TEST(Status, ReturnsTheFirstErrorAndEvaluatesOnce) {
+  int calls = 0;
+  EXPECT_EQ(Both(4, 3, &calls).message(), "odd");
+  EXPECT_EQ(calls, 2);
+  calls = 0;
+  EXPECT_EQ(Both(5, 4, &calls).message(), "odd");
+  EXPECT_EQ(calls, 1);
+}
+
+TEST(Check, PassesSilentlyAndSkipsTheMessage) {
+  int evaluated = 0;
+  XC_CHECK(evaluated == 0) << ++evaluated;
+  XC_CHECK_EQ(std::string("a"), "a") << ++evaluated;
+  XC_CHECK_LT(1, 2) << ++evaluated;
+  XC_DCHECK(true) << ++evaluated;
+  EXPECT_EQ(evaluated, 0);
+}
+
+TEST(Check, WorksInUnbracedBranches) {
+  if (true)
+    XC_CHECK(true);
+  else
+    FAIL();
+  if (false)
+    XC_CHECK_EQ(1, 2);
+  else
+    SUCCEED();
+}
+
+enum class Color { kRed, kBlue };
+
+TEST(CheckDeathTest, AbortsWithValuesAndMessage) {
+  EXPECT_DEATH(XC_CHECK(1 > 2) << "more " << 5, "base_test.cc:.*internal error: check failed: 1 > 2 more 5");
+  EXPECT_DEATH(XC_CHECK_EQ(1 + 1, 3) << "sum", "1 \\+ 1 == 3 \\(2 vs. 3\\) sum");
+  EXPECT_DEATH(XC_CHECK_NE(Color::kBlue, Color::kBlue), "\\(1 vs. 1\\)");
+}
+
+}  // namespace
+}  // namespace xc
