@@ -1,0 +1,115 @@
+// RunContext and the C functions about it.
+#include "backends/runtime/run_context.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+namespace xc {
+
+struct RunContextLayout {
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Winvalid-offsetof"
+  static constexpr size_t kArena = offsetof(RunContext, arena_);
+  static constexpr size_t kFailed = offsetof(RunContext, failed_);
+#pragma GCC diagnostic pop
+};
+static_assert(RunContextLayout::kArena == RunContext::kArenaOffset);
+static_assert(RunContextLayout::kFailed == RunContext::kFailedOffset);
+
+void TransferQueue::Push(std::string bytes) {
+  std::lock_guard<std::mutex> lock(mu_);
+  buffers_.push_back(std::move(bytes));
+}
+
+absl::Status TransferQueue::Pop(std::string* bytes) {
+  std::lock_guard<std::mutex> lock(mu_);
+  if (buffers_.empty()) return absl::FailedPreconditionError("the queue is empty: nothing was transferred to it");
+  *bytes = std::move(buffers_.front());
+  buffers_.pop_front();
+  return absl::OkStatus();
+}
+
+size_t TransferQueue::size() const {
+  std::lock_guard<std::mutex> lock(mu_);
+  return buffers_.size();
+}
+
+int RunContext::num_threads() const {
+  int threads = executor_ == nullptr ? 1 : executor_->num_threads();
+  return thread_limit_ > 0 ? std::min(threads, thread_limit_) : threads;
+}
+
+int RunContext::Record(const absl::Status& status) {
+  if (status.ok()) return 0;
+  std::lock_guard<std::mutex> lock(mu_);
+  if (status_.ok()) status_ = status;
+  failed_.store(1, std::memory_order_release);
+  return 1;
+}
+
+absl::Status RunContext::status() const {
+  std::lock_guard<std::mutex> lock(mu_);
+  return status_;
+}
+
+unsigned __int128 RunContext::AdvanceRngState(uint64_t delta) {
+  std::lock_guard<std::mutex> lock(mu_);
+  return std::exchange(rng_state_, rng_state_ + delta);
+}
+
+}  // namespace xc
+
+using xc::RunContext;
+
+static RunContext* Of(void* ctx) { return static_cast<RunContext*>(ctx); }
+
+void xc_rt_parallel_for(void* ctx, void (*body)(void* env, int64_t begin, int64_t end), void* env, int64_t n,
+                        int64_t grain) {
+  Of(ctx)->ParallelFor(n, grain, [&](int64_t begin, int64_t end) { body(env, begin, end); });
+}
+
+int xc_rt_fail(void* ctx, int32_t code, const char* message) {
+  switch (code) {
+    case 1:
+      return Of(ctx)->Record(absl::InvalidArgumentError(message));
+    case 2:
+      return Of(ctx)->Record(absl::UnimplementedError(message));
+    default:
+      return Of(ctx)->Record(absl::InternalError(message));
+  }
+}
+
+int xc_rt_failed(void* ctx) { return Of(ctx)->failed(); }
+
+int xc_rt_infeed(void* ctx, void* dst, int64_t bytes) {
+  RunContext* run = Of(ctx);
+  if (run->infeed == nullptr) return run->Record(absl::FailedPreconditionError("this run has no infeed queue"));
+  std::string buffer;
+  absl::Status status = run->infeed->Pop(&buffer);
+  if (!status.ok()) return run->Record(absl::FailedPreconditionError(absl::StrCat("infeed: ", status.message())));
+  if (static_cast<int64_t>(buffer.size()) != bytes) {
+    return run->Record(absl::InvalidArgumentError(
+        absl::StrCat("infeed: the program takes ", bytes, " bytes, the next buffer has ", buffer.size())));
+  }
+  std::memcpy(dst, buffer.data(), bytes);
+  return 0;
+}
+
+int xc_rt_outfeed(void* ctx, const void* src, int64_t bytes) {
+  RunContext* run = Of(ctx);
+  if (run->outfeed == nullptr) return run->Record(absl::FailedPreconditionError("this run has no outfeed queue"));
+  run->outfeed->Push(std::string(static_cast<const char*>(src), bytes));
+  return 0;
+}
+
+void xc_rt_rng_get_and_update_state(void* ctx, uint64_t* state, int64_t delta) {
+  const unsigned __int128 old = Of(ctx)->AdvanceRngState(static_cast<uint64_t>(delta));
+  state[0] = static_cast<uint64_t>(old);
+  state[1] = static_cast<uint64_t>(old >> 64);
+}
+
+uint32_t xc_rt_replica_id(void* ctx) { return Of(ctx)->replica_id; }
+uint32_t xc_rt_partition_id(void* ctx) { return Of(ctx)->partition_id; }

@@ -1,0 +1,99 @@
+// What one run of an executable has of its own: arena, threads, the first error, random state, infeed and outfeed.
+// Generated code passes it, opaque, as the first argument of every xc_rt_ function.
+#ifndef XC_BACKENDS_RUNTIME_RUN_CONTEXT_H_
+#define XC_BACKENDS_RUNTIME_RUN_CONTEXT_H_
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <mutex>
+#include <string>
+
+#include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
+#include "backends/runtime/executor.h"
+
+namespace xc {
+
+// Buffers on their way between the host program and infeed or outfeed instructions, first in, first out. Thread-safe.
+class TransferQueue {
+ public:
+  void Push(std::string bytes);
+  // Takes the oldest buffer; FailedPrecondition when there is none (a run never waits for its host program).
+  absl::Status Pop(std::string* bytes);
+  size_t size() const;
+
+ private:
+  mutable std::mutex mu_;
+  std::deque<std::string> buffers_;
+};
+
+class RunContext {
+  // First, since generated code reads these two at fixed offsets.
+  char* arena_;
+  std::atomic<int32_t> failed_{0};
+
+ public:
+  explicit RunContext(char* arena = nullptr, Executor* executor = nullptr, int thread_limit = 0)
+      : arena_(arena), executor_(executor), thread_limit_(thread_limit) {}
+  RunContext(const RunContext&) = delete;
+
+  char* arena() const { return arena_; }
+  Executor* executor() const { return executor_; }
+  // Threads that this run may use: the executor's, or fewer by the limit.
+  int num_threads() const;
+
+  void ParallelFor(int64_t n, int64_t min_grain, absl::FunctionRef<void(int64_t, int64_t)> fn) {
+    xc::ParallelFor(executor_, thread_limit_, n, min_grain, fn);
+  }
+
+  // Keeps `status` if it is the run's first error. Returns 0 for OK and 1 for an error, as xc_rt_ functions do.
+  int Record(const absl::Status& status);
+  bool failed() const { return failed_.load(std::memory_order_acquire) != 0; }
+  absl::Status status() const;
+
+  // State of the rng and rng-get-and-update-state instructions: a 128-bit number.
+  unsigned __int128 rng_state() const { return rng_state_; }
+  void set_rng_state(unsigned __int128 state) { rng_state_ = state; }
+  // Adds `delta`; returns the number from before.
+  unsigned __int128 AdvanceRngState(uint64_t delta);
+
+  // Replica and partition number that replica-id and partition-id give.
+  uint32_t replica_id = 0;
+  uint32_t partition_id = 0;
+  // Not owned; null: the run has none, and infeed or outfeed is an error.
+  TransferQueue* infeed = nullptr;
+  TransferQueue* outfeed = nullptr;
+
+  static constexpr size_t kArenaOffset = 0;
+  static constexpr size_t kFailedOffset = 8;
+
+ private:
+  friend struct RunContextLayout;
+  Executor* executor_;
+  int thread_limit_;
+  mutable std::mutex mu_;
+  absl::Status status_;
+  unsigned __int128 rng_state_ = 0x7012395ull;  // XLA's first state
+};
+
+}  // namespace xc
+
+extern "C" {
+// Generated code's view of RunContext. Functions that can fail return 0, or 1 after an error was recorded.
+void xc_rt_parallel_for(void* ctx, void (*body)(void* env, int64_t begin, int64_t end), void* env, int64_t n,
+                        int64_t grain);
+// Records an Internal (code 0), InvalidArgument (1) or Unimplemented (2) error; always returns 1.
+int xc_rt_fail(void* ctx, int32_t code, const char* message);
+int xc_rt_failed(void* ctx);
+// Moves the next infeed buffer, which must have `bytes` bytes, to `dst`; appends `src` to the outfeed.
+int xc_rt_infeed(void* ctx, void* dst, int64_t bytes);
+int xc_rt_outfeed(void* ctx, const void* src, int64_t bytes);
+// Writes the state's two words (low first: {low, high}) from before adding `delta`.
+void xc_rt_rng_get_and_update_state(void* ctx, uint64_t* state, int64_t delta);
+uint32_t xc_rt_replica_id(void* ctx);
+uint32_t xc_rt_partition_id(void* ctx);
+}
+
+#endif  // XC_BACKENDS_RUNTIME_RUN_CONTEXT_H_

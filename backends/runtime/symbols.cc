@@ -1,0 +1,22 @@
+// The table of xc_rt_ functions.
+#include "backends/runtime/symbols.h"
+
+#include "backends/runtime/run_context.h"
+
+namespace xc {
+
+#define XC_SYMBOL(name) \
+  { #name, reinterpret_cast < void*>(&name) }
+
+absl::Span<const RuntimeSymbol> RuntimeSymbols() {
+  static const RuntimeSymbol kSymbols[] = {
+      XC_SYMBOL(xc_rt_parallel_for), XC_SYMBOL(xc_rt_fail),         XC_SYMBOL(xc_rt_failed),
+      XC_SYMBOL(xc_rt_infeed),       XC_SYMBOL(xc_rt_outfeed),      XC_SYMBOL(xc_rt_rng_get_and_update_state),
+      XC_SYMBOL(xc_rt_replica_id),   XC_SYMBOL(xc_rt_partition_id),
+  };
+  return kSymbols;
+}
+
+#undef XC_SYMBOL
+
+}  // namespace xc
