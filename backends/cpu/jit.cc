@@ -1,0 +1,350 @@
+// LLVM target set-up, pass list, code generation and JITLink, all behind jit.h.
+#include "backends/cpu/jit.h"
+
+#include <atomic>
+#include <mutex>
+#include <thread>
+#include <unordered_map>
+
+#include "absl/strings/str_cat.h"
+#include "llvm/Analysis/CGSCCPassManager.h"
+#include "llvm/Analysis/LoopAnalysisManager.h"
+#include "llvm/Analysis/TargetTransformInfo.h"
+#include "llvm/ExecutionEngine/Orc/Core.h"
+#include "llvm/ExecutionEngine/Orc/ExecutorProcessControl.h"
+#include "llvm/ExecutionEngine/Orc/ObjectLinkingLayer.h"
+#include "llvm/IR/DiagnosticHandler.h"
+#include "llvm/IR/DiagnosticInfo.h"
+#include "llvm/IR/DiagnosticPrinter.h"
+#include "llvm/IR/LLVMContext.h"
+#include "llvm/IR/LegacyPassManager.h"
+#include "llvm/IR/Module.h"
+#include "llvm/IR/Verifier.h"
+#include "llvm/MC/TargetRegistry.h"
+#include "llvm/Passes/PassBuilder.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/SmallVectorMemoryBuffer.h"
+#include "llvm/Support/TargetSelect.h"
+#include "llvm/Target/TargetMachine.h"
+#include "llvm/TargetParser/Host.h"
+#include "llvm/Transforms/IPO/AlwaysInliner.h"
+#include "llvm/Transforms/InstCombine/InstCombine.h"
+#include "llvm/Transforms/Scalar/EarlyCSE.h"
+#include "llvm/Transforms/Scalar/LICM.h"
+#include "llvm/Transforms/Scalar/LoopPassManager.h"
+#include "llvm/Transforms/Scalar/SROA.h"
+#include "llvm/Transforms/Scalar/SimplifyCFG.h"
+#include "llvm/Transforms/Utils/Cloning.h"
+#include "llvm/Transforms/Utils/LCSSA.h"
+#include "llvm/Transforms/Utils/LoopSimplify.h"
+
+namespace xc::cpu {
+namespace {
+
+void InitializeLlvm() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    LLVMInitializeX86TargetInfo();
+    LLVMInitializeX86Target();
+    LLVMInitializeX86TargetMC();
+    LLVMInitializeX86AsmPrinter();
+  });
+}
+
+constexpr char kTriple[] = "x86_64-unknown-linux-gnu";
+
+std::string Message(llvm::Error error) { return llvm::toString(std::move(error)); }
+
+// Collects errors in place of LLVM's default of printing and exiting.
+class Diagnostics : public llvm::DiagnosticHandler {
+ public:
+  explicit Diagnostics(std::string* text) : text_(text) {}
+  bool handleDiagnostics(const llvm::DiagnosticInfo& info) override {
+    if (info.getSeverity() == llvm::DS_Error) {
+      llvm::raw_string_ostream stream(*text_);
+      llvm::DiagnosticPrinterRawOStream printer(stream);
+      info.print(printer);
+      stream << "; ";
+    }
+    return true;
+  }
+
+ private:
+  std::string* text_;
+};
+
+std::unique_ptr<llvm::TargetMachine> MakeMachine(const Target& target, CodeLevel level) {
+  InitializeLlvm();
+  std::string error;
+  const llvm::Target* llvm_target = llvm::TargetRegistry::lookupTarget(kTriple, error);
+  if (llvm_target == nullptr) return nullptr;
+  llvm::TargetOptions options;
+  options.AllowFPOpFusion = llvm::FPOpFusion::Strict;
+  options.UnsafeFPMath = false;
+  options.EnableFastISel = level == CodeLevel::kNone;
+  options.TrapUnreachable = false;
+  return std::unique_ptr<llvm::TargetMachine>(llvm_target->createTargetMachine(
+      kTriple, target.cpu, target.features, options, llvm::Reloc::PIC_, llvm::CodeModel::Small,
+      level == CodeLevel::kNone ? llvm::CodeGenOptLevel::None : llvm::CodeGenOptLevel::Default, true));
+}
+
+// The short list: the emitters write vectors and hoist what they know, so there is no vectorizer, unroller or GVN.
+void RunPasses(llvm::Module& module, llvm::TargetMachine& machine) {
+  llvm::LoopAnalysisManager loops;
+  llvm::FunctionAnalysisManager functions;
+  llvm::CGSCCAnalysisManager calls;
+  llvm::ModuleAnalysisManager modules;
+  llvm::PassBuilder builder(&machine);
+  builder.registerModuleAnalyses(modules);
+  builder.registerCGSCCAnalyses(calls);
+  builder.registerFunctionAnalyses(functions);
+  builder.registerLoopAnalyses(loops);
+  builder.crossRegisterProxies(loops, functions, calls, modules);
+
+  llvm::FunctionPassManager list;
+  list.addPass(llvm::SROAPass(llvm::SROAOptions::ModifyCFG));
+  list.addPass(llvm::EarlyCSEPass(/*UseMemorySSA=*/false));
+  list.addPass(llvm::SimplifyCFGPass());
+  llvm::InstCombineOptions combine;
+  combine.setMaxIterations(1);
+  list.addPass(llvm::InstCombinePass(combine));
+  list.addPass(llvm::createFunctionToLoopPassAdaptor(
+      llvm::LICMPass(llvm::LICMOptions(/*MssaOptCap=*/100, /*MssaNoAccForPromotionCap=*/250,
+                                       /*AllowSpeculation=*/true)),
+      /*UseMemorySSA=*/true));
+  list.addPass(llvm::EarlyCSEPass(/*UseMemorySSA=*/true));
+  list.addPass(llvm::SimplifyCFGPass());
+  llvm::ModulePassManager all;
+  all.addPass(llvm::AlwaysInlinerPass(/*InsertLifetimeIntrinsics=*/false));
+  all.addPass(llvm::createModuleToFunctionPassAdaptor(std::move(list)));
+  all.run(module, modules);
+}
+
+std::string Print(const llvm::Module& module) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  module.print(stream, nullptr);
+  return text;
+}
+
+// Runs the code generator; false if the target cannot write this kind of file.
+bool Generate(llvm::Module& module, llvm::TargetMachine& machine, llvm::CodeGenFileType type, std::string* out) {
+  llvm::SmallVector<char, 0> bytes;
+  llvm::raw_svector_ostream stream(bytes);
+  llvm::legacy::PassManager passes;
+  if (machine.addPassesToEmitFile(passes, stream, nullptr, type, /*DisableVerify=*/true)) return false;
+  passes.run(module);
+  out->assign(bytes.begin(), bytes.end());
+  return true;
+}
+
+// The process's ORC session; never destroyed, since code may run during exit.
+struct Session {
+  std::unique_ptr<llvm::orc::ExecutionSession> execution;
+  std::unique_ptr<llvm::orc::ObjectLinkingLayer> linker;
+  std::string error;
+};
+
+Session& GetSession() {
+  static Session* session = [] {
+    auto* s = new Session;
+    auto control = llvm::orc::SelfExecutorProcessControl::Create();
+    if (!control) {
+      s->error = Message(control.takeError());
+      return s;
+    }
+    s->execution = std::make_unique<llvm::orc::ExecutionSession>(std::move(*control));
+    s->execution->setErrorReporter([](llvm::Error error) { llvm::consumeError(std::move(error)); });
+    s->linker = std::make_unique<llvm::orc::ObjectLinkingLayer>(*s->execution);
+    return s;
+  }();
+  return *session;
+}
+
+}  // namespace
+
+absl::StatusOr<Target> GetTarget(const std::string& name) {
+  InitializeLlvm();
+  Target target;
+  const llvm::StringMap<bool> host = llvm::sys::getHostCPUFeatures();
+  auto has = [&host](const char* feature) { return host.lookup(feature); };
+  const bool host_v2 = has("sse4.2") && has("popcnt") && has("ssse3");
+  const bool host_v3 = has("avx2") && has("fma") && has("f16c") && has("bmi2") && has("lzcnt");
+  const bool host_v4 = has("avx512f") && has("avx512bw") && has("avx512dq") && has("avx512vl") && has("avx512cd");
+  int level = 1;
+  if (name.empty() || name == "native") {
+    target.cpu = llvm::sys::getHostCPUName().str();
+    for (const auto& feature : host) {
+      absl::StrAppend(&target.features, target.features.empty() ? "" : ",", feature.second ? "+" : "-",
+                      feature.first().str());
+    }
+    level = host_v4 && host_v3 ? 4 : host_v3 ? 3 : host_v2 ? 2 : 1;
+  } else if (name == "x86-64-v2" || name == "x86-64-v3" || name == "x86-64-v4") {
+    target.cpu = name;
+    level = name.back() - '0';
+    if ((level >= 2 && !host_v2) || (level >= 3 && !host_v3) || (level >= 4 && !host_v4)) {
+      return absl::FailedPreconditionError(absl::StrCat("this machine cannot run code for ", name));
+    }
+  } else {
+    return absl::InvalidArgumentError(
+        absl::StrCat("unknown CPU \"", name, "\"; known: native, x86-64-v2, x86-64-v3, x86-64-v4"));
+  }
+  target.fma = target.avx2 = target.f16c = level >= 3;
+  target.avx512 = level >= 4;
+  target.vector_bytes = level >= 4 ? 64 : level >= 3 ? 32 : 16;
+  // LLVM's tuning prefers 256 bits on some machines; the emitters write 512-bit vectors and want them kept whole.
+  if (target.avx512) absl::StrAppend(&target.features, target.features.empty() ? "" : ",", "-prefer-256-bit");
+  return target;
+}
+
+struct CodeModule::Impl {
+  std::unique_ptr<llvm::LLVMContext> context;
+  std::unique_ptr<llvm::Module> module;
+  std::string errors;
+};
+
+CodeModule::CodeModule(const std::string& name, const Target& target) : impl_(std::make_unique<Impl>()) {
+  impl_->context = std::make_unique<llvm::LLVMContext>();
+  impl_->context->setDiagnosticHandler(std::make_unique<Diagnostics>(&impl_->errors));
+  impl_->module = std::make_unique<llvm::Module>(name, *impl_->context);
+  impl_->module->setTargetTriple(kTriple);
+  impl_->module->setDataLayout("e-m:e-p270:32:32-p271:32:32-p272:64:64-i64:64-i128:128-f80:128-n8:16:32:64-S128");
+  impl_->module->setPICLevel(llvm::PICLevel::BigPIC);
+}
+CodeModule::CodeModule(CodeModule&&) noexcept = default;
+CodeModule& CodeModule::operator=(CodeModule&&) noexcept = default;
+CodeModule::~CodeModule() = default;
+llvm::LLVMContext& CodeModule::context() { return *impl_->context; }
+llvm::Module& CodeModule::module() { return *impl_->module; }
+
+// Lets the functions of this file see a module's collected errors.
+class CodeModuleAccess {
+ public:
+  static std::string& errors(CodeModule& module) { return module.impl_->errors; }
+};
+
+struct CompiledCode::Impl {
+  llvm::orc::JITDylib* dylib = nullptr;
+  std::unordered_map<std::string, void*> functions;
+  int64_t bytes = 0;
+  CodeText text;
+};
+
+CompiledCode::CompiledCode() : impl_(std::make_unique<Impl>()) {}
+CompiledCode::~CompiledCode() {
+  if (impl_->dylib == nullptr) return;
+  if (llvm::Error error = GetSession().execution->removeJITDylib(*impl_->dylib)) llvm::consumeError(std::move(error));
+}
+void* CompiledCode::Find(const std::string& name) const {
+  auto it = impl_->functions.find(name);
+  return it == impl_->functions.end() ? nullptr : it->second;
+}
+int64_t CompiledCode::object_bytes() const { return impl_->bytes; }
+const CodeText& CompiledCode::text() const { return impl_->text; }
+
+absl::StatusOr<std::string> CompileToObject(CodeModule& code, const CompileOptions& options, std::string* optimized_ir,
+                                            std::string* assembly) {
+  llvm::Module& module = code.module();
+  const std::string name = module.getName().str();
+  std::string problem;
+  llvm::raw_string_ostream stream(problem);
+  if (llvm::verifyModule(module, &stream)) {
+    return absl::InternalError(absl::StrCat("generated code of ", name, " is malformed: ", stream.str()));
+  }
+  std::unique_ptr<llvm::TargetMachine> machine = MakeMachine(options.target, options.level);
+  if (machine == nullptr) return absl::InternalError("LLVM has no x86-64 target");
+  module.setDataLayout(machine->createDataLayout());
+  if (options.level != CodeLevel::kNone) RunPasses(module, *machine);
+  if (optimized_ir != nullptr) *optimized_ir = Print(module);
+  std::string object;
+  if (assembly != nullptr) {
+    std::unique_ptr<llvm::Module> copy = llvm::CloneModule(module);
+    if (!Generate(*copy, *machine, llvm::CodeGenFileType::AssemblyFile, assembly)) assembly->clear();
+  }
+  if (!Generate(module, *machine, llvm::CodeGenFileType::ObjectFile, &object)) {
+    return absl::InternalError("LLVM's x86-64 target writes no object files");
+  }
+  const std::string& errors = CodeModuleAccess::errors(code);
+  if (!errors.empty()) return absl::InternalError(absl::StrCat("code generation of ", name, " failed: ", errors));
+  return object;
+}
+
+absl::StatusOr<std::unique_ptr<CompiledCode>> LinkObjects(std::vector<std::string> objects,
+                                                          const std::vector<Symbol>& symbols,
+                                                          const std::vector<std::string>& exports) {
+  namespace orc = llvm::orc;
+  Session& session = GetSession();
+  if (session.execution == nullptr) return absl::InternalError(absl::StrCat("no JIT session: ", session.error));
+  static std::atomic<int64_t> serial{0};
+  orc::JITDylib& dylib = session.execution->createBareJITDylib(absl::StrCat("xc.", serial.fetch_add(1)));
+  std::unique_ptr<CompiledCode> code(new CompiledCode);
+  code->impl_->dylib = &dylib;
+  orc::SymbolMap map;
+  for (const Symbol& symbol : symbols) {
+    map[session.execution->intern(symbol.first)] = {orc::ExecutorAddr::fromPtr(symbol.second),
+                                                    llvm::JITSymbolFlags::Exported | llvm::JITSymbolFlags::Callable};
+  }
+  if (!map.empty()) {
+    if (llvm::Error error = dylib.define(orc::absoluteSymbols(std::move(map)))) {
+      return absl::InternalError(absl::StrCat("binding runtime functions: ", Message(std::move(error))));
+    }
+  }
+  for (std::string& object : objects) {
+    code->impl_->bytes += object.size();
+    if (llvm::Error error = session.linker->add(dylib, llvm::MemoryBuffer::getMemBufferCopy(object, "xc"))) {
+      return absl::InternalError(absl::StrCat("loading generated code: ", Message(std::move(error))));
+    }
+  }
+  orc::SymbolLookupSet wanted;
+  for (const std::string& name : exports) wanted.add(session.execution->intern(name));
+  auto found = session.execution->lookup({{&dylib, orc::JITDylibLookupFlags::MatchAllSymbols}}, std::move(wanted));
+  if (!found) return absl::InternalError(absl::StrCat("linking generated code: ", Message(found.takeError())));
+  for (const auto& [name, symbol] : *found) {
+    code->impl_->functions[(*name).str()] = symbol.getAddress().toPtr<void*>();
+  }
+  return code;
+}
+
+absl::StatusOr<std::unique_ptr<CompiledCode>> CompileModules(std::vector<CodeModule> modules,
+                                                             const std::vector<Symbol>& symbols,
+                                                             const std::vector<std::string>& exports,
+                                                             const CompileOptions& options) {
+  InitializeLlvm();
+  const size_t n = modules.size();
+  CodeText text;
+  if (options.keep_ir) {
+    for (CodeModule& module : modules) text.ir.push_back(Print(module.module()));
+    text.optimized_ir.resize(n);
+  }
+  if (options.keep_assembly) text.assembly.resize(n);
+  std::vector<std::string> objects(n);
+  std::vector<absl::Status> statuses(n);
+  std::atomic<size_t> next{0};
+  auto work = [&] {
+    for (size_t i = next.fetch_add(1); i < n; i = next.fetch_add(1)) {
+      absl::StatusOr<std::string> object =
+          CompileToObject(modules[i], options, options.keep_ir ? &text.optimized_ir[i] : nullptr,
+                          options.keep_assembly ? &text.assembly[i] : nullptr);
+      if (object.ok()) {
+        objects[i] = *std::move(object);
+      } else {
+        statuses[i] = object.status();
+      }
+    }
+  };
+  const int extra = std::min<int64_t>(options.threads, n) - 1;
+  std::vector<std::thread> threads;
+  for (int i = 0; i < extra; ++i) threads.emplace_back(work);
+  work();
+  for (std::thread& thread : threads) thread.join();
+  for (const absl::Status& status : statuses) {
+    if (!status.ok()) return status;
+  }
+  modules.clear();
+  auto code = LinkObjects(std::move(objects), symbols, exports);
+  if (!code.ok()) return code.status();
+  (*code)->impl_->text = std::move(text);
+  return code;
+}
+
+}  // namespace xc::cpu
