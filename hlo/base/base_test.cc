@@ -66,12 +66,9 @@ TEST(Check, WorksInUnbracedBranches) {
     SUCCEED();
 }
 
-enum class Color { kRed, kBlue };
-
-TEST(CheckDeathTest, AbortsWithValuesAndMessage) {
-  EXPECT_DEATH(XC_CHECK(1 > 2) << "more " << 5, "base_test.cc:.*internal error: check failed: 1 > 2 more 5");
-  EXPECT_DEATH(XC_CHECK_EQ(1 + 1, 3) << "sum", "1 \\+ 1 == 3 \\(2 vs. 3\\) sum");
-  EXPECT_DEATH(XC_CHECK_NE(Color::kBlue, Color::kBlue), "\\(1 vs. 1\\)");
+TEST(CheckDeathTest, AbortsWithPlaceAndMessage) {
+  EXPECT_DEATH(XC_CHECK(1 > 2) << "more " << 5, "base_test.cc:.*internal error, check failed: 1 > 2 more 5");
+  EXPECT_DEATH(XC_CHECK_EQ(1 + 1, 3) << "sum", "check failed: .1 \\+ 1. == .3. sum");
 }
 
 }  // namespace
