@@ -10,6 +10,8 @@
 namespace xc {
 namespace {
 
+using namespace tf;  // NOLINT: the messages under test
+
 // A varint field with a number that no message of ours has, and one with a number of five bytes.
 const char kUnknown[] =
     "\xf8\x3e\x2a"
