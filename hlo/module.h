@@ -169,6 +169,8 @@ class HloModule {
 
   // Names and ids.
   std::string UniqueName(absl::string_view base);
+  // The same among computations, which have a name space of their own.
+  std::string UniqueComputationName(absl::string_view base);
   // Lets names be taken as they are (the parser): false if taken already.
   bool ReserveName(absl::string_view name);
   int64_t NextId() { return next_id_++; }
@@ -182,8 +184,13 @@ class HloModule {
   HloComputation* entry_ = nullptr;
   ModuleConfig config_;
   absl::flat_hash_map<const HloComputation*, std::vector<HloInstruction*>> schedule_;
-  absl::flat_hash_set<std::string> names_;
-  absl::flat_hash_map<std::string, int64_t> next_suffix_;
+  // Names taken, and per stem the last suffix tried.
+  struct Names {
+    absl::flat_hash_set<std::string> taken;
+    absl::flat_hash_map<std::string, int64_t> last_suffix;
+    std::string Unique(absl::string_view base);
+  };
+  Names names_, computation_names_;
   int64_t next_id_ = 1;
 };
 
