@@ -1,3 +1,4 @@
+// Computations: instruction lists, the entry of users, cloning and post order.
 #include <algorithm>
 
 #include "hlo/base/check.h"

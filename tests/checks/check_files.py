@@ -1,0 +1,51 @@
+"""Every source file opens with a comment that says what it is for, is no longer than the ceiling, ends with a line end,
+and names no place on somebody's machine."""
+
+import re
+import sys
+
+from files import list_files, read_lines, ROOT
+
+MAX_LINES = 1000
+OPENING = {
+    (".h", ".cc", ".c", ".proto", ".cpp"): r"//|/\*",
+    (".py",): r'"""|#',
+    (".bzl",): r'"""|#',
+}
+# Built so that this file does not name them itself.
+PLACES = re.compile("|".join(["/" + "work/", "/" + "tmp/w/", "/" + "home/[a-z]", "/" + "root/", "/" + r"Users/"]))
+LEFTOVERS = re.compile(r"\b(" + "TO" + "DO|FIX" + r"ME|XX" + r"X)\b")
+SOURCES = (".h", ".cc", ".c", ".cpp", ".def", ".proto", ".py", ".bzl", ".bazel", ".BUILD", ".md", ".txt")
+
+
+def main():
+    wrong = []
+    for path in list_files():
+        if not path.endswith(SOURCES) and "." in path.rsplit("/", 1)[-1]:
+            continue
+        data = (ROOT / path).read_bytes()
+        if b"\0" in data or not data:
+            continue
+        lines = read_lines(path)
+        if len(lines) > MAX_LINES:
+            wrong.append(f"{path}: {len(lines)} lines, at most {MAX_LINES}")
+        if not data.endswith(b"\n"):
+            wrong.append(f"{path}: no line end at the end")
+        # The header of the same name speaks for its source file.
+        own_header = path.endswith(".cc") and lines[0] == f'#include "{path[:-3]}.h"'
+        for suffixes, opening in OPENING.items():
+            if own_header:
+                continue
+            if path.endswith(suffixes) and not re.match(opening, lines[0]) and not path.endswith("__init__.py"):
+                wrong.append(f"{path}:1: no opening comment that says what the file is for")
+        for number, line in enumerate(lines, 1):
+            if PLACES.search(line):
+                wrong.append(f"{path}:{number}: names a place on one machine: {line.strip()}")
+            if path.endswith(SOURCES) and LEFTOVERS.search(line):
+                wrong.append(f"{path}:{number}: unfinished: {line.strip()}")
+    print("\n".join(wrong))
+    return int(bool(wrong))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
