@@ -1,0 +1,107 @@
+// The interface behind which every backend stands: a module in, an executable out.
+#ifndef XC_BACKENDS_BACKEND_H_
+#define XC_BACKENDS_BACKEND_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "absl/types/span.h"
+#include "backends/runtime/run_context.h"
+#include "hlo/module.h"
+
+namespace xc {
+
+// What changes the code that is made. Part of the compile cache's key, but for those marked otherwise.
+struct CompileOptions {
+  // Code generation target: "" (this machine), "x86-64-v2", "x86-64-v3", "x86-64-v4" or an LLVM CPU name.
+  std::string cpu;
+  // Passes not to run; {"all"} runs only those that the backend cannot do without (`--passes=none`).
+  std::vector<std::string> disabled_passes;
+  // Stops the pipeline after this pass (and the passes that the backend cannot do without).
+  std::string until_pass;
+  // Limits; 0 is no limit.
+  int64_t max_instructions = 0;
+  int64_t max_memory_bytes = 0;
+  // Not in the key: threads to compile with (0: all), when to give up, and whether to keep texts for inspection.
+  int compile_threads = 0;
+  absl::Time deadline = absl::InfiniteFuture();
+  bool keep_texts = false;
+  // Not in the key: receives numbered stages, e.g. ("003.after_cse.hlo", text). Null: no dumps.
+  std::function<void(absl::string_view name, absl::string_view contents)> dump;
+
+  // The part that is in the key, as text.
+  std::string KeyText() const;
+};
+
+// What belongs to one run.
+struct RunOptions {
+  Executor* executor = nullptr;  // null: the calling thread only
+  int thread_limit = 0;          // 0: the executor's number
+  bool guard_pages = false;      // arena between pages that cannot be accessed (tests)
+  TransferQueue* infeed = nullptr;
+  TransferQueue* outfeed = nullptr;
+  absl::Time deadline = absl::InfiniteFuture();  // the interpreter looks at it between instructions
+};
+
+// A compiled module. Immutable: any number of threads may run it at once.
+class Executable {
+ public:
+  virtual ~Executable() = default;
+
+  // Leaves of the entry parameters and of the result, in order, with the layouts in which the buffers are expected
+  // and delivered (row-major where the module's entry layout says nothing). Tokens are leaves of no bytes.
+  const std::vector<Shape>& parameter_leaves() const { return parameter_leaves_; }
+  const std::vector<Shape>& result_leaves() const { return result_leaves_; }
+  const Shape& result_shape() const { return result_shape_; }
+
+  // Runs on `parameters[i]`, the leaf's bytes (element_type.h's StorageBytes each), and writes the result's leaves to
+  // `results[i]`. Buffers are at least 1-byte aligned to the element type's size; 64-byte alignment is quicker. An
+  // output may not overlap a parameter unless the module aliases the two. Sizes of bounded-dynamic results are written
+  // to `dynamic_sizes` (one vector per leaf; empty where static) if it is not null.
+  virtual absl::Status Run(absl::Span<const void* const> parameters, absl::Span<void* const> results,
+                           const RunOptions& options,
+                           std::vector<std::vector<int64_t>>* dynamic_sizes = nullptr) const = 0;
+
+  // Bytes of the temporary memory (arena) of one run.
+  virtual int64_t temp_bytes() const = 0;
+  // Bytes of code and constants that it keeps, roughly; what the cache's budget counts.
+  virtual int64_t size_bytes() const = 0;
+  // Texts by name ("optimized_hlo", "buffer_assignment", "llvm_ir", "asm", "pass_times"); empty if it has none such.
+  virtual std::string Text(absl::string_view name) const { return ""; }
+
+ protected:
+  // Fills the leaf lists from the module's entry computation and entry layouts.
+  void SetSignature(const HloModule& module);
+
+ private:
+  std::vector<Shape> parameter_leaves_, result_leaves_;
+  Shape result_shape_;
+};
+
+class Backend {
+ public:
+  virtual ~Backend() = default;
+  virtual absl::string_view name() const = 0;  // "cpu", "interpreter"
+  // Compiles a verified module.
+  virtual absl::StatusOr<std::unique_ptr<Executable>> Compile(std::unique_ptr<HloModule> module,
+                                                              const CompileOptions& options) = 0;
+};
+
+// Made once per process, live forever.
+Backend* InterpreterBackend();  // backends/interpreter
+Backend* CpuBackend();          // backends/cpu
+
+// Shape of parameter `i` / of the result of `module`, with the entry layout's layouts where there is one and row-major
+// ones otherwise.
+Shape EntryParameterShape(const HloModule& module, int64_t i);
+Shape EntryResultShape(const HloModule& module);
+
+}  // namespace xc
+
+#endif  // XC_BACKENDS_BACKEND_H_
