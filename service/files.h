@@ -1,0 +1,27 @@
+// Whole files in and out, with errors that name the path.
+#ifndef XC_SERVICE_FILES_H_
+#define XC_SERVICE_FILES_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+
+namespace xc {
+
+absl::StatusOr<std::string> ReadFile(const std::string& path);
+// Writes to a temporary file beside it and renames, so that no reader sees half a file.
+absl::Status WriteFile(const std::string& path, absl::string_view contents);
+bool IsDirectory(const std::string& path);
+bool FileExists(const std::string& path);
+// Makes the directory and those above it.
+absl::Status MakeDirectories(const std::string& path);
+// Names in a directory, sorted.
+absl::StatusOr<std::vector<std::string>> ListDirectory(const std::string& path);
+// The last component of a path, without `suffix` if it ends so.
+std::string BaseName(absl::string_view path, absl::string_view suffix = "");
+
+}  // namespace xc
+
+#endif  // XC_SERVICE_FILES_H_
