@@ -1,0 +1,107 @@
+// Shorthand for writing arithmetic on scalars or vectors of one floating-point type; used by the math emitters only.
+#ifndef XC_BACKENDS_CODEGEN_MATH_BUILDER_H_
+#define XC_BACKENDS_CODEGEN_MATH_BUILDER_H_
+
+#include <initializer_list>
+
+#include "backends/codegen/math.h"
+#include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/Intrinsics.h"
+
+namespace xc::codegen {
+
+class MathBuilder {
+ public:
+  using V = llvm::Value*;
+  // `type`: float, double or a vector of them.
+  MathBuilder(llvm::IRBuilderBase& b, llvm::Type* type, bool fma) : b(b), type(type), fma(fma) {
+    int_type = llvm::Type::getIntNTy(b.getContext(), type->getScalarSizeInBits());
+    if (auto* v = llvm::dyn_cast<llvm::FixedVectorType>(type)) {
+      lanes = v->getNumElements();
+      int_type = llvm::FixedVectorType::get(int_type, lanes);
+    }
+  }
+  bool is_double() const { return type->getScalarType()->isDoubleTy(); }
+  // The same for doubles of as many lanes.
+  MathBuilder Double() const {
+    llvm::Type* t = b.getDoubleTy();
+    return MathBuilder(b, lanes == 0 ? t : llvm::FixedVectorType::get(t, lanes), fma);
+  }
+
+  V F(double value) { return llvm::ConstantFP::get(type, value); }
+  V I(int64_t value) { return llvm::ConstantInt::get(int_type, value, true); }
+  V Add(V x, V y) { return b.CreateFAdd(x, y); }
+  V Sub(V x, V y) { return b.CreateFSub(x, y); }
+  V Mul(V x, V y) { return b.CreateFMul(x, y); }
+  V Div(V x, V y) { return b.CreateFDiv(x, y); }
+  V Neg(V x) { return b.CreateFNeg(x); }
+  // x * y + z
+  V Fma(V x, V y, V z) {
+    if (!fma) return Add(Mul(x, y), z);
+    return b.CreateIntrinsic(llvm::Intrinsic::fma, {type}, {x, y, z});
+  }
+  V Unary(llvm::Intrinsic::ID id, V x) { return b.CreateUnaryIntrinsic(id, x); }
+  V Abs(V x) { return Unary(llvm::Intrinsic::fabs, x); }
+  V Sqrt(V x) { return Unary(llvm::Intrinsic::sqrt, x); }
+  V Trunc(V x) { return Unary(llvm::Intrinsic::trunc, x); }
+  V CopySign(V x, V sign) { return b.CreateBinaryIntrinsic(llvm::Intrinsic::copysign, x, sign); }
+  V Select(V c, V x, V y) { return b.CreateSelect(c, x, y); }
+  V Lt(V x, V y) { return b.CreateFCmpOLT(x, y); }
+  V Gt(V x, V y) { return b.CreateFCmpOGT(x, y); }
+  V Eq(V x, V y) { return b.CreateFCmpOEQ(x, y); }
+  V IsNan(V x) { return b.CreateFCmpUNO(x, x); }
+  // NaN stays NaN.
+  V ClampMax(V x, double hi) { return Select(Gt(x, F(hi)), F(hi), x); }
+  V ClampMin(V x, double lo) { return Select(Lt(x, F(lo)), F(lo), x); }
+  V Bits(V x) { return b.CreateBitCast(x, int_type); }
+  V Float(V bits) { return b.CreateBitCast(bits, type); }
+  V SignBit(V x) { return b.CreateICmpSLT(Bits(x), I(0)); }
+  // c[0] + c[1] x + c[2] x^2 ...
+  V Poly(V x, std::initializer_list<double> c) {
+    const double* p = c.end() - 1;
+    V y = F(*p);
+    while (p != c.begin()) y = Fma(y, x, F(*--p));
+    return y;
+  }
+  V Extend(V x) { return b.CreateFPExt(x, Double().type); }  // float to double
+  V Round(V x) { return b.CreateFPTrunc(x, type); }          // double to this type
+  // The nearest integer of |x| < 2^21 (float) or 2^50 (double), as a float and as a number in the low bits of *integer.
+  V Nearest(V x, V* integer) {
+    const double magic = is_double() ? 6755399441055744.0 : 12582912.0;
+    V shifted = Add(x, F(magic));
+    *integer = b.CreateSub(Bits(shifted), b.CreateBitCast(F(magic), int_type));
+    return Sub(shifted, F(magic));
+  }
+  // x * 2^n with one rounding, for n between -2 and 2 times the exponent range's half.
+  V Scale(V x, V n) {
+    const int mantissa = is_double() ? 52 : 23, bias = is_double() ? 1023 : 127;
+    V half = b.CreateAShr(n, I(1));
+    V rest = b.CreateSub(n, half);
+    auto power = [&](V k) { return Float(b.CreateShl(b.CreateAdd(k, I(bias)), I(mantissa))); };
+    return Mul(Mul(x, power(half)), power(rest));
+  }
+  double inf() const { return __builtin_inf(); }
+  double nan() const { return __builtin_nan(""); }
+
+  llvm::IRBuilderBase& b;
+  llvm::Type* type;
+  llvm::Type* int_type;
+  unsigned lanes = 0;  // 0: scalar
+  bool fma;
+};
+
+// Calls a C library function of doubles for every lane.
+llvm::Value* EmitLibraryCalls(MathBuilder& m, MathOp op, llvm::Value* x, llvm::Value* y);
+
+// The families. Each gives null when it has no code of its own for the op and type.
+llvm::Value* EmitExponential(MathBuilder& m, MathOp op, llvm::Value* x);
+llvm::Value* EmitTrigonometric(MathBuilder& m, MathOp op, llvm::Value* x, llvm::Value* y);
+llvm::Value* EmitPower(MathBuilder& m, MathOp op, llvm::Value* x, llvm::Value* y);
+
+// Building blocks shared by the families. Doubles: e^x and the natural logarithm, with errors near 1 ulp.
+llvm::Value* EmitExp(MathBuilder& m, llvm::Value* x);
+llvm::Value* EmitLog(MathBuilder& m, llvm::Value* x);
+
+}  // namespace xc::codegen
+
+#endif  // XC_BACKENDS_CODEGEN_MATH_BUILDER_H_

@@ -1,0 +1,186 @@
+// Exponential, logarithm and what is made of them. Rare f32 functions are computed in double and rounded once.
+#include "backends/codegen/math_builder.h"
+
+namespace xc::codegen {
+namespace {
+
+using V = llvm::Value*;
+
+V ExpFloat(MathBuilder& m, V x) {
+  x = m.ClampMin(m.ClampMax(x, 89.0), -104.0);
+  V n;
+  V k = m.Nearest(m.Mul(x, m.F(1.44269504)), &n);
+  V r = m.Fma(k, m.F(-0.693359375), x);  // 9 bits: k times it is exact
+  r = m.Fma(k, m.F(2.12194440e-4), r);
+  V p = m.Poly(r, {0.5000000027, 0.1666657628, 0.0416663729, 0.008363295188, 0.001394132342});
+  V y = m.Add(m.Fma(m.Mul(r, r), p, r), m.F(1));
+  return m.Scale(y, n);
+}
+
+V ExpDouble(MathBuilder& m, V x) {
+  x = m.ClampMin(m.ClampMax(x, 710.0), -746.0);
+  V n;
+  V k = m.Nearest(m.Mul(x, m.F(1.4426950408889634)), &n);
+  V r = m.Fma(k, m.F(-6.93147180369123816490e-01), x);  // 32 bits
+  r = m.Fma(k, m.F(-1.90821492927058770002e-10), r);
+  V p = m.Poly(r, {0.5, 0.1666666666666667468, 0.04166666666662346789, 0.0083333333333220369961,
+                   0.0013888888917542008314, 0.00019841269887110347591, 0.000024801520787628277192,
+                   2.7557241750305072834e-6, 2.7620329482639780554e-7, 2.5110270500686869897e-8});
+  V y = m.Add(m.Fma(m.Mul(r, r), p, r), m.F(1));
+  return m.Scale(y, n);
+}
+
+// Splits positive x into m in [sqrt(1/2), sqrt(2)) and an exponent.
+V Split(MathBuilder& m, V x, V* exponent) {
+  const bool d = m.is_double();
+  const double tiny = d ? 0x1p-1022 : 0x1p-126, up = d ? 0x1p52 : 0x1p23;
+  const int mantissa = d ? 52 : 23;
+  const int64_t half_root = d ? 0x3fe6a09e667f3bcd : 0x3f3504f3;
+  V small = m.Lt(x, m.F(tiny));
+  V bits = m.b.CreateSub(m.Bits(m.Select(small, m.Mul(x, m.F(up)), x)), m.I(half_root));
+  V e = m.b.CreateSIToFP(m.b.CreateAShr(bits, m.I(mantissa)), m.type);
+  *exponent = m.Sub(e, m.Select(small, m.F(mantissa), m.F(0)));
+  return m.Float(m.b.CreateAdd(m.b.CreateAnd(bits, m.I((int64_t{1} << mantissa) - 1)), m.I(half_root)));
+}
+
+// Puts in the logarithms of what is not a positive finite number.
+V LogSpecial(MathBuilder& m, V x, V y) {
+  y = m.Select(m.Lt(x, m.F(m.inf())), y, x);  // infinity and NaN give themselves
+  y = m.Select(m.Eq(x, m.F(0)), m.F(-m.inf()), y);
+  return m.Select(m.Lt(x, m.F(0)), m.F(m.nan()), y);
+}
+
+V LogFloat(MathBuilder& m, V x) {
+  V e;
+  V f = m.Sub(Split(m, x, &e), m.F(1));
+  V z = m.Mul(f, f);
+  V p = m.Poly(f, {0.3333333126, -0.2499998119, 0.2000068806, -0.1666915106, 0.1425115599, -0.1239669877, 0.1163465908,
+                   -0.116599424, 0.07332553778});
+  V y = m.Mul(m.Mul(f, z), p);
+  y = m.Fma(e, m.F(-2.12194440e-4), y);
+  y = m.Fma(z, m.F(-0.5), y);
+  y = m.Fma(e, m.F(0.693359375), m.Add(f, y));
+  return LogSpecial(m, x, y);
+}
+
+V LogDouble(MathBuilder& m, V x) {
+  V e;
+  V f = m.Sub(Split(m, x, &e), m.F(1));
+  V s = m.Div(f, m.Add(f, m.F(2)));
+  V z = m.Mul(s, s);
+  V r = m.Mul(z,
+              m.Poly(z, {0.66666666666666697267, 0.39999999999898510164, 0.28571428626370189276, 0.22222211077515430566,
+                         0.18182892881223728193, 0.15331608113624686592, 0.1461773535874418209}));
+  // log(1 + f) = f - (f^2/2 - s (f^2/2 + r))
+  V half = m.Mul(m.Mul(f, f), m.F(0.5));
+  V low = m.Fma(e, m.F(1.90821492927058770002e-10), m.Mul(s, m.Add(half, r)));
+  V y = m.Sub(f, m.Sub(half, low));
+  return LogSpecial(m, x, m.Fma(e, m.F(6.93147180369123816490e-01), y));
+}
+
+V Expm1Double(MathBuilder& m, V x) {
+  V series = m.Fma(m.Mul(x, x), m.Fma(x, m.F(1.0 / 6), m.F(0.5)), x);
+  return m.Select(m.Lt(m.Abs(x), m.F(0x1p-14)), m.Select(m.Eq(x, m.F(0)), x, series), m.Sub(EmitExp(m, x), m.F(1)));
+}
+
+V Log1pDouble(MathBuilder& m, V x) {
+  V u = m.Add(x, m.F(1));
+  V lost = m.Div(m.Sub(x, m.Sub(u, m.F(1))), u);
+  V usable = m.b.CreateAnd(m.Gt(u, m.F(0)), m.Lt(x, m.F(1e10)));
+  return m.Add(EmitLog(m, u), m.Select(usable, lost, m.F(0)));
+}
+
+V TanhFloat(MathBuilder& m, V x) {
+  V a = m.Abs(x);
+  V z = m.Mul(x, x);
+  V p = m.Poly(z, {-0.3333332925, 0.1333279455, -0.05385407046, 0.02101008382, -0.006113194151});
+  V small = m.Fma(m.Mul(p, z), a, a);
+  V e = ExpFloat(m, m.Add(a, a));
+  V large = m.Sub(m.F(1), m.Div(m.F(2), m.Add(e, m.F(1))));
+  return m.CopySign(m.Select(m.Lt(a, m.F(0.625)), small, large), x);
+}
+
+V Logistic(MathBuilder& m, V x) {
+  V t = EmitExp(m, m.Neg(m.Abs(x)));
+  return m.Div(m.Select(m.Lt(x, m.F(0)), t, m.F(1)), m.Add(t, m.F(1)));
+}
+
+V ErfFloat(MathBuilder& m, V x) {
+  V a = m.ClampMax(m.Abs(x), 4.0);
+  V p = m.Poly(m.Mul(x, x), {0.1283791659, -0.3761262714, 0.1128360018, -0.02685444486, 0.005189535819,
+                             -0.0008020845283, 7.88913209e-5});
+  V small = m.Fma(p, x, x);
+  V q = m.Poly(a, {0.0002020664503, -1.129649351, -0.6330657224, -0.1086066159, 0.02534893889, -0.004270643046,
+                   0.0004603598868, -2.475458023e-5, 2.121102719e-7});
+  V large = m.Sub(m.F(1), ExpFloat(m, q));
+  return m.Select(m.Lt(a, m.F(1)), small, m.CopySign(large, x));
+}
+
+// f32 functions computed on doubles: `x` is a double that was a float.
+V ThroughDouble(MathBuilder& m, MathOp op, V x) {
+  V a = m.Abs(x);
+  switch (op) {
+    case MathOp::kExpm1:
+      return Expm1Double(m, x);
+    case MathOp::kLog1p:
+      return m.Select(m.Eq(x, m.F(0)), x, Log1pDouble(m, x));
+    case MathOp::kSinh: {
+      V e = EmitExp(m, a);
+      V large = m.CopySign(m.Mul(m.Sub(e, m.Div(m.F(1), e)), m.F(0.5)), x);
+      V z = m.Mul(x, x);
+      V small = m.Fma(m.Mul(x, z), m.Poly(z, {1.0 / 6, 1.0 / 120, 1.0 / 5040}), x);
+      return m.Select(m.Lt(a, m.F(0.0625)), small, large);
+    }
+    case MathOp::kCosh: {
+      V e = EmitExp(m, a);
+      return m.Mul(m.Add(e, m.Div(m.F(1), e)), m.F(0.5));
+    }
+    case MathOp::kAsinh: {
+      V z = m.Mul(a, a);
+      V y = Log1pDouble(m, m.Add(a, m.Div(z, m.Add(m.Sqrt(m.Add(z, m.F(1))), m.F(1)))));
+      return m.Select(m.Lt(a, m.F(m.inf())), m.CopySign(y, x), x);
+    }
+    case MathOp::kAcosh: {
+      V d = m.Sub(x, m.F(1));
+      V y = Log1pDouble(m, m.Add(d, m.Sqrt(m.Mul(d, m.Add(x, m.F(1))))));
+      y = m.Select(m.Lt(x, m.F(m.inf())), y, x);
+      return m.Select(m.Lt(x, m.F(1)), m.F(m.nan()), y);
+    }
+    case MathOp::kAtanh: {
+      V y = m.Mul(Log1pDouble(m, m.Div(m.Add(a, a), m.Sub(m.F(1), a))), m.F(0.5));
+      y = m.Select(m.Eq(a, m.F(1)), m.F(m.inf()), y);
+      y = m.Select(m.Gt(a, m.F(1)), m.F(m.nan()), y);
+      return m.CopySign(y, x);
+    }
+    default:
+      return nullptr;
+  }
+}
+
+}  // namespace
+
+V EmitExp(MathBuilder& m, V x) { return m.is_double() ? ExpDouble(m, x) : ExpFloat(m, x); }
+V EmitLog(MathBuilder& m, V x) { return m.is_double() ? LogDouble(m, x) : LogFloat(m, x); }
+
+V EmitExponential(MathBuilder& m, MathOp op, V x) {
+  switch (op) {
+    case MathOp::kExp:
+      return EmitExp(m, x);
+    case MathOp::kLog:
+      return EmitLog(m, x);
+    case MathOp::kLogistic:
+      return Logistic(m, x);
+    default:
+      break;
+  }
+  if (m.is_double()) return nullptr;
+  if (op == MathOp::kTanh) return TanhFloat(m, x);
+  if (op == MathOp::kErf) return ErfFloat(m, x);
+  MathBuilder d = m.Double();
+  V wide = m.Extend(x);
+  V y = ThroughDouble(d, op, wide);
+  if (y == nullptr) return nullptr;
+  return m.Round(y);
+}
+
+}  // namespace xc::codegen

@@ -1,0 +1,62 @@
+// Power and roots.
+#include "backends/codegen/math_builder.h"
+
+namespace xc::codegen {
+namespace {
+
+using V = llvm::Value*;
+
+// pow of floats, through the double exponential and logarithm.
+V PowFloat(MathBuilder& m, V x, V y) {
+  llvm::IRBuilderBase& b = m.b;
+  V ax = m.Abs(x), ay = m.Abs(y);
+  MathBuilder d = m.Double();
+  V magnitude = m.Round(EmitExp(d, d.Mul(m.Extend(y), EmitLog(d, m.Extend(ax)))));
+  magnitude = m.Select(m.Eq(ax, m.F(1)), m.F(1), magnitude);
+  V huge = m.b.CreateFCmpOGE(ay, m.F(0x1p24));  // even integers, and infinity
+  V integer = b.CreateOr(huge, m.Eq(m.Trunc(y), y));
+  V half = m.Mul(y, m.F(0.5));
+  V odd = b.CreateAnd(b.CreateAnd(integer, b.CreateNot(huge)), b.CreateFCmpUNE(m.Trunc(half), half));
+  V z = m.Select(b.CreateAnd(odd, m.SignBit(x)), m.Neg(magnitude), magnitude);
+  V negative = b.CreateAnd(m.Lt(x, m.F(0)), m.Gt(x, m.F(-m.inf())));
+  z = m.Select(b.CreateAnd(negative, b.CreateNot(integer)), m.F(m.nan()), z);
+  z = m.Select(b.CreateFCmpUNO(x, y), m.F(m.nan()), z);
+  V one = b.CreateOr(m.Eq(y, m.F(0)), m.Eq(x, m.F(1)));
+  return m.Select(one, m.F(1), z);
+}
+
+// Cube root of floats: two of Halley's iterations in double from an estimate that divides the exponent by 3.
+V CbrtFloat(MathBuilder& m, V x) {
+  MathBuilder d = m.Double();
+  V a = m.Extend(m.Abs(x));
+  V high = d.b.CreateLShr(d.Bits(a), d.I(32));
+  // floor(h / 3) for h < 2^31, by multiplication
+  V third = d.b.CreateLShr(d.b.CreateMul(high, d.I(0xAAAAAAAB)), d.I(33));
+  V t = d.Float(d.b.CreateShl(d.b.CreateAdd(third, d.I(715094163)), d.I(32)));
+  for (int i = 0; i < 3; ++i) {
+    V cube = d.Mul(d.Mul(t, t), t);
+    t = d.Mul(t, d.Div(d.Add(cube, d.Add(a, a)), d.Add(d.Add(cube, cube), a)));
+  }
+  V y = m.CopySign(m.Round(t), x);
+  V self = m.b.CreateOr(m.Eq(x, m.F(0)), m.b.CreateNot(m.Lt(m.Abs(x), m.F(m.inf()))));
+  return m.Select(self, x, y);
+}
+
+}  // namespace
+
+V EmitPower(MathBuilder& m, MathOp op, V x, V y) {
+  switch (op) {
+    case MathOp::kSqrt:
+      return m.Sqrt(x);
+    case MathOp::kRsqrt:
+      return m.Div(m.F(1), m.Sqrt(x));
+    case MathOp::kPow:
+      return m.is_double() ? nullptr : PowFloat(m, x, y);
+    case MathOp::kCbrt:
+      return m.is_double() ? nullptr : CbrtFloat(m, x);
+    default:
+      return nullptr;
+  }
+}
+
+}  // namespace xc::codegen
