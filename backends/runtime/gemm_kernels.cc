@@ -1,0 +1,489 @@
+// The kernels of gemm_kernels.h. Compiled several times with other -march and XC_GEMM_ISA; so that no code compiled for
+// a newer CPU leaks into other files, everything but the table is in an unnamed namespace and no C++ library is used.
+#include "backends/runtime/gemm_kernels.h"
+
+#include <stdint.h>
+#include <string.h>
+
+namespace xc {
+namespace {
+
+#if defined(__AVX512F__)
+constexpr int kVectorBytes = 64, kRows = 8, kVectors = 3;
+#elif defined(__AVX2__)
+constexpr int kVectorBytes = 32, kRows = 4, kVectors = 3;
+#else
+constexpr int kVectorBytes = 16, kRows = 4, kVectors = 2;
+#endif
+
+constexpr int64_t kKBlock = 256, kMBlock = 144;
+
+struct BF16 {
+  uint16_t bits;
+};
+struct C64 {
+  float re, im;
+};
+struct C128 {
+  double re, im;
+};
+
+inline float ToFloat(BF16 x) {
+  uint32_t bits = static_cast<uint32_t>(x.bits) << 16;
+  float f;
+  memcpy(&f, &bits, 4);
+  return f;
+}
+
+inline BF16 ToBF16(float f) {
+  uint32_t bits;
+  memcpy(&bits, &f, 4);
+  if ((bits & 0x7fffffff) > 0x7f800000) return BF16{static_cast<uint16_t>((bits >> 16) | 0x40)};
+  return BF16{static_cast<uint16_t>((bits + 0x7fff + ((bits >> 16) & 1)) >> 16)};
+}
+
+// The value of an element as the accumulator's (real) type.
+template <typename Acc, typename T>
+inline Acc Load(T x) {
+  return static_cast<Acc>(x);
+}
+template <>
+inline float Load<float, BF16>(BF16 x) {
+  return ToFloat(x);
+}
+
+template <typename Acc, typename T>
+inline void Store(Acc x, T* to) {
+  *to = static_cast<T>(x);
+}
+template <>
+inline void Store<float, BF16>(float x, BF16* to) {
+  *to = ToBF16(x);
+}
+
+template <typename T>
+struct IsComplex {
+  static constexpr bool value = false;
+};
+template <>
+struct IsComplex<C64> {
+  static constexpr bool value = true;
+};
+template <>
+struct IsComplex<C128> {
+  static constexpr bool value = true;
+};
+
+template <typename Acc>
+constexpr int64_t NR() {
+  return kVectors * kVectorBytes / static_cast<int64_t>(sizeof(Acc));
+}
+template <typename Acc>
+constexpr int64_t NBlock() {
+  return NR<Acc>() * (16 / kVectors) * 2;
+}
+
+// acc[i, j] (+ or -)= sum over k of a[k * kRows + i] * b[k * NR + j], for a packed panel of each.
+template <typename Acc, bool subtract>
+__attribute__((noinline)) void Micro(int64_t k, const Acc* __restrict a, const Acc* __restrict b, Acc* __restrict acc,
+                                     int64_t stride) {
+  typedef Acc V __attribute__((vector_size(kVectorBytes), may_alias));
+  constexpr int kLanes = kVectorBytes / sizeof(Acc);
+  V sum[kRows][kVectors] = {};
+  for (int64_t p = 0; p < k; ++p) {
+    V rhs[kVectors];
+#pragma GCC unroll 4
+    for (int j = 0; j < kVectors; ++j) rhs[j] = reinterpret_cast<const V*>(b)[j];
+#pragma GCC unroll 8
+    for (int i = 0; i < kRows; ++i) {
+      const V lhs = a[i] - V{};
+#pragma GCC unroll 4
+      for (int j = 0; j < kVectors; ++j) sum[i][j] += lhs * rhs[j];
+    }
+    a += kRows;
+    b += kVectors * kLanes;
+  }
+#pragma GCC unroll 8
+  for (int i = 0; i < kRows; ++i) {
+#pragma GCC unroll 4
+    for (int j = 0; j < kVectors; ++j) {
+      V* to = reinterpret_cast<V*>(acc + i * stride + j * kLanes);
+      if (subtract) {
+        *to -= sum[i][j];
+      } else {
+        *to += sum[i][j];
+      }
+    }
+  }
+}
+
+// Copies `rows` x `k` elements into panels of `width` rows, k-major within a panel, missing rows as 0. Element (i, p)
+// stands at from[i * row_stride + p * k_stride].
+template <typename Acc, typename T>
+void Pack(const T* from, int64_t rows, int64_t k, int64_t row_stride, int64_t k_stride, int64_t width, Acc* to) {
+  for (int64_t i0 = 0; i0 < rows; i0 += width) {
+    const int64_t count = rows - i0 < width ? rows - i0 : width;
+    const T* panel = from + i0 * row_stride;
+    if (row_stride == 1) {
+      for (int64_t p = 0; p < k; ++p) {
+        const T* row = panel + p * k_stride;
+        Acc* out = to + p * width;
+        for (int64_t i = 0; i < count; ++i) out[i] = Load<Acc>(row[i]);
+        for (int64_t i = count; i < width; ++i) out[i] = 0;
+      }
+    } else {
+      for (int64_t i = 0; i < count; ++i) {
+        const T* row = panel + i * row_stride;
+        for (int64_t p = 0; p < k; ++p) to[p * width + i] = Load<Acc>(row[p * k_stride]);
+      }
+      for (int64_t i = count; i < width; ++i) {
+        for (int64_t p = 0; p < k; ++p) to[p * width + i] = 0;
+      }
+    }
+    to += k * width;
+  }
+}
+
+constexpr int64_t RoundUp(int64_t n, int64_t to) { return (n + to - 1) / to * to; }
+
+// Sizes, in elements of Acc, of the three scratch areas: packed A, packed B, sums; each once, or twice for complex.
+template <typename Acc>
+struct Areas {
+  explicit Areas(const GemmTile& t)
+      : k_block(t.k < kKBlock ? t.k : kKBlock),
+        m_block(RoundUp(t.m < kMBlock ? t.m : kMBlock, kRows)),
+        n_block(RoundUp(t.n < NBlock<Acc>() ? t.n : NBlock<Acc>(), NR<Acc>())),
+        a(RoundUp(m_block * k_block, 64)),
+        b(RoundUp(n_block * k_block, 64)),
+        c(RoundUp(m_block * n_block, 64)) {}
+  int64_t k_block, m_block, n_block, a, b, c;
+};
+
+template <typename Acc>
+void Macro(int64_t rows, int64_t cols, int64_t k, const Acc* a, const Acc* b, Acc* c, int64_t stride, bool subtract) {
+  for (int64_t j = 0; j < cols; j += NR<Acc>()) {
+    for (int64_t i = 0; i < rows; i += kRows) {
+      if (subtract) {
+        Micro<Acc, true>(k, a + i * k, b + j * k, c + i * stride + j, stride);
+      } else {
+        Micro<Acc, false>(k, a + i * k, b + j * k, c + i * stride + j, stride);
+      }
+    }
+  }
+}
+
+template <typename Acc, typename A, typename B, typename C>
+void Gemm(const GemmTile& t, void* scratch) {
+  const Areas<Acc> areas(t);
+  Acc* pa = static_cast<Acc*>(scratch);
+  Acc* pb = pa + areas.a;
+  Acc* pc = pb + areas.b;
+  for (int64_t j = 0; j < t.n; j += areas.n_block) {
+    const int64_t cols = t.n - j < areas.n_block ? t.n - j : areas.n_block;
+    for (int64_t i = 0; i < t.m; i += areas.m_block) {
+      const int64_t rows = t.m - i < areas.m_block ? t.m - i : areas.m_block;
+      memset(pc, 0, areas.c * sizeof(Acc));
+      for (int64_t p = 0; p < t.k; p += areas.k_block) {
+        const int64_t depth = t.k - p < areas.k_block ? t.k - p : areas.k_block;
+        Pack(static_cast<const A*>(t.a) + i * t.a_m + p * t.a_k, rows, depth, t.a_m, t.a_k, kRows, pa);
+        Pack(static_cast<const B*>(t.b) + j * t.b_n + p * t.b_k, cols, depth, t.b_n, t.b_k, NR<Acc>(), pb);
+        Macro<Acc>(rows, cols, depth, pa, pb, pc, areas.n_block, false);
+      }
+      C* c = static_cast<C*>(t.c) + i * t.c_m + j * t.c_n;
+      for (int64_t r = 0; r < rows; ++r) {
+        for (int64_t s = 0; s < cols; ++s) Store(pc[r * areas.n_block + s], c + r * t.c_m + s * t.c_n);
+      }
+    }
+  }
+}
+
+// Complex products as four real ones over the parts, which are packed apart.
+template <typename Acc, typename T>
+void ComplexGemm(const GemmTile& t, void* scratch) {
+  const Areas<Acc> areas(t);
+  Acc* pa[2] = {static_cast<Acc*>(scratch), static_cast<Acc*>(scratch) + areas.a};
+  Acc* pb[2] = {pa[1] + areas.a, pa[1] + areas.a + areas.b};
+  Acc* pc[2] = {pb[1] + areas.b, pb[1] + areas.b + areas.c};
+  for (int64_t j = 0; j < t.n; j += areas.n_block) {
+    const int64_t cols = t.n - j < areas.n_block ? t.n - j : areas.n_block;
+    for (int64_t i = 0; i < t.m; i += areas.m_block) {
+      const int64_t rows = t.m - i < areas.m_block ? t.m - i : areas.m_block;
+      memset(pc[0], 0, 2 * areas.c * sizeof(Acc));
+      for (int64_t p = 0; p < t.k; p += areas.k_block) {
+        const int64_t depth = t.k - p < areas.k_block ? t.k - p : areas.k_block;
+        for (int part = 0; part < 2; ++part) {
+          Pack(static_cast<const Acc*>(t.a) + part + 2 * (i * t.a_m + p * t.a_k), rows, depth, 2 * t.a_m, 2 * t.a_k,
+               kRows, pa[part]);
+          Pack(static_cast<const Acc*>(t.b) + part + 2 * (j * t.b_n + p * t.b_k), cols, depth, 2 * t.b_n, 2 * t.b_k,
+               NR<Acc>(), pb[part]);
+        }
+        Macro<Acc>(rows, cols, depth, pa[0], pb[0], pc[0], areas.n_block, false);
+        Macro<Acc>(rows, cols, depth, pa[1], pb[1], pc[0], areas.n_block, true);
+        Macro<Acc>(rows, cols, depth, pa[0], pb[1], pc[1], areas.n_block, false);
+        Macro<Acc>(rows, cols, depth, pa[1], pb[0], pc[1], areas.n_block, false);
+      }
+      T* c = static_cast<T*>(t.c) + i * t.c_m + j * t.c_n;
+      for (int64_t r = 0; r < rows; ++r) {
+        for (int64_t s = 0; s < cols; ++s) {
+          c[r * t.c_m + s * t.c_n] = T{pc[0][r * areas.n_block + s], pc[1][r * areas.n_block + s]};
+        }
+      }
+    }
+  }
+}
+
+using GemmFn = void (*)(const GemmTile&, void*);
+
+template <typename Acc, typename A, typename C>
+GemmFn ForB(RtType b) {
+  switch (b) {
+    case RtType::kS8:
+      return Gemm<Acc, A, int8_t, C>;
+    case RtType::kU8:
+      return Gemm<Acc, A, uint8_t, C>;
+    default:
+      return nullptr;
+  }
+}
+
+template <typename T, typename Acc>
+GemmFn SameType(const GemmTile& t) {
+  return t.a_type == t.b_type && t.b_type == t.c_type ? Gemm<Acc, T, T, T> : nullptr;
+}
+
+GemmFn Choose(const GemmTile& t, int64_t* acc_bytes, bool* complex) {
+  *acc_bytes = 4;
+  *complex = false;
+  switch (t.a_type) {
+    case RtType::kF32:
+      return SameType<float, float>(t);
+    case RtType::kF64:
+      *acc_bytes = 8;
+      return SameType<double, double>(t);
+    case RtType::kF16:
+      if (t.b_type != t.a_type) return nullptr;
+      if (t.c_type == RtType::kF32) return Gemm<float, _Float16, _Float16, float>;
+      return SameType<_Float16, float>(t);
+    case RtType::kBF16:
+      if (t.b_type != t.a_type) return nullptr;
+      if (t.c_type == RtType::kF32) return Gemm<float, BF16, BF16, float>;
+      return SameType<BF16, float>(t);
+    case RtType::kC64:
+      *complex = true;
+      return t.b_type == t.a_type && t.c_type == t.a_type ? ComplexGemm<float, C64> : nullptr;
+    case RtType::kC128:
+      *complex = true;
+      *acc_bytes = 8;
+      return t.b_type == t.a_type && t.c_type == t.a_type ? ComplexGemm<double, C128> : nullptr;
+    case RtType::kS8:
+      if (t.c_type == RtType::kS32) return ForB<uint32_t, int8_t, int32_t>(t.b_type);
+      return SameType<int8_t, uint32_t>(t);
+    case RtType::kU8:
+      if (t.c_type == RtType::kS32) return ForB<uint32_t, uint8_t, int32_t>(t.b_type);
+      return SameType<uint8_t, uint32_t>(t);
+    case RtType::kS16:
+      return SameType<uint16_t, uint32_t>(t);
+    case RtType::kU16:
+      return SameType<uint16_t, uint32_t>(t);
+    case RtType::kS32:
+    case RtType::kU32:
+      return SameType<uint32_t, uint32_t>(t);
+    case RtType::kS64:
+    case RtType::kU64:
+      *acc_bytes = 8;
+      return SameType<uint64_t, uint64_t>(t);
+    default:
+      return nullptr;
+  }
+}
+
+int64_t GemmScratch(const GemmTile& t) {
+  int64_t acc_bytes;
+  bool complex;
+  if (Choose(t, &acc_bytes, &complex) == nullptr) return -1;
+  int64_t elements = 0;
+  if (acc_bytes == 4) {
+    const Areas<float> areas(t);
+    elements = areas.a + areas.b + areas.c;
+  } else {
+    const Areas<double> areas(t);
+    elements = areas.a + areas.b + areas.c;
+  }
+  return elements * acc_bytes * (complex ? 2 : 1);
+}
+
+void RunGemm(const GemmTile& t, void* scratch) {
+  int64_t acc_bytes;
+  bool complex;
+  Choose(t, &acc_bytes, &complex)(t, scratch);
+}
+
+// ---- skinny products -------------------------------------------------------------------------------------------
+
+constexpr int kLanes = kVectorBytes / 4;
+typedef float VF __attribute__((vector_size(kVectorBytes), may_alias, aligned(4)));
+typedef uint32_t VU __attribute__((vector_size(kVectorBytes)));
+typedef uint16_t VH __attribute__((vector_size(kVectorBytes / 2), may_alias, aligned(2)));
+
+inline VF LoadVector(const float* from) { return *reinterpret_cast<const VF*>(from); }
+inline VF LoadVector(const BF16* from) {
+  VU wide = __builtin_convertvector(*reinterpret_cast<const VH*>(from), VU) << 16;
+  VF f;
+  memcpy(&f, &wide, sizeof(f));
+  return f;
+}
+
+inline float HorizontalSum(VF v) {
+  float part[kLanes];
+  memcpy(part, &v, sizeof(v));
+  for (int width = kLanes / 2; width > 0; width /= 2) {
+    for (int i = 0; i < width; ++i) part[i] += part[i + width];
+  }
+  return part[0];
+}
+
+// B contiguous along n: blocks of columns, k innermost, sums in registers. x is [m][k].
+template <int M, typename B>
+void SkinnyColumns(int64_t n, int64_t k, const float* x, const B* b, int64_t b_k, float* y, int64_t y_stride) {
+  constexpr int kBlock = 4;
+  int64_t j = 0;
+  for (; j + kBlock * kLanes <= n; j += kBlock * kLanes) {
+    VF sum[M][kBlock] = {};
+    const B* row = b + j;
+    for (int64_t p = 0; p < k; ++p, row += b_k) {
+#pragma GCC unroll 4
+      for (int v = 0; v < kBlock; ++v) {
+        const VF rhs = LoadVector(row + v * kLanes);
+#pragma GCC unroll 4
+        for (int i = 0; i < M; ++i) sum[i][v] += rhs * x[i * k + p];
+      }
+    }
+    for (int i = 0; i < M; ++i) memcpy(y + i * y_stride + j, sum[i], sizeof(sum[i]));
+  }
+  for (; j + kLanes <= n; j += kLanes) {
+    VF sum[M] = {};
+    const B* row = b + j;
+    for (int64_t p = 0; p < k; ++p, row += b_k) {
+      const VF rhs = LoadVector(row);
+#pragma GCC unroll 4
+      for (int i = 0; i < M; ++i) sum[i] += rhs * x[i * k + p];
+    }
+    for (int i = 0; i < M; ++i) memcpy(y + i * y_stride + j, &sum[i], sizeof(VF));
+  }
+  for (; j < n; ++j) {
+    float sum[M] = {};
+    for (int64_t p = 0; p < k; ++p) {
+      const float rhs = Load<float>(b[p * b_k + j]);
+      for (int i = 0; i < M; ++i) sum[i] += rhs * x[i * k + p];
+    }
+    for (int i = 0; i < M; ++i) y[i * y_stride + j] = sum[i];
+  }
+}
+
+// B contiguous along k: dot products, several columns and vectors at a time.
+template <int M, int N, typename B>
+inline void Dots(int64_t k, const float* x, const B* b, int64_t b_n, float* y, int64_t y_stride) {
+  constexpr int kUnroll = M * N >= 8 ? 1 : (M * N >= 4 ? 2 : 4);
+  VF sum[M][N][kUnroll] = {};
+  int64_t p = 0;
+  for (; p + kUnroll * kLanes <= k; p += kUnroll * kLanes) {
+#pragma GCC unroll 4
+    for (int u = 0; u < kUnroll; ++u) {
+#pragma GCC unroll 4
+      for (int j = 0; j < N; ++j) {
+        const VF rhs = LoadVector(b + j * b_n + p + u * kLanes);
+#pragma GCC unroll 4
+        for (int i = 0; i < M; ++i) sum[i][j][u] += rhs * LoadVector(x + i * k + p + u * kLanes);
+      }
+    }
+  }
+  for (int i = 0; i < M; ++i) {
+    for (int j = 0; j < N; ++j) {
+      for (int u = 1; u < kUnroll; ++u) sum[i][j][0] += sum[i][j][u];
+      float total = HorizontalSum(sum[i][j][0]);
+      for (int64_t q = p; q < k; ++q) total += Load<float>(b[j * b_n + q]) * x[i * k + q];
+      y[i * y_stride + j] = total;
+    }
+  }
+}
+
+template <int M, typename B>
+void SkinnyRows(int64_t n, int64_t k, const float* x, const B* b, int64_t b_n, float* y, int64_t y_stride) {
+  int64_t j = 0;
+  for (; j + 4 <= n; j += 4) Dots<M, 4>(k, x, b + j * b_n, b_n, y + j, y_stride);
+  for (; j < n; ++j) Dots<M, 1>(k, x, b + j * b_n, b_n, y + j, y_stride);
+}
+
+template <int M, typename B>
+void SkinnyBlock(const GemmTile& t, const B* b, int64_t n, const float* x, float* y, int64_t y_stride) {
+  if (t.b_n == 1) {
+    SkinnyColumns<M>(n, t.k, x, b, t.b_k, y, y_stride);
+  } else {
+    SkinnyRows<M>(n, t.k, x, b, t.b_n, y, y_stride);
+  }
+}
+
+template <typename B>
+void SkinnyAll(const GemmTile& t, const float* x) {
+  constexpr int64_t kColumns = 512;
+  float y[kSkinnyRows * kColumns];
+  for (int64_t j = 0; j < t.n; j += kColumns) {
+    const int64_t n = t.n - j < kColumns ? t.n - j : kColumns;
+    const B* b = static_cast<const B*>(t.b) + j * t.b_n;
+    switch (t.m) {
+      case 1:
+        SkinnyBlock<1>(t, b, n, x, y, kColumns);
+        break;
+      case 2:
+        SkinnyBlock<2>(t, b, n, x, y, kColumns);
+        break;
+      case 3:
+        SkinnyBlock<3>(t, b, n, x, y, kColumns);
+        break;
+      default:
+        SkinnyBlock<4>(t, b, n, x, y, kColumns);
+        break;
+    }
+    for (int64_t i = 0; i < t.m; ++i) {
+      const int64_t at = i * t.c_m + j * t.c_n;
+      if (t.c_type == RtType::kF32) {
+        float* c = static_cast<float*>(t.c) + at;
+        for (int64_t q = 0; q < n; ++q) c[q * t.c_n] = y[i * kColumns + q];
+      } else {
+        BF16* c = static_cast<BF16*>(t.c) + at;
+        for (int64_t q = 0; q < n; ++q) c[q * t.c_n] = ToBF16(y[i * kColumns + q]);
+      }
+    }
+  }
+}
+
+bool Small(RtType type) { return type == RtType::kF32 || type == RtType::kBF16; }
+
+bool Skinny(const GemmTile& t, void* scratch) {
+  if (t.m < 1 || t.m > kSkinnyRows || !Small(t.a_type) || !Small(t.b_type) || !Small(t.c_type)) return false;
+  if (t.b_n != 1 && t.b_k != 1) return false;
+  float* x = static_cast<float*>(scratch);
+  for (int64_t i = 0; i < t.m; ++i) {
+    if (t.a_type == RtType::kF32) {
+      const float* a = static_cast<const float*>(t.a) + i * t.a_m;
+      for (int64_t p = 0; p < t.k; ++p) x[i * t.k + p] = a[p * t.a_k];
+    } else {
+      const BF16* a = static_cast<const BF16*>(t.a) + i * t.a_m;
+      for (int64_t p = 0; p < t.k; ++p) x[i * t.k + p] = ToFloat(a[p * t.a_k]);
+    }
+  }
+  if (t.b_type == RtType::kF32) {
+    SkinnyAll<float>(t, x);
+  } else {
+    SkinnyAll<BF16>(t, x);
+  }
+  return true;
+}
+
+}  // namespace
+
+namespace XC_GEMM_ISA {
+const GemmKernels kKernels = {GemmScratch, RunGemm, Skinny};
+}  // namespace XC_GEMM_ISA
+
+}  // namespace xc

@@ -1,0 +1,51 @@
+// Matrix kernels of our own, compiled once for each instruction set (x86-64-v2, v3, v4) and chosen at run time. They
+// serve the types that oneDNN lacks, machines where it has no kernel, and products bound by memory bandwidth.
+#ifndef XC_BACKENDS_RUNTIME_GEMM_KERNELS_H_
+#define XC_BACKENDS_RUNTIME_GEMM_KERNELS_H_
+
+#include "backends/runtime/types.h"
+
+namespace xc {
+
+// C[m, n] = sum over k of A[m, k] * B[k, n], all with strides in elements. Sums are kept in f32 for f16, bf16 and f32,
+// in the type itself for f64 and complex, in 32 bits (wrapping) for integers whose result has at most 32 bits, else in
+// 64 bits. The order of each sum depends on the shape alone.
+struct GemmTile {
+  RtType a_type, b_type, c_type;
+  int64_t m, n, k;
+  const void* a;
+  int64_t a_m, a_k;
+  const void* b;
+  int64_t b_k, b_n;
+  void* c;
+  int64_t c_m, c_n;
+};
+
+struct GemmKernels {
+  // Bytes of scratch (64-byte aligned) that gemm needs for `tile`; -1 when it does not have these types.
+  int64_t (*gemm_scratch)(const GemmTile& tile);
+  void (*gemm)(const GemmTile& tile, void* scratch);
+  // A few rows (m <= kSkinnyRows) against a large B that is contiguous along n or k; types f32, or bf16 for B, any
+  // of the two for A and C. Reads B once. False when it does not take the tile.
+  bool (*skinny)(const GemmTile& tile, void* scratch);
+  // Scratch for skinny: 64-byte aligned, 4 * m * k + 64 * m bytes.
+};
+
+inline constexpr int64_t kSkinnyRows = 4;
+
+// The best kernels for this CPU.
+const GemmKernels& BestGemmKernels();
+
+namespace gemm_v2 {
+extern const GemmKernels kKernels;
+}
+namespace gemm_v3 {
+extern const GemmKernels kKernels;
+}
+namespace gemm_v4 {
+extern const GemmKernels kKernels;
+}
+
+}  // namespace xc
+
+#endif  // XC_BACKENDS_RUNTIME_GEMM_KERNELS_H_

@@ -1,0 +1,285 @@
+// Cuts a product into tiles by its shape alone, picks a kernel, and runs the tiles on the executor.
+#include "backends/runtime/matmul.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "backends/runtime/gemm_kernels.h"
+#include "backends/runtime/onednn.h"
+#include "backends/runtime/scratch.h"
+#include "hlo/base/status.h"
+
+namespace xc {
+
+const GemmKernels& BestGemmKernels() {
+  static const GemmKernels& best = []() -> const GemmKernels& {
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512cd") &&
+        __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl")) {
+      return gemm_v4::kKernels;
+    }
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2")) {
+      return gemm_v3::kKernels;
+    }
+    return gemm_v2::kKernels;
+  }();
+  return best;
+}
+
+namespace {
+
+std::atomic<bool> use_onednn{true};
+
+RtType Type(int32_t type) { return static_cast<RtType>(type); }
+
+// The descriptor with roles settled: c is contiguous along n where it is contiguous at all, a skinny side is m.
+struct Problem {
+  MatmulDesc d;
+  const char* a;
+  const char* b;
+  char* c;
+  bool swapped = false;
+  int64_t batches = 1;
+};
+
+void Swap(Problem* p) {
+  std::swap(p->a, p->b);
+  std::swap(p->d.a_type, p->d.b_type);
+  std::swap(p->d.m, p->d.n);
+  std::swap(p->d.a_m, p->d.b_n);
+  std::swap(p->d.a_k, p->d.b_k);
+  std::swap(p->d.c_m, p->d.c_n);
+  std::swap(p->d.a_batch, p->d.b_batch);
+  p->swapped = !p->swapped;
+}
+
+// Merges batch dimensions that one stride can walk in all three tensors, and drops those of size 1.
+void MergeBatches(MatmulDesc* d) {
+  int kept = 0;
+  for (int i = 0; i < d->num_batch_dims; ++i) {
+    if (d->batch[i] == 1) continue;
+    if (kept > 0 && d->a_batch[kept - 1] == d->a_batch[i] * d->batch[i] &&
+        d->b_batch[kept - 1] == d->b_batch[i] * d->batch[i] && d->c_batch[kept - 1] == d->c_batch[i] * d->batch[i]) {
+      d->batch[kept - 1] *= d->batch[i];
+      d->a_batch[kept - 1] = d->a_batch[i];
+      d->b_batch[kept - 1] = d->b_batch[i];
+      d->c_batch[kept - 1] = d->c_batch[i];
+      continue;
+    }
+    d->batch[kept] = d->batch[i];
+    d->a_batch[kept] = d->a_batch[i];
+    d->b_batch[kept] = d->b_batch[i];
+    d->c_batch[kept] = d->c_batch[i];
+    ++kept;
+  }
+  for (int i = kept; i < kMaxBatchDims; ++i) {
+    d->batch[i] = 1;
+    d->a_batch[i] = d->b_batch[i] = d->c_batch[i] = 0;
+  }
+  d->num_batch_dims = kept;
+}
+
+struct Offsets {
+  int64_t a = 0, b = 0, c = 0;
+};
+
+// Where batch number `index` (row-major) starts, in elements.
+Offsets OffsetsOf(const MatmulDesc& d, int64_t index) {
+  Offsets at;
+  for (int i = d.num_batch_dims - 1; i >= 0; --i) {
+    const int64_t x = index % d.batch[i];
+    index /= d.batch[i];
+    at.a += x * d.a_batch[i];
+    at.b += x * d.b_batch[i];
+    at.c += x * d.c_batch[i];
+  }
+  return at;
+}
+
+// How many batches, rows and columns one task takes. Depends on the shape alone.
+struct Plan {
+  int64_t batch, m, n;
+  int64_t m_tiles, n_tiles, batch_tiles;
+};
+
+Plan MakePlan(const Problem& p) {
+  constexpr int64_t kTileFlops = int64_t{4} << 20;
+  constexpr int64_t kMaxTiles = 64;
+  const MatmulDesc& d = p.d;
+  const double flops = 2.0 * d.m * d.n * std::max<int64_t>(d.k, 16);
+  const double total = flops * p.batches;
+  // A product of a few rows moves a byte for each two operations: smaller tasks pay.
+  const double tile_flops = d.m <= kSkinnyRows ? kTileFlops / 16 * d.m : kTileFlops;
+  const int64_t tiles = static_cast<int64_t>(std::clamp<double>(total / tile_flops, 1, kMaxTiles));
+  Plan plan{p.batches, d.m, d.n, 1, 1, 1};
+  // Batches that share one stride go to one call; others one by one.
+  const int64_t inner = d.num_batch_dims == 0 ? 1 : d.batch[d.num_batch_dims - 1];
+  plan.batch = inner;
+  if (p.batches / inner < tiles) plan.batch = std::max<int64_t>(1, (p.batches + tiles - 1) / tiles);
+  plan.batch = std::min(plan.batch, inner);
+  plan.batch_tiles = p.batches / inner * ((inner - 1) / plan.batch + 1);
+  if (plan.batch_tiles < tiles) {
+    int64_t left = (tiles + plan.batch_tiles - 1) / plan.batch_tiles;
+    // Wide tiles reuse packed rows; columns are cut first while they are many, then rows.
+    const int64_t n_step = d.m <= kSkinnyRows ? 64 : 128;
+    const int64_t m_step = 64;
+    int64_t n_parts = std::clamp<int64_t>(d.n / std::max(n_step, std::min<int64_t>(d.m, 256)), 1, left);
+    plan.n = ((d.n + n_parts - 1) / n_parts + n_step - 1) / n_step * n_step;
+    plan.n = std::min(plan.n, d.n);
+    n_parts = (d.n - 1) / plan.n + 1;
+    left = (left + n_parts - 1) / n_parts;
+    const int64_t m_parts = std::clamp<int64_t>(d.m / m_step, 1, left);
+    plan.m = std::min(d.m, ((d.m + m_parts - 1) / m_parts + m_step - 1) / m_step * m_step);
+  }
+  plan.m_tiles = (d.m - 1) / plan.m + 1;
+  plan.n_tiles = (d.n - 1) / plan.n + 1;
+  return plan;
+}
+
+absl::Status OwnTile(const GemmTile& tile) {
+  const GemmKernels& kernels = BestGemmKernels();
+  if (tile.m <= kSkinnyRows) {
+    XC_ASSIGN_OR_RETURN(char* scratch, ThreadScratch(4 * tile.m * tile.k + 64 * tile.m, kPackScratch));
+    if (kernels.skinny(tile, scratch)) return absl::OkStatus();
+  }
+  const int64_t bytes = kernels.gemm_scratch(tile);
+  if (bytes < 0) {
+    return absl::UnimplementedError(absl::StrCat("matrix product of element types ", static_cast<int>(tile.a_type),
+                                                 " and ", static_cast<int>(tile.b_type), " to ",
+                                                 static_cast<int>(tile.c_type)));
+  }
+  XC_ASSIGN_OR_RETURN(char* scratch, ThreadScratch(bytes, kPackScratch));
+  kernels.gemm(tile, scratch);
+  return absl::OkStatus();
+}
+
+// Whether oneDNN's kernel is the better one: its types, a result contiguous along n, more than a few rows.
+bool WantOneDnn(const MatmulDesc& d) {
+  if (!use_onednn.load(std::memory_order_relaxed) || d.k == 0 || (d.c_n != 1 && d.n != 1)) return false;
+  if ((d.a_m != 1 && d.a_k != 1) || (d.b_n != 1 && d.b_k != 1)) return false;
+  const RtType a = Type(d.a_type), b = Type(d.b_type), c = Type(d.c_type);
+  const bool floats = a == b && ((a == RtType::kF32 && c == RtType::kF32) ||
+                                 (a == RtType::kBF16 && (c == RtType::kF32 || c == RtType::kBF16)));
+  const bool bytes = (a == RtType::kS8 || a == RtType::kU8) && b == RtType::kS8 && c == RtType::kS32;
+  if (!floats && !bytes) return false;
+  return !floats || d.m > kSkinnyRows;
+}
+
+absl::Status RunTile(const Problem& p, bool onednn, int64_t batch_begin, int64_t batch_end, int64_t m0, int64_t m1,
+                     int64_t n0, int64_t n1) {
+  const MatmulDesc& d = p.d;
+  const int64_t a_size = SizeOf(Type(d.a_type)), b_size = SizeOf(Type(d.b_type)), c_size = SizeOf(Type(d.c_type));
+  if (onednn) {
+    const int last = d.num_batch_dims - 1;
+    onednn::MatmulKey key;
+    std::memset(&key, 0, sizeof(key));
+    key.a_type = Type(d.a_type);
+    key.b_type = Type(d.b_type);
+    key.c_type = Type(d.c_type);
+    key.batch = batch_end - batch_begin;
+    key.m = m1 - m0;
+    key.n = n1 - n0;
+    key.k = d.k;
+    if (key.batch > 1) {
+      key.a_batch = d.a_batch[last];
+      key.b_batch = d.b_batch[last];
+      key.c_batch = d.c_batch[last];
+    }
+    key.a_m = d.a_m;
+    key.a_k = d.a_k;
+    key.b_k = d.b_k;
+    key.b_n = d.b_n;
+    key.c_m = d.c_m;
+    key.c_n = d.c_n;
+    const Offsets at = OffsetsOf(d, batch_begin);
+    absl::Status status = onednn::Matmul(key, p.a + (at.a + m0 * d.a_m) * a_size, p.b + (at.b + n0 * d.b_n) * b_size,
+                                         p.c + (at.c + m0 * d.c_m + n0 * d.c_n) * c_size);
+    if (!absl::IsUnimplemented(status)) return status;
+  }
+  for (int64_t batch = batch_begin; batch < batch_end; ++batch) {
+    const Offsets at = OffsetsOf(d, batch);
+    GemmTile tile{Type(d.a_type),
+                  Type(d.b_type),
+                  Type(d.c_type),
+                  m1 - m0,
+                  n1 - n0,
+                  d.k,
+                  p.a + (at.a + m0 * d.a_m) * a_size,
+                  d.a_m,
+                  d.a_k,
+                  p.b + (at.b + n0 * d.b_n) * b_size,
+                  d.b_k,
+                  d.b_n,
+                  p.c + (at.c + m0 * d.c_m + n0 * d.c_n) * c_size,
+                  d.c_m,
+                  d.c_n};
+    XC_RETURN_IF_ERROR(OwnTile(tile));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+void SetMatmulUseOneDnn(bool use) { use_onednn = use; }
+
+absl::Status Matmul(RunContext* ctx, const MatmulDesc& desc, const void* a, const void* b, void* c,
+                    MatmulEpilogue epilogue, void* env) {
+  if (desc.m < 0 || desc.n < 0 || desc.k < 0 || desc.num_batch_dims < 0 || desc.num_batch_dims > kMaxBatchDims) {
+    return absl::InvalidArgumentError("matrix product: negative size or too many batch dimensions");
+  }
+  Problem p{desc, static_cast<const char*>(a), static_cast<const char*>(b), static_cast<char*>(c)};
+  MergeBatches(&p.d);
+  for (int i = 0; i < p.d.num_batch_dims; ++i) p.batches *= p.d.batch[i];
+  if (p.batches <= 0 || p.d.m == 0 || p.d.n == 0) return absl::OkStatus();
+  // Strides of dimensions of size 1 say nothing: set them to what makes the operand look contiguous.
+  MatmulDesc& d = p.d;
+  if (d.m == 1) d.a_m = d.a_k == 1 ? d.k : 1;
+  if (d.n == 1) d.b_n = d.b_k == 1 ? d.k : 1;
+  const bool skinny_columns = d.n <= kSkinnyRows && d.n < d.m && d.b_type == d.a_type;
+  const bool transposed_result = d.c_n != 1 && d.c_m == 1 && d.m != 1;
+  if (skinny_columns || (transposed_result && d.m > kSkinnyRows && d.a_type == d.b_type)) Swap(&p);
+
+  const bool onednn = WantOneDnn(d);
+  const Plan plan = MakePlan(p);
+  const int64_t per_batch = plan.m_tiles * plan.n_tiles;
+  const int64_t inner = d.num_batch_dims == 0 ? 1 : d.batch[d.num_batch_dims - 1];
+  const int64_t inner_tiles = (inner - 1) / plan.batch + 1;
+  std::atomic<bool> failed{false};
+  absl::Status first_error;
+  ctx->ParallelFor(plan.batch_tiles * per_batch, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t t = begin; t < end; ++t) {
+      const int64_t batch_tile = t / per_batch;
+      const int64_t batch_begin = batch_tile / inner_tiles * inner + batch_tile % inner_tiles * plan.batch;
+      const int64_t batch_end = std::min(batch_begin + plan.batch, batch_tile / inner_tiles * inner + inner);
+      const int64_t m0 = t % per_batch / plan.n_tiles * plan.m, m1 = std::min(d.m, m0 + plan.m);
+      const int64_t n0 = t % plan.n_tiles * plan.n, n1 = std::min(d.n, n0 + plan.n);
+      absl::Status status = RunTile(p, onednn, batch_begin, batch_end, m0, m1, n0, n1);
+      if (!status.ok()) {
+        if (!failed.exchange(true)) first_error = status;
+        return;
+      }
+      if (epilogue == nullptr) continue;
+      if (p.swapped) {
+        epilogue(env, batch_begin, batch_end, n0, n1, m0, m1);
+      } else {
+        epilogue(env, batch_begin, batch_end, m0, m1, n0, n1);
+      }
+    }
+  });
+  return first_error;
+}
+
+}  // namespace xc
+
+int xc_rt_matmul(void* ctx, const xc::MatmulDesc* desc, const void* a, const void* b, void* c) {
+  auto* run = static_cast<xc::RunContext*>(ctx);
+  return run->Record(xc::Matmul(run, *desc, a, b, c));
+}
+
+int xc_rt_matmul_epilogue(void* ctx, const xc::MatmulDesc* desc, const void* a, const void* b, void* c,
+                          xc::MatmulEpilogue epilogue, void* env) {
+  auto* run = static_cast<xc::RunContext*>(ctx);
+  return run->Record(xc::Matmul(run, *desc, a, b, c, epilogue, env));
+}

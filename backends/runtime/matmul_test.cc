@@ -1,0 +1,332 @@
+// Matrix products of every type, layout and kernel against a naive loop, and with other numbers of threads.
+#include "backends/runtime/matmul.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <complex>
+#include <cstring>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "backends/runtime/gemm_kernels.h"
+#include "backends/runtime/onednn.h"
+
+namespace xc {
+namespace {
+
+float FromBF16(uint16_t bits) {
+  const uint32_t wide = static_cast<uint32_t>(bits) << 16;
+  float f;
+  std::memcpy(&f, &wide, 4);
+  return f;
+}
+
+// Element `i` of a buffer of `type`.
+std::complex<double> Get(RtType type, const void* data, int64_t i) {
+  switch (type) {
+    case RtType::kF32:
+      return static_cast<const float*>(data)[i];
+    case RtType::kF64:
+      return static_cast<const double*>(data)[i];
+    case RtType::kF16:
+      return static_cast<float>(static_cast<const _Float16*>(data)[i]);
+    case RtType::kBF16:
+      return FromBF16(static_cast<const uint16_t*>(data)[i]);
+    case RtType::kC64:
+      return static_cast<const std::complex<float>*>(data)[i];
+    case RtType::kC128:
+      return static_cast<const std::complex<double>*>(data)[i];
+    case RtType::kS8:
+      return static_cast<const int8_t*>(data)[i];
+    case RtType::kU8:
+      return static_cast<const uint8_t*>(data)[i];
+    case RtType::kS16:
+      return static_cast<const int16_t*>(data)[i];
+    case RtType::kS32:
+      return static_cast<const int32_t*>(data)[i];
+    case RtType::kU32:
+      return static_cast<const uint32_t*>(data)[i];
+    case RtType::kS64:
+      return static_cast<double>(static_cast<const int64_t*>(data)[i]);
+    default:
+      ADD_FAILURE() << "type";
+      return 0;
+  }
+}
+
+// Small integers, which every type but unsigned ones holds: products and sums are exact in f32.
+void Fill(RtType type, std::vector<char>* data, std::mt19937* random) {
+  const int64_t n = data->size() / SizeOf(type);
+  for (int64_t i = 0; i < n; ++i) {
+    const bool is_unsigned = type == RtType::kU8 || type == RtType::kU32;
+    const int x = static_cast<int>((*random)() % 7) - (is_unsigned ? 0 : 3), y = static_cast<int>((*random)() % 7) - 3;
+    void* at = data->data() + i * SizeOf(type);
+    auto put = [&](auto value) { std::memcpy(at, &value, sizeof(value)); };
+    switch (type) {
+      case RtType::kF32:
+        put(static_cast<float>(x));
+        break;
+      case RtType::kF64:
+        put(static_cast<double>(x));
+        break;
+      case RtType::kF16:
+        put(static_cast<_Float16>(x));
+        break;
+      case RtType::kBF16: {
+        const float f = x;
+        uint32_t bits;
+        std::memcpy(&bits, &f, 4);
+        put(static_cast<uint16_t>(bits >> 16));
+        break;
+      }
+      case RtType::kC64:
+        put(std::complex<float>(x, y));
+        break;
+      case RtType::kC128:
+        put(std::complex<double>(x, y));
+        break;
+      case RtType::kS8:
+      case RtType::kU8:
+        put(static_cast<int8_t>(x));
+        break;
+      case RtType::kS16:
+        put(static_cast<int16_t>(x));
+        break;
+      case RtType::kS32:
+      case RtType::kU32:
+        put(static_cast<int32_t>(x));
+        break;
+      default:
+        put(static_cast<int64_t>(x));
+    }
+  }
+}
+
+struct Layout {
+  bool a_transposed, b_transposed, c_transposed;
+};
+
+// Two batch dimensions, the first one outermost in memory, the second between rows and columns of a and c.
+MatmulDesc MakeDesc(RtType a, RtType b, RtType c, int64_t b0, int64_t b1, int64_t m, int64_t n, int64_t k, Layout l) {
+  MatmulDesc d;
+  d.a_type = static_cast<int>(a);
+  d.b_type = static_cast<int>(b);
+  d.c_type = static_cast<int>(c);
+  d.num_batch_dims = 2;
+  d.m = m;
+  d.n = n;
+  d.k = k;
+  d.batch[0] = b0;
+  d.batch[1] = b1;
+  d.a_batch[0] = b1 * m * k;
+  d.a_batch[1] = l.a_transposed ? m : k;
+  d.a_m = l.a_transposed ? 1 : b1 * k;
+  d.a_k = l.a_transposed ? b1 * m : 1;
+  d.b_batch[0] = b1 * n * k;
+  d.b_batch[1] = n * k;
+  d.b_k = l.b_transposed ? 1 : n;
+  d.b_n = l.b_transposed ? k : 1;
+  d.c_batch[0] = b1 * m * n;
+  d.c_batch[1] = l.c_transposed ? m : n;
+  d.c_m = l.c_transposed ? 1 : b1 * n;
+  d.c_n = l.c_transposed ? b1 * m : 1;
+  return d;
+}
+
+struct Data {
+  std::vector<char> a, b, c;
+};
+
+Data MakeData(const MatmulDesc& d) {
+  std::mt19937 random(7);
+  const int64_t batches = d.batch[0] * d.batch[1];
+  Data data;
+  data.a.resize(batches * d.m * d.k * SizeOf(static_cast<RtType>(d.a_type)));
+  data.b.resize(batches * d.n * d.k * SizeOf(static_cast<RtType>(d.b_type)));
+  data.c.resize(batches * d.m * d.n * SizeOf(static_cast<RtType>(d.c_type)), 1);
+  Fill(static_cast<RtType>(d.a_type), &data.a, &random);
+  Fill(static_cast<RtType>(d.b_type), &data.b, &random);
+  return data;
+}
+
+void ExpectProduct(const MatmulDesc& d, const Data& data, const std::string& what) {
+  const RtType at = static_cast<RtType>(d.a_type), bt = static_cast<RtType>(d.b_type),
+               ct = static_cast<RtType>(d.c_type);
+  auto widen = [](RtType type, const std::vector<char>& bytes) {
+    std::vector<std::complex<double>> values(bytes.size() / SizeOf(type));
+    for (size_t i = 0; i < values.size(); ++i) values[i] = Get(type, bytes.data(), i);
+    return values;
+  };
+  const auto a = widen(at, data.a), b = widen(bt, data.b);
+  const bool complex = at == RtType::kC64 || at == RtType::kC128;
+  int64_t wrong = 0;
+  for (int64_t p = 0; p < d.batch[0]; ++p) {
+    for (int64_t q = 0; q < d.batch[1]; ++q) {
+      for (int64_t i = 0; i < d.m; ++i) {
+        for (int64_t j = 0; j < d.n; ++j) {
+          std::complex<double> sum = 0;
+          for (int64_t r = 0; r < d.k; ++r) {
+            const auto& x = a[p * d.a_batch[0] + q * d.a_batch[1] + i * d.a_m + r * d.a_k];
+            const auto& y = b[p * d.b_batch[0] + q * d.b_batch[1] + r * d.b_k + j * d.b_n];
+            if (complex) {
+              sum += x * y;
+            } else {
+              sum += x.real() * y.real();
+            }
+          }
+          const auto got = Get(ct, data.c.data(), p * d.c_batch[0] + q * d.c_batch[1] + i * d.c_m + j * d.c_n);
+          if (ct == RtType::kS8) sum = static_cast<int8_t>(static_cast<int64_t>(sum.real()));
+          const double slack =
+              ct == RtType::kBF16 ? std::abs(sum) / 250 : (ct == RtType::kF16 ? std::abs(sum) / 2000 : 0);
+          if (std::abs(got - sum) > slack && ++wrong == 1) {
+            ADD_FAILURE() << what << ": at " << p << "," << q << "," << i << "," << j << " " << got << " not " << sum;
+          }
+        }
+      }
+    }
+  }
+  EXPECT_EQ(wrong, 0) << what;
+}
+
+TEST(Matmul, AllTypesLayoutsAndKernels) {
+  using T = RtType;
+  const RtType types[][3] = {{T::kF32, T::kF32, T::kF32}, {T::kF64, T::kF64, T::kF64},    {T::kF16, T::kF16, T::kF16},
+                             {T::kF16, T::kF16, T::kF32}, {T::kBF16, T::kBF16, T::kBF16}, {T::kBF16, T::kBF16, T::kF32},
+                             {T::kC64, T::kC64, T::kC64}, {T::kC128, T::kC128, T::kC128}, {T::kS8, T::kS8, T::kS8},
+                             {T::kS8, T::kS8, T::kS32},   {T::kU8, T::kS8, T::kS32},      {T::kU8, T::kU8, T::kS32},
+                             {T::kS16, T::kS16, T::kS16}, {T::kS32, T::kS32, T::kS32},    {T::kU32, T::kU32, T::kU32},
+                             {T::kS64, T::kS64, T::kS64}};
+  const int64_t sizes[][5] = {{1, 1, 1, 1, 1},   {1, 1, 1, 70, 33}, {2, 3, 5, 7, 11},
+                              {1, 2, 65, 2, 40}, {3, 1, 19, 50, 0}, {1, 1, 37, 101, 300}};
+  auto executor = NewThreadPoolExecutor(3);
+  RunContext ctx(nullptr, executor.get());
+  for (bool onednn : {true, false}) {
+    SetMatmulUseOneDnn(onednn);
+    for (const auto& t : types) {
+      for (const auto& s : sizes) {
+        for (int layout = 0; layout < 8; ++layout) {
+          const Layout l{(layout & 1) != 0, (layout & 2) != 0, (layout & 4) != 0};
+          const MatmulDesc d = MakeDesc(t[0], t[1], t[2], s[0], s[1], s[2], s[3], s[4], l);
+          Data data = MakeData(d);
+          const std::string what = "types " + std::to_string(d.a_type) + "," + std::to_string(d.b_type) + "," +
+                                   std::to_string(d.c_type) + " m " + std::to_string(d.m) + " n " +
+                                   std::to_string(d.n) + " k " + std::to_string(d.k) + " layout " +
+                                   std::to_string(layout) + (onednn ? " onednn" : " own");
+          const absl::Status status = Matmul(&ctx, d, data.a.data(), data.b.data(), data.c.data());
+          ASSERT_TRUE(status.ok()) << what << status;
+          ExpectProduct(d, data, what);
+        }
+      }
+    }
+  }
+  SetMatmulUseOneDnn(true);
+}
+
+TEST(Matmul, EveryInstructionSet) {
+  std::vector<const GemmKernels*> all = {&gemm_v2::kKernels};
+  if (&BestGemmKernels() != &gemm_v2::kKernels) all.push_back(&gemm_v3::kKernels);
+  if (&BestGemmKernels() == &gemm_v4::kKernels) all.push_back(&gemm_v4::kKernels);
+  for (RtType type : {RtType::kF32, RtType::kF64, RtType::kBF16, RtType::kF16, RtType::kS64, RtType::kC64}) {
+    for (const GemmKernels* kernels : all) {
+      for (int64_t m : {1, 2, 3, 4, 23}) {
+        const MatmulDesc d = MakeDesc(type, type, type, 1, 1, m, 83, 71, {});
+        Data data = MakeData(d);
+        GemmTile t{type,  type,          type,  d.m,   d.n,           d.k,   data.a.data(), d.a_m,
+                   d.a_k, data.b.data(), d.b_k, d.b_n, data.c.data(), d.c_m, d.c_n};
+        std::vector<double> scratch(kernels->gemm_scratch(t) / 8 + 100000);
+        kernels->gemm(t, scratch.data());
+        ExpectProduct(d, data, "gemm " + std::to_string(static_cast<int>(type)));
+        if (m > kSkinnyRows || (type != RtType::kF32 && type != RtType::kBF16)) continue;
+        std::fill(data.c.begin(), data.c.end(), 1);
+        ASSERT_TRUE(kernels->skinny(t, scratch.data()));
+        ExpectProduct(d, data, "skinny");
+      }
+    }
+  }
+}
+
+TEST(Matmul, SameBitsWithAnyNumberOfThreads) {
+  std::mt19937 random(3);
+  std::normal_distribution<float> normal;
+  for (auto [m, n, k] :
+       {std::tuple<int, int, int>{300, 500, 700}, {16, 1000, 2000}, {1, 3000, 500}, {2000, 2, 300}, {64, 64, 5000}}) {
+    for (bool onednn : {true, false}) {
+      SetMatmulUseOneDnn(onednn);
+      std::vector<float> a(m * k), b(k * n), first(m * n), c(m * n);
+      for (float& x : a) x = normal(random);
+      for (float& x : b) x = normal(random);
+      const MatmulDesc d = MakeDesc(RtType::kF32, RtType::kF32, RtType::kF32, 1, 1, m, n, k, {});
+      for (int threads = 1; threads <= 4; ++threads) {
+        auto executor = NewThreadPoolExecutor(threads);
+        RunContext ctx(nullptr, executor.get());
+        ASSERT_TRUE(Matmul(&ctx, d, a.data(), b.data(), threads == 1 ? first.data() : c.data()).ok());
+        if (threads > 1) {
+          EXPECT_EQ(std::memcmp(first.data(), c.data(), c.size() * 4), 0) << m << " " << threads;
+        }
+      }
+    }
+  }
+  SetMatmulUseOneDnn(true);
+}
+
+TEST(Matmul, EpilogueSeesEachElementOnce) {
+  auto executor = NewThreadPoolExecutor(3);
+  RunContext ctx(nullptr, executor.get());
+  for (int64_t n : {500, 2}) {
+    const MatmulDesc d = MakeDesc(RtType::kF32, RtType::kF32, RtType::kF32, 2, 3, 400, n, 40, {});
+    Data data = MakeData(d);
+    struct Env {
+      const MatmulDesc* d;
+      float* c;
+    } env{&d, reinterpret_cast<float*>(data.c.data())};
+    auto add_one = [](void* raw, int64_t b0, int64_t b1, int64_t m0, int64_t m1, int64_t n0, int64_t n1) {
+      const Env& e = *static_cast<Env*>(raw);
+      for (int64_t b = b0; b < b1; ++b) {
+        float* c = e.c + b / 3 * e.d->c_batch[0] + b % 3 * e.d->c_batch[1];
+        for (int64_t i = m0; i < m1; ++i) {
+          for (int64_t j = n0; j < n1; ++j) c[i * e.d->c_m + j * e.d->c_n] += 1000;
+        }
+      }
+    };
+    ASSERT_EQ(xc_rt_matmul_epilogue(&ctx, &d, data.a.data(), data.b.data(), data.c.data(), add_one, &env), 0);
+    for (int64_t i = 0; i < static_cast<int64_t>(data.c.size() / 4); ++i) env.c[i] -= 1000;
+    ExpectProduct(d, data, "epilogue");
+  }
+}
+
+TEST(Matmul, BroadcastOperand) {
+  RunContext ctx;
+  MatmulDesc d = MakeDesc(RtType::kF32, RtType::kF32, RtType::kF32, 3, 1, 8, 64, 32, {});
+  Data data = MakeData(d);
+  d.b_batch[0] = 0;
+  ASSERT_EQ(xc_rt_matmul(&ctx, &d, data.a.data(), data.b.data(), data.c.data()), 0);
+  ExpectProduct(d, data, "b broadcast over the batch");
+  d.a_m = 0;
+  ASSERT_EQ(xc_rt_matmul(&ctx, &d, data.a.data(), data.b.data(), data.c.data()), 0);
+  ExpectProduct(d, data, "a broadcast over rows");
+}
+
+TEST(Matmul, RefusesUnknownTypes) {
+  RunContext ctx;
+  const MatmulDesc d = MakeDesc(RtType::kPred, RtType::kPred, RtType::kPred, 1, 1, 8, 8, 8, {});
+  char buffer[64] = {};
+  EXPECT_EQ(xc_rt_matmul(&ctx, &d, buffer, buffer, buffer), 1);
+  EXPECT_EQ(ctx.status().message(), "matrix product of element types 1 and 1 to 1");
+}
+
+TEST(OneDnn, IsUsedAndCached) {
+  if (!onednn::Available()) GTEST_SKIP() << "libdnnl.so.2 is not installed";
+  RunContext ctx;
+  const MatmulDesc d = MakeDesc(RtType::kF32, RtType::kF32, RtType::kF32, 1, 1, 33, 35, 37, {});
+  Data data = MakeData(d);
+  const auto before = onednn::GetCacheStats();
+  for (int i = 0; i < 3; ++i) ASSERT_EQ(xc_rt_matmul(&ctx, &d, data.a.data(), data.b.data(), data.c.data()), 0);
+  const auto after = onednn::GetCacheStats();
+  EXPECT_EQ(after.misses, before.misses + 1);
+  EXPECT_EQ(after.hits, before.hits + 2);
+}
+
+}  // namespace
+}  // namespace xc
