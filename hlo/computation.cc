@@ -1,4 +1,4 @@
-// Computations: instruction lists, the entry of users, cloning and post order.
+// Computations: adding and removing instructions, the root, post order, cloning.
 #include <algorithm>
 
 #include "hlo/base/check.h"
