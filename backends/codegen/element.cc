@@ -1,0 +1,193 @@
+// Register and memory forms of the element types, and conversion between all of them.
+#include "backends/codegen/element.h"
+
+#include <cmath>
+
+#include "hlo/base/check.h"
+#include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/Intrinsics.h"
+
+namespace xc::codegen {
+namespace {
+
+using V = llvm::Value*;
+
+bool IsNarrowFloat(ElementType type) {
+  return IsFloating(type) && type != ElementType::kF32 && type != ElementType::kF64;
+}
+
+}  // namespace
+
+int ElementEmitter::Lanes(V value) {
+  auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(value->getType());
+  return vector == nullptr ? 1 : vector->getNumElements();
+}
+
+llvm::Type* ElementEmitter::RegisterType(ElementType type, int lanes) {
+  llvm::Type* scalar;
+  type = ComplexComponent(type);
+  if (type == ElementType::kPred) {
+    scalar = b_.getInt1Ty();
+  } else if (type == ElementType::kF64) {
+    scalar = b_.getDoubleTy();
+  } else if (IsFloating(type)) {
+    scalar = b_.getFloatTy();
+  } else {
+    scalar = b_.getIntNTy(8 * StorageBytes(type));
+  }
+  return lanes <= 1 ? scalar : llvm::FixedVectorType::get(scalar, lanes);
+}
+
+llvm::Type* ElementEmitter::MemoryType(ElementType type, int lanes) {
+  type = ComplexComponent(type);
+  if (type == ElementType::kF32 || type == ElementType::kF64) return RegisterType(type, lanes);
+  llvm::Type* scalar = b_.getIntNTy(8 * StorageBytes(type));
+  return lanes <= 1 ? scalar : llvm::FixedVectorType::get(scalar, lanes);
+}
+
+V ElementEmitter::FromMemory(ElementType type, V raw) {
+  type = ComplexComponent(type);
+  if (type == ElementType::kPred) return b_.CreateICmpNE(raw, llvm::Constant::getNullValue(raw->getType()));
+  if (IsNarrowFloat(type)) return Widen(type, b_.CreateZExt(raw, RegisterType(ElementType::kS32, Lanes(raw))));
+  return raw;
+}
+
+V ElementEmitter::ToMemory(ElementType type, V value) {
+  type = ComplexComponent(type);
+  if (type == ElementType::kPred) return b_.CreateZExt(value, MemoryType(type, Lanes(value)));
+  if (IsNarrowFloat(type)) return b_.CreateTrunc(Narrow(type, value), MemoryType(type, Lanes(value)));
+  return value;
+}
+
+V ElementEmitter::SignExtendFrom(V x, int bits) {
+  const int width = x->getType()->getScalarSizeInBits();
+  V shift = llvm::ConstantInt::get(x->getType(), width - bits);
+  return b_.CreateAShr(b_.CreateShl(x, shift), shift);
+}
+
+V ElementEmitter::Normalize(ElementType type, V value) {
+  type = ComplexComponent(type);
+  if (IsNarrowFloat(type)) {
+    if (type == ElementType::kBF16) {
+      // The general path keeps the low half out of the register only after a shift pair; masking is the same.
+      llvm::Type* i32 = RegisterType(ElementType::kS32, Lanes(value));
+      return b_.CreateBitCast(b_.CreateShl(Narrow(type, value), llvm::ConstantInt::get(i32, 16)), value->getType());
+    }
+    return Widen(type, Narrow(type, value));
+  }
+  if (IsIntegral(type) && ElementBits(type) < 8) {
+    if (IsSignedInt(type)) return SignExtendFrom(value, ElementBits(type));
+    return b_.CreateAnd(value, llvm::ConstantInt::get(value->getType(), (1 << ElementBits(type)) - 1));
+  }
+  return value;
+}
+
+V ElementEmitter::IntToFloat(ElementType from, ElementType to, V x) {
+  const int lanes = Lanes(x);
+  const bool is_signed = IsSignedInt(from);
+  auto cast = [&](V v, ElementType type) {
+    llvm::Type* t = RegisterType(type, lanes);
+    return is_signed ? b_.CreateSIToFP(v, t) : b_.CreateUIToFP(v, t);
+  };
+  if (from == ElementType::kPred || to == ElementType::kF32 || to == ElementType::kF64)
+    return Normalize(to, cast(x, to));
+  const int bits = ElementBits(from);
+  if (bits <= 16) return Normalize(to, cast(x, ElementType::kF32));
+  if (bits == 64) {
+    // Folds the low bits into one that decides ties, so that the conversion to double is harmless.
+    auto I = [&](int64_t v) { return llvm::ConstantInt::get(x->getType(), v); };
+    V low = b_.CreateAnd(x, I(0x7ff));
+    V sticky = b_.CreateSelect(b_.CreateICmpNE(low, I(0)), I(0x800), I(0));
+    V folded = b_.CreateOr(b_.CreateAnd(x, I(~int64_t{0x7ff})), sticky);
+    V high = b_.CreateAShr(x, I(52));
+    V small =
+        is_signed ? b_.CreateICmpULE(b_.CreateAdd(high, I(1)), I(1)) : b_.CreateICmpEQ(b_.CreateLShr(x, I(52)), I(0));
+    x = b_.CreateSelect(small, x, folded);
+  }
+  return Normalize(to, RoundToFloat(cast(x, ElementType::kF64)));
+}
+
+V ElementEmitter::FloatToInt(ElementType from, ElementType to, V x) {
+  llvm::Type* t = RegisterType(to, Lanes(x));
+  const bool is_signed = IsSignedInt(to);
+  V y =
+      b_.CreateIntrinsic(is_signed ? llvm::Intrinsic::fptosi_sat : llvm::Intrinsic::fptoui_sat, {t, x->getType()}, {x});
+  const int bits = ElementBits(to);
+  if (bits >= 8) return y;
+  auto I = [&](int64_t v) { return llvm::ConstantInt::get(t, v, true); };
+  if (!is_signed) return b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, y, I((1 << bits) - 1));
+  y = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, y, I((1 << (bits - 1)) - 1));
+  return b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, y, I(-(1 << (bits - 1))));
+}
+
+Element ElementEmitter::Convert(ElementType from, ElementType to, Element x) {
+  if (from == to) return x;
+  if (IsComplex(to)) {
+    const ElementType part = ComplexComponent(to);
+    Element re = Convert(ComplexComponent(from), part, {x.re});
+    if (IsComplex(from)) return {re.re, Convert(ComplexComponent(from), part, {x.im}).re};
+    return {re.re, llvm::Constant::getNullValue(re.re->getType())};
+  }
+  if (IsComplex(from) && to == ElementType::kPred) {
+    V zero = llvm::Constant::getNullValue(x.re->getType());
+    return {b_.CreateOr(b_.CreateFCmpUNE(x.re, zero), b_.CreateFCmpUNE(x.im, zero))};
+  }
+  if (IsComplex(from)) return Convert(ComplexComponent(from), to, {x.re});
+  V v = x.re;
+  const int lanes = Lanes(v);
+  if (to == ElementType::kPred) {
+    V zero = llvm::Constant::getNullValue(v->getType());
+    return {IsFloating(from) ? b_.CreateFCmpUNE(v, zero) : b_.CreateICmpNE(v, zero)};
+  }
+  if (IsFloating(to)) {
+    if (!IsFloating(from)) return {IntToFloat(from, to, v)};
+    if (to == ElementType::kF64) return {b_.CreateFPExt(v, RegisterType(to, lanes))};
+    if (from != ElementType::kF64) return {Normalize(to, v)};
+    if (to == ElementType::kF32) return {b_.CreateFPTrunc(v, RegisterType(to, lanes))};
+    return {Normalize(to, RoundToFloat(v))};
+  }
+  if (IsFloating(from)) return {FloatToInt(from, to, v)};
+  llvm::Type* t = RegisterType(to, lanes);
+  V y = IsSignedInt(from) ? b_.CreateSExtOrTrunc(v, t) : b_.CreateZExtOrTrunc(v, t);
+  return {Normalize(to, y)};
+}
+
+Element ElementEmitter::BitcastConvert(ElementType from, ElementType to, Element x) {
+  if (from == to || (IsComplex(from) && IsComplex(to))) return x;
+  V raw = ToMemory(from, x.re);
+  V out = b_.CreateBitCast(raw, MemoryType(to, Lanes(raw)));
+  return {Normalize(to, FromMemory(to, out))};
+}
+
+V ElementEmitter::Splat(V value, int lanes) {
+  if (lanes <= 1 || value->getType()->isVectorTy()) return value;
+  return b_.CreateVectorSplat(lanes, value);
+}
+
+Element ElementEmitter::Splat(Element value, int lanes) {
+  value.re = Splat(value.re, lanes);
+  if (value.im != nullptr) value.im = Splat(value.im, lanes);
+  return value;
+}
+
+void ElementEmitter::Broadcast(absl::Span<Element> values) {
+  int lanes = 1;
+  for (const Element& e : values) lanes = std::max(lanes, Lanes(e.re));
+  for (Element& e : values) e = Splat(e, lanes);
+}
+
+Element ElementEmitter::Constant(ElementType type, double value) {
+  llvm::Type* t = RegisterType(type);
+  Element e;
+  if (type == ElementType::kPred) {
+    e.re = b_.getInt1(value != 0);
+  } else if (IsFloating(type) || IsComplex(type)) {
+    e.re = llvm::ConstantFP::get(t, value);
+    if (IsComplex(type)) e.im = llvm::ConstantFP::get(t, 0);
+  } else {
+    e.re = llvm::ConstantInt::get(t, static_cast<int64_t>(value), IsSignedInt(type));
+  }
+  return e;
+}
+
+}  // namespace xc::codegen

@@ -1,0 +1,83 @@
+// Values of HLO element types in LLVM code: how they are held in registers, stored in memory, and converted.
+//
+// In registers: pred is i1; integers of 8 bits and more are themselves; narrower integers are i8 holding the extended
+// value; f64 and f32 are themselves; all narrower floats are f32 holding a value of the type; complex numbers are two
+// such values. Every function takes scalars or vectors.
+#ifndef XC_BACKENDS_CODEGEN_ELEMENT_H_
+#define XC_BACKENDS_CODEGEN_ELEMENT_H_
+
+#include "absl/types/span.h"
+#include "hlo/element_type.h"
+
+namespace llvm {
+class IRBuilderBase;
+class Type;
+class Value;
+}  // namespace llvm
+
+namespace xc::codegen {
+
+// What the code generator may assume of the machine.
+struct CodegenTarget {
+  bool fma = false;
+  bool f16c = false;           // hardware conversion between f16 and f32
+  bool masked_memory = false;  // masked loads and stores of all element widths are cheap
+  int vector_bytes = 16;
+};
+
+struct Element {
+  llvm::Value* re = nullptr;
+  llvm::Value* im = nullptr;  // complex only
+  explicit operator bool() const { return re != nullptr; }
+};
+
+class ElementEmitter {
+ public:
+  ElementEmitter(llvm::IRBuilderBase& builder, const CodegenTarget& target) : b_(builder), target_(target) {}
+
+  llvm::IRBuilderBase& builder() { return b_; }
+  const CodegenTarget& target() const { return target_; }
+
+  // Whether values of the type can be held: arrays' types.
+  static bool Supported(ElementType type) { return IsArrayType(type); }
+  // The register type of (one component of) `type`; `lanes` 0 or 1 means a scalar.
+  llvm::Type* RegisterType(ElementType type, int lanes = 0);
+  // The type of (one component of) an element in memory.
+  llvm::Type* MemoryType(ElementType type, int lanes = 0);
+  // Between the two forms, for one component.
+  llvm::Value* FromMemory(ElementType type, llvm::Value* raw);
+  llvm::Value* ToMemory(ElementType type, llvm::Value* value);
+
+  // A value of `from` as one of `to`, as HLO's convert defines it.
+  Element Convert(ElementType from, ElementType to, Element x);
+  // The same bits as another type of equal width.
+  Element BitcastConvert(ElementType from, ElementType to, Element x);
+  // Rounds an f32 register to a narrower float type (no change for f32 and f64), and wraps a register of a sub-byte
+  // integer type into its range: what has to follow arithmetic.
+  llvm::Value* Normalize(ElementType type, llvm::Value* value);
+
+  // `value` repeated in all lanes; vectors pass through.
+  llvm::Value* Splat(llvm::Value* value, int lanes);
+  Element Splat(Element value, int lanes);
+  // Makes all operands vectors of the same lanes if one of them is a vector.
+  void Broadcast(absl::Span<Element> values);
+  static int Lanes(llvm::Value* value);  // 1 for scalars
+
+  Element Constant(ElementType type, double value);
+  Element ZeroOf(ElementType type) { return Constant(type, 0); }
+
+ private:
+  llvm::Value* RoundToFloat(llvm::Value* wide);  // f64 to f32, to odd
+  llvm::Value* IntToFloat(ElementType from, ElementType to, llvm::Value* x);
+  llvm::Value* FloatToInt(ElementType from, ElementType to, llvm::Value* x);
+  llvm::Value* Narrow(ElementType type, llvm::Value* x);    // f32 to the type's bits, in i32
+  llvm::Value* Widen(ElementType type, llvm::Value* bits);  // bits in i32 to f32
+  llvm::Value* SignExtendFrom(llvm::Value* x, int bits);
+
+  llvm::IRBuilderBase& b_;
+  CodegenTarget target_;
+};
+
+}  // namespace xc::codegen
+
+#endif  // XC_BACKENDS_CODEGEN_ELEMENT_H_

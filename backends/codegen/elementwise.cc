@@ -1,0 +1,112 @@
+// Dispatch of elementwise ops by the kind of their operands' type; ops that keep or select bits of any type are here.
+#include "backends/codegen/elementwise.h"
+
+#include "absl/strings/str_cat.h"
+#include "backends/codegen/elementwise_internal.h"
+#include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/Intrinsics.h"
+
+namespace xc::codegen {
+namespace {
+
+using V = llvm::Value*;
+
+// Ops whose float results need no rounding: they give one of their operands, or a value with fewer digits.
+bool IsExact(HloOpcode op) {
+  switch (op) {
+    case HloOpcode::kAbs:
+    case HloOpcode::kNegate:
+    case HloOpcode::kMaximum:
+    case HloOpcode::kMinimum:
+    case HloOpcode::kSign:
+    case HloOpcode::kCeil:
+    case HloOpcode::kFloor:
+    case HloOpcode::kRoundNearestAfz:
+    case HloOpcode::kRoundNearestEven:
+    case HloOpcode::kRemainder:
+    case HloOpcode::kClamp:
+      return true;
+    default:
+      return false;
+  }
+}
+
+}  // namespace
+
+bool CanEmitElementwise(const HloInstruction& instruction) {
+  if (!IsElementwise(instruction.opcode()) || !instruction.shape().IsArray()) return false;
+  const HloOpcode op = instruction.opcode();
+  const ElementType type = instruction.operand_count() > 0 ? instruction.operand(0)->type() : instruction.type();
+  switch (op) {
+    case HloOpcode::kConvert:
+    case HloOpcode::kCompare:
+    case HloOpcode::kSelect:
+    case HloOpcode::kReal:
+    case HloOpcode::kImag:
+    case HloOpcode::kComplex:
+      return true;
+    case HloOpcode::kBitcastConvert:
+      return SameDims(instruction.shape(), instruction.operand(0)->shape()) &&
+             IsComplex(type) == IsComplex(instruction.type());
+    case HloOpcode::kStochasticConvert:
+      return false;
+    default:
+      if (IsComplex(type)) return KnownComplexOp(op);
+      if (IsFloating(type)) return KnownFloatOp(op);
+      return KnownIntegerOp(op);
+  }
+}
+
+absl::StatusOr<Element> EmitElementwise(ElementEmitter& e, const HloInstruction& instruction,
+                                        absl::Span<const Element> operands, bool round) {
+  auto& b = e.builder();
+  std::vector<Element> x(operands.begin(), operands.end());
+  e.Broadcast(absl::MakeSpan(x));
+  const HloOpcode op = instruction.opcode();
+  const ElementType to = instruction.type();
+  const ElementType type = instruction.operand_count() > 0 ? instruction.operand(0)->type() : to;
+  std::vector<V> re;
+  for (const Element& element : x) re.push_back(element.re);
+  auto finish = [&](V value) -> Element { return {round && !IsExact(op) ? e.Normalize(to, value) : value}; };
+  switch (op) {
+    case HloOpcode::kConvert:
+      return e.Convert(type, to, x[0]);
+    case HloOpcode::kBitcastConvert:
+      return e.BitcastConvert(type, to, x[0]);
+    case HloOpcode::kCompare:
+      return Element{EmitCompare(e, instruction, x)};
+    case HloOpcode::kSelect: {
+      Element y{b.CreateSelect(x[0].re, x[1].re, x[2].re)};
+      if (x[1].im != nullptr) y.im = b.CreateSelect(x[0].re, x[1].im, x[2].im);
+      return y;
+    }
+    case HloOpcode::kReal:
+      return Element{x[0].re};
+    case HloOpcode::kImag:
+      return Element{x[0].im != nullptr ? x[0].im : e.ZeroOf(to).re};
+    case HloOpcode::kComplex:
+      return Element{x[0].re, x[1].re};
+    case HloOpcode::kReducePrecision:
+      return finish(EmitReducePrecision(e, type, instruction.attr<AttrKind::kExponentBits>(),
+                                        instruction.attr<AttrKind::kMantissaBits>(), x[0].re));
+    default:
+      break;
+  }
+  Element y;
+  if (IsComplex(type)) {
+    y = EmitComplexOp(e, op, x);
+  } else if (IsFloating(type)) {
+    y.re = EmitFloatOp(e, op, re.data());
+    if (y.re != nullptr && op != HloOpcode::kIsFinite) y = finish(y.re);
+  } else {
+    y.re = EmitIntegerOp(e, op, type, re.data());
+    if (y.re != nullptr) y.re = e.Normalize(to, y.re);
+  }
+  if (!y) {
+    return absl::UnimplementedError(
+        absl::StrCat("no code for ", OpcodeName(op), " of ", ElementTypeName(type), " in ", instruction.name()));
+  }
+  return y;
+}
+
+}  // namespace xc::codegen

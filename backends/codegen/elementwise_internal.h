@@ -1,0 +1,23 @@
+// The parts of the elementwise emitter, one per kind of type. A null result means: not known here.
+#ifndef XC_BACKENDS_CODEGEN_ELEMENTWISE_INTERNAL_H_
+#define XC_BACKENDS_CODEGEN_ELEMENTWISE_INTERNAL_H_
+
+#include "backends/codegen/elementwise.h"
+
+namespace xc::codegen {
+
+// `x` holds the operands' real parts, all of the same lanes; `type` is the operands' type.
+llvm::Value* EmitFloatOp(ElementEmitter& e, HloOpcode op, llvm::Value* const* x);
+llvm::Value* EmitIntegerOp(ElementEmitter& e, HloOpcode op, ElementType type, llvm::Value* const* x);
+llvm::Value* EmitCompare(ElementEmitter& e, const HloInstruction& instruction, absl::Span<const Element> x);
+Element EmitComplexOp(ElementEmitter& e, HloOpcode op, absl::Span<const Element> x);
+llvm::Value* EmitReducePrecision(ElementEmitter& e, ElementType type, int exponent_bits, int mantissa_bits,
+                                 llvm::Value* x);
+
+bool KnownFloatOp(HloOpcode op);
+bool KnownIntegerOp(HloOpcode op);
+bool KnownComplexOp(HloOpcode op);
+
+}  // namespace xc::codegen
+
+#endif  // XC_BACKENDS_CODEGEN_ELEMENTWISE_INTERNAL_H_

@@ -1,0 +1,359 @@
+// Elementwise ops of real floats (f32 and f64 registers) and of integers and pred.
+#include "backends/codegen/elementwise_internal.h"
+#include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/Intrinsics.h"
+
+namespace xc::codegen {
+namespace {
+
+using V = llvm::Value*;
+namespace in = llvm::Intrinsic;
+
+// Ops that are one call of a math function.
+struct MathRow {
+  HloOpcode op;
+  MathOp math;
+};
+constexpr MathRow kMathOps[] = {
+    {HloOpcode::kExponential, MathOp::kExp}, {HloOpcode::kExponentialMinusOne, MathOp::kExpm1},
+    {HloOpcode::kLog, MathOp::kLog},         {HloOpcode::kLogPlusOne, MathOp::kLog1p},
+    {HloOpcode::kTanh, MathOp::kTanh},       {HloOpcode::kLogistic, MathOp::kLogistic},
+    {HloOpcode::kErf, MathOp::kErf},         {HloOpcode::kSine, MathOp::kSin},
+    {HloOpcode::kCosine, MathOp::kCos},      {HloOpcode::kTan, MathOp::kTan},
+    {HloOpcode::kSqrt, MathOp::kSqrt},       {HloOpcode::kRsqrt, MathOp::kRsqrt},
+    {HloOpcode::kCbrt, MathOp::kCbrt},       {HloOpcode::kSinh, MathOp::kSinh},
+    {HloOpcode::kCosh, MathOp::kCosh},       {HloOpcode::kAsinh, MathOp::kAsinh},
+    {HloOpcode::kAcosh, MathOp::kAcosh},     {HloOpcode::kAtanh, MathOp::kAtanh},
+    {HloOpcode::kAsin, MathOp::kAsin},       {HloOpcode::kAcos, MathOp::kAcos},
+    {HloOpcode::kPower, MathOp::kPow},       {HloOpcode::kAtan2, MathOp::kAtan2},
+    {HloOpcode::kRemainder, MathOp::kFmod},
+};
+
+// Ops that are one instruction or intrinsic.
+struct IntrinsicRow {
+  HloOpcode op;
+  llvm::Intrinsic::ID id;
+};
+constexpr IntrinsicRow kFloatIntrinsics[] = {
+    {HloOpcode::kAbs, in::fabs},        {HloOpcode::kCeil, in::ceil},
+    {HloOpcode::kFloor, in::floor},     {HloOpcode::kRoundNearestEven, in::rint},
+    {HloOpcode::kMaximum, in::maximum}, {HloOpcode::kMinimum, in::minimum},
+};
+
+const IntrinsicRow* FindIntrinsic(HloOpcode op) {
+  for (const IntrinsicRow& row : kFloatIntrinsics) {
+    if (row.op == op) return &row;
+  }
+  return nullptr;
+}
+
+const MathRow* FindMath(HloOpcode op) {
+  for (const MathRow& row : kMathOps) {
+    if (row.op == op) return &row;
+  }
+  return nullptr;
+}
+
+// Quotient and remainder with HLO's answers for division by zero and for MIN / -1. Signed division by 1 stands in for
+// the operands that the machine would trap on.
+V Divide(llvm::IRBuilderBase& b, bool is_signed, bool remainder, V x, V y) {
+  llvm::Type* t = x->getType();
+  V zero = llvm::ConstantInt::get(t, 0), one = llvm::ConstantInt::get(t, 1),
+    minus = llvm::ConstantInt::getSigned(t, -1);
+  V by_zero = b.CreateICmpEQ(y, zero);
+  V overflow = nullptr;
+  V bad = by_zero;
+  if (is_signed) {
+    V min = llvm::ConstantInt::get(t, llvm::APInt::getSignedMinValue(t->getScalarSizeInBits()));
+    overflow = b.CreateAnd(b.CreateICmpEQ(x, min), b.CreateICmpEQ(y, minus));
+    bad = b.CreateOr(by_zero, overflow);
+  }
+  V safe = b.CreateSelect(bad, one, y);
+  if (!remainder) {
+    V q = is_signed ? b.CreateSDiv(x, safe) : b.CreateUDiv(x, safe);  // overflow: MIN / 1 is MIN
+    return b.CreateSelect(by_zero, minus, q);
+  }
+  V r = is_signed ? b.CreateSRem(x, safe) : b.CreateURem(x, safe);  // overflow: MIN % 1 is 0
+  return b.CreateSelect(by_zero, x, r);
+}
+
+V Shift(llvm::IRBuilderBase& b, HloOpcode op, int bits, V x, V y) {
+  llvm::Type* t = x->getType();
+  V width = llvm::ConstantInt::get(t, bits);
+  V inside = b.CreateICmpULT(y, width);
+  V amount = b.CreateSelect(inside, y, llvm::ConstantInt::get(t, 0));
+  V zero = llvm::ConstantInt::get(t, 0);
+  if (op == HloOpcode::kShiftLeft) return b.CreateSelect(inside, b.CreateShl(x, amount), zero);
+  if (op == HloOpcode::kShiftRightLogical) return b.CreateSelect(inside, b.CreateLShr(x, amount), zero);
+  return b.CreateAShr(x, b.CreateSelect(inside, y, llvm::ConstantInt::get(t, bits - 1)));
+}
+
+V PowInteger(ElementEmitter& e, ElementType type, V x, V y) {
+  // Square and multiply over all bits of the exponent; negative exponents of s types give 1/x truncated.
+  auto& b = e.builder();
+  llvm::Type* t = x->getType();
+  V zero = llvm::ConstantInt::get(t, 0), one = llvm::ConstantInt::get(t, 1);
+  V result = one, base = x, power = y;
+  for (int i = 0; i < ElementBits(type); ++i) {
+    V odd = b.CreateICmpNE(b.CreateAnd(power, one), zero);
+    result = b.CreateSelect(odd, b.CreateMul(result, base), result);
+    base = b.CreateMul(base, base);
+    power = b.CreateLShr(power, one);
+  }
+  if (!IsSignedInt(type)) return result;
+  V minus = llvm::ConstantInt::getSigned(t, -1);
+  V odd = b.CreateICmpNE(b.CreateAnd(y, one), zero);
+  V inverse = b.CreateSelect(b.CreateICmpEQ(x, one), one,
+                             b.CreateSelect(b.CreateICmpEQ(x, minus), b.CreateSelect(odd, minus, one), zero));
+  inverse = b.CreateSelect(b.CreateICmpEQ(x, zero), minus, inverse);
+  return b.CreateSelect(b.CreateICmpSLT(y, zero), inverse, result);
+}
+
+V MulHigh(llvm::IRBuilderBase& b, bool is_signed, V x, V y) {
+  const int bits = x->getType()->getScalarSizeInBits();
+  llvm::Type* wide = x->getType()->getExtendedType();
+  V u = is_signed ? b.CreateSExt(x, wide) : b.CreateZExt(x, wide);
+  V v = is_signed ? b.CreateSExt(y, wide) : b.CreateZExt(y, wide);
+  return b.CreateTrunc(b.CreateLShr(b.CreateMul(u, v), llvm::ConstantInt::get(wide, bits)), x->getType());
+}
+
+}  // namespace
+
+bool KnownFloatOp(HloOpcode op) {
+  switch (op) {
+    case HloOpcode::kAdd:
+    case HloOpcode::kSubtract:
+    case HloOpcode::kMultiply:
+    case HloOpcode::kDivide:
+    case HloOpcode::kNegate:
+    case HloOpcode::kSign:
+    case HloOpcode::kRoundNearestAfz:
+    case HloOpcode::kIsFinite:
+    case HloOpcode::kClamp:
+    case HloOpcode::kReducePrecision:
+      return true;
+    default:
+      return FindMath(op) != nullptr || FindIntrinsic(op) != nullptr;
+  }
+}
+
+V EmitFloatOp(ElementEmitter& e, HloOpcode op, V const* x) {
+  auto& b = e.builder();
+  auto F = [&](double v) { return llvm::ConstantFP::get(x[0]->getType(), v); };
+  switch (op) {
+    case HloOpcode::kAdd:
+      return b.CreateFAdd(x[0], x[1]);
+    case HloOpcode::kSubtract:
+      return b.CreateFSub(x[0], x[1]);
+    case HloOpcode::kMultiply:
+      return b.CreateFMul(x[0], x[1]);
+    case HloOpcode::kDivide:
+      return b.CreateFDiv(x[0], x[1]);
+    case HloOpcode::kNegate:
+      return b.CreateFNeg(x[0]);
+    case HloOpcode::kSign: {
+      V unit = b.CreateBinaryIntrinsic(in::copysign, F(1), x[0]);
+      V ordinary = b.CreateFCmpONE(x[0], F(0));  // false for NaN and zeros, which stay
+      return b.CreateSelect(ordinary, unit, x[0]);
+    }
+    case HloOpcode::kRoundNearestAfz:
+      return b.CreateUnaryIntrinsic(in::round, x[0]);
+    case HloOpcode::kIsFinite:
+      return b.CreateFCmpOLT(b.CreateUnaryIntrinsic(in::fabs, x[0]), F(__builtin_inf()));
+    case HloOpcode::kClamp:
+      return b.CreateBinaryIntrinsic(in::minimum, b.CreateBinaryIntrinsic(in::maximum, x[1], x[0]), x[2]);
+    default:
+      break;
+  }
+  if (const IntrinsicRow* row = FindIntrinsic(op)) {
+    return OpcodeArity(op) == 2 ? b.CreateBinaryIntrinsic(row->id, x[0], x[1]) : b.CreateUnaryIntrinsic(row->id, x[0]);
+  }
+  if (const MathRow* row = FindMath(op)) {
+    return EmitMath(b, row->math, e.target().fma, x[0], IsBinary(row->math) ? x[1] : nullptr);
+  }
+  return nullptr;
+}
+
+bool KnownIntegerOp(HloOpcode op) {
+  switch (op) {
+    case HloOpcode::kAdd:
+    case HloOpcode::kSubtract:
+    case HloOpcode::kMultiply:
+    case HloOpcode::kDivide:
+    case HloOpcode::kRemainder:
+    case HloOpcode::kMaximum:
+    case HloOpcode::kMinimum:
+    case HloOpcode::kAnd:
+    case HloOpcode::kOr:
+    case HloOpcode::kXor:
+    case HloOpcode::kNot:
+    case HloOpcode::kNegate:
+    case HloOpcode::kAbs:
+    case HloOpcode::kSign:
+    case HloOpcode::kClamp:
+    case HloOpcode::kShiftLeft:
+    case HloOpcode::kShiftRightArithmetic:
+    case HloOpcode::kShiftRightLogical:
+    case HloOpcode::kPopcnt:
+    case HloOpcode::kCountLeadingZeros:
+    case HloOpcode::kMulhi:
+    case HloOpcode::kPower:
+      return true;
+    default:
+      return false;
+  }
+}
+
+V EmitIntegerOp(ElementEmitter& e, HloOpcode op, ElementType type, V const* x) {
+  auto& b = e.builder();
+  const bool is_pred = type == ElementType::kPred;
+  const bool is_signed = IsSignedInt(type);
+  const int bits = is_pred ? 1 : ElementBits(type);
+  llvm::Type* t = x[0]->getType();
+  auto I = [&](int64_t v) { return llvm::ConstantInt::get(t, v, true); };
+  auto max = [&](V u, V v) { return b.CreateBinaryIntrinsic(is_signed ? in::smax : in::umax, u, v); };
+  auto min = [&](V u, V v) { return b.CreateBinaryIntrinsic(is_signed ? in::smin : in::umin, u, v); };
+  // For sub-byte types: the value's own bits, zero-extended.
+  auto own_bits = [&](V v) { return bits < 8 && !is_pred ? b.CreateAnd(v, I((1 << bits) - 1)) : v; };
+  switch (op) {
+    case HloOpcode::kAdd:
+      return is_pred ? b.CreateOr(x[0], x[1]) : b.CreateAdd(x[0], x[1]);
+    case HloOpcode::kSubtract:
+      return is_pred ? b.CreateXor(x[0], x[1]) : b.CreateSub(x[0], x[1]);
+    case HloOpcode::kMultiply:
+      return is_pred ? b.CreateAnd(x[0], x[1]) : b.CreateMul(x[0], x[1]);
+    case HloOpcode::kDivide:
+    case HloOpcode::kRemainder:
+      return is_pred ? nullptr : Divide(b, is_signed, op == HloOpcode::kRemainder, x[0], x[1]);
+    case HloOpcode::kMaximum:
+      return is_pred ? b.CreateOr(x[0], x[1]) : max(x[0], x[1]);
+    case HloOpcode::kMinimum:
+      return is_pred ? b.CreateAnd(x[0], x[1]) : min(x[0], x[1]);
+    case HloOpcode::kAnd:
+      return b.CreateAnd(x[0], x[1]);
+    case HloOpcode::kOr:
+      return b.CreateOr(x[0], x[1]);
+    case HloOpcode::kXor:
+      return b.CreateXor(x[0], x[1]);
+    case HloOpcode::kNot:
+      return b.CreateNot(x[0]);
+    case HloOpcode::kNegate:
+      return b.CreateNeg(x[0]);
+    case HloOpcode::kAbs:
+      return is_signed ? b.CreateSelect(b.CreateICmpSLT(x[0], I(0)), b.CreateNeg(x[0]), x[0]) : x[0];
+    case HloOpcode::kSign:
+      if (!is_signed) return b.CreateZExt(b.CreateICmpNE(x[0], I(0)), t);
+      return max(min(x[0], I(1)), I(-1));
+    case HloOpcode::kClamp:
+      return is_pred ? b.CreateAnd(b.CreateOr(x[1], x[0]), x[2]) : min(max(x[1], x[0]), x[2]);
+    case HloOpcode::kShiftLeft:
+    case HloOpcode::kShiftRightArithmetic:
+      return is_pred ? nullptr
+                     : Shift(b, op, bits,
+                             op == HloOpcode::kShiftRightArithmetic && !is_signed && bits < 8
+                                 ? b.CreateAShr(b.CreateShl(x[0], I(8 - bits)), I(8 - bits))
+                                 : x[0],
+                             own_bits(x[1]));
+    case HloOpcode::kShiftRightLogical:
+      return is_pred ? nullptr : Shift(b, op, bits, own_bits(x[0]), own_bits(x[1]));
+    case HloOpcode::kPopcnt:
+      return b.CreateUnaryIntrinsic(in::ctpop, own_bits(x[0]));
+    case HloOpcode::kCountLeadingZeros: {
+      V count = b.CreateBinaryIntrinsic(in::ctlz, own_bits(x[0]), b.getFalse());
+      return bits < 8 && !is_pred ? b.CreateSub(count, I(8 - bits)) : count;
+    }
+    case HloOpcode::kMulhi:
+      return is_pred ? nullptr : MulHigh(b, is_signed, x[0], x[1]);
+    case HloOpcode::kPower:
+      return is_pred ? nullptr : PowInteger(e, type, x[0], x[1]);
+    default:
+      return nullptr;
+  }
+}
+
+V EmitCompare(ElementEmitter& e, const HloInstruction& instruction, absl::Span<const Element> x) {
+  auto& b = e.builder();
+  const ElementType type = instruction.operand(0)->type();
+  const CompareDirection d = instruction.direction();
+  V u = x[0].re, v = x[1].re;
+  if (IsComplex(type)) {
+    V equal = b.CreateAnd(b.CreateFCmpOEQ(x[0].re, x[1].re), b.CreateFCmpOEQ(x[0].im, x[1].im));
+    return d == CompareDirection::kEq ? equal : b.CreateNot(equal);
+  }
+  bool is_signed = IsSignedInt(type);
+  if (IsFloating(type)) {
+    const auto* kind = instruction.FindAttr<AttrKind::kCompareType>();
+    if (kind == nullptr || *kind != CompareType::kTotalOrder) {
+      switch (d) {
+        case CompareDirection::kEq:
+          return b.CreateFCmpOEQ(u, v);
+        case CompareDirection::kNe:
+          return b.CreateFCmpUNE(u, v);
+        case CompareDirection::kLt:
+          return b.CreateFCmpOLT(u, v);
+        case CompareDirection::kLe:
+          return b.CreateFCmpOLE(u, v);
+        case CompareDirection::kGt:
+          return b.CreateFCmpOGT(u, v);
+        case CompareDirection::kGe:
+          return b.CreateFCmpOGE(u, v);
+      }
+    }
+    // Total order: the bits as integers, negative numbers mirrored.
+    const int bits = u->getType()->getScalarSizeInBits();
+    llvm::Type* t = e.RegisterType(bits == 64 ? ElementType::kS64 : ElementType::kS32, ElementEmitter::Lanes(u));
+    auto key = [&](V value) {
+      V raw = b.CreateBitCast(value, t);
+      V mask = b.CreateLShr(b.CreateAShr(raw, llvm::ConstantInt::get(t, bits - 1)), llvm::ConstantInt::get(t, 1));
+      return b.CreateXor(raw, mask);
+    };
+    u = key(u);
+    v = key(v);
+    is_signed = true;
+  }
+  switch (d) {
+    case CompareDirection::kEq:
+      return b.CreateICmpEQ(u, v);
+    case CompareDirection::kNe:
+      return b.CreateICmpNE(u, v);
+    case CompareDirection::kLt:
+      return is_signed ? b.CreateICmpSLT(u, v) : b.CreateICmpULT(u, v);
+    case CompareDirection::kLe:
+      return is_signed ? b.CreateICmpSLE(u, v) : b.CreateICmpULE(u, v);
+    case CompareDirection::kGt:
+      return is_signed ? b.CreateICmpSGT(u, v) : b.CreateICmpUGT(u, v);
+    case CompareDirection::kGe:
+      return is_signed ? b.CreateICmpSGE(u, v) : b.CreateICmpUGE(u, v);
+  }
+  return nullptr;
+}
+
+// Rounds to fewer mantissa bits, then maps what the smaller exponent range cannot hold to zero and infinity.
+V EmitReducePrecision(ElementEmitter& e, ElementType type, int exponent_bits, int mantissa_bits, V x) {
+  auto& b = e.builder();
+  const bool is_double = x->getType()->getScalarType()->isDoubleTy();
+  const int own_mantissa = is_double ? 52 : 23, own_exponent = is_double ? 11 : 8;
+  llvm::Type* t = e.RegisterType(is_double ? ElementType::kS64 : ElementType::kS32, ElementEmitter::Lanes(x));
+  auto I = [&](uint64_t v) { return llvm::ConstantInt::get(t, v); };
+  V raw = b.CreateBitCast(x, t);
+  if (mantissa_bits < own_mantissa) {
+    const int drop = own_mantissa - mantissa_bits;
+    V lsb = b.CreateAnd(b.CreateLShr(raw, I(drop)), I(1));
+    raw = b.CreateAnd(b.CreateAdd(b.CreateAdd(raw, I((uint64_t{1} << (drop - 1)) - 1)), lsb),
+                      I(~((uint64_t{1} << drop) - 1)));
+  }
+  if (exponent_bits < own_exponent) {
+    const int64_t own_bias = (int64_t{1} << (own_exponent - 1)) - 1, bias = (int64_t{1} << (exponent_bits - 1)) - 1;
+    const uint64_t exponent_mask = ((uint64_t{1} << own_exponent) - 1) << own_mantissa;
+    V exponent = b.CreateAnd(raw, I(exponent_mask));
+    V sign = b.CreateAnd(raw, I(uint64_t{1} << (own_mantissa + own_exponent)));
+    V over = b.CreateICmpUGT(exponent, I(static_cast<uint64_t>(own_bias + bias) << own_mantissa));
+    V under = b.CreateICmpULE(exponent, I(static_cast<uint64_t>(own_bias - bias) << own_mantissa));
+    raw = b.CreateSelect(over, b.CreateOr(sign, I(exponent_mask)), raw);
+    raw = b.CreateSelect(under, sign, raw);
+  }
+  V y = b.CreateBitCast(raw, x->getType());
+  return b.CreateSelect(b.CreateFCmpUNO(x, x), x, y);
+}
+
+}  // namespace xc::codegen
