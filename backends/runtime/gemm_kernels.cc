@@ -342,41 +342,39 @@ inline float HorizontalSum(VF v) {
   return part[0];
 }
 
-// B contiguous along n: blocks of columns, k innermost, sums in registers. x is [m][k].
+// B contiguous along n: whole rows of B are added up in y (n is at most a few hundred), four at a time, so that memory
+// is read in long runs. x is [m][k].
 template <int M, typename B>
 void SkinnyColumns(int64_t n, int64_t k, const float* x, const B* b, int64_t b_k, float* y, int64_t y_stride) {
-  constexpr int kBlock = 4;
-  int64_t j = 0;
-  for (; j + kBlock * kLanes <= n; j += kBlock * kLanes) {
-    VF sum[M][kBlock] = {};
-    const B* row = b + j;
-    for (int64_t p = 0; p < k; ++p, row += b_k) {
+  for (int i = 0; i < M; ++i) memset(y + i * y_stride, 0, n * sizeof(float));
+  int64_t p = 0;
+  for (; p + 4 <= k; p += 4) {
+    const B* rows[4] = {b + p * b_k, b + (p + 1) * b_k, b + (p + 2) * b_k, b + (p + 3) * b_k};
+    int64_t j = 0;
+    for (; j + kLanes <= n; j += kLanes) {
+      const VF rhs[4] = {LoadVector(rows[0] + j), LoadVector(rows[1] + j), LoadVector(rows[2] + j),
+                         LoadVector(rows[3] + j)};
 #pragma GCC unroll 4
-      for (int v = 0; v < kBlock; ++v) {
-        const VF rhs = LoadVector(row + v * kLanes);
+      for (int i = 0; i < M; ++i) {
+        VF* to = reinterpret_cast<VF*>(y + i * y_stride + j);
+        VF sum = *to;
 #pragma GCC unroll 4
-        for (int i = 0; i < M; ++i) sum[i][v] += rhs * x[i * k + p];
+        for (int r = 0; r < 4; ++r) sum += rhs[r] * x[i * k + p + r];
+        *to = sum;
       }
     }
-    for (int i = 0; i < M; ++i) memcpy(y + i * y_stride + j, sum[i], sizeof(sum[i]));
-  }
-  for (; j + kLanes <= n; j += kLanes) {
-    VF sum[M] = {};
-    const B* row = b + j;
-    for (int64_t p = 0; p < k; ++p, row += b_k) {
-      const VF rhs = LoadVector(row);
-#pragma GCC unroll 4
-      for (int i = 0; i < M; ++i) sum[i] += rhs * x[i * k + p];
+    for (; j < n; ++j) {
+      for (int r = 0; r < 4; ++r) {
+        const float rhs = Load<float>(rows[r][j]);
+        for (int i = 0; i < M; ++i) y[i * y_stride + j] += rhs * x[i * k + p + r];
+      }
     }
-    for (int i = 0; i < M; ++i) memcpy(y + i * y_stride + j, &sum[i], sizeof(VF));
   }
-  for (; j < n; ++j) {
-    float sum[M] = {};
-    for (int64_t p = 0; p < k; ++p) {
+  for (; p < k; ++p) {
+    for (int64_t j = 0; j < n; ++j) {
       const float rhs = Load<float>(b[p * b_k + j]);
-      for (int i = 0; i < M; ++i) sum[i] += rhs * x[i * k + p];
+      for (int i = 0; i < M; ++i) y[i * y_stride + j] += rhs * x[i * k + p];
     }
-    for (int i = 0; i < M; ++i) y[i * y_stride + j] = sum[i];
   }
 }
 

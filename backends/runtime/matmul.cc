@@ -123,7 +123,7 @@ Plan MakePlan(const Problem& p) {
   if (plan.batch_tiles < tiles) {
     int64_t left = (tiles + plan.batch_tiles - 1) / plan.batch_tiles;
     // Wide tiles reuse packed rows; columns are cut first while they are many, then rows.
-    const int64_t n_step = d.m <= kSkinnyRows ? 64 : 128;
+    const int64_t n_step = d.m > kSkinnyRows ? 128 : (d.b_n == 1 ? 512 : 64);
     const int64_t m_step = 64;
     int64_t n_parts = std::clamp<int64_t>(d.n / std::max(n_step, std::min<int64_t>(d.m, 256)), 1, left);
     plan.n = ((d.n + n_parts - 1) / n_parts + n_step - 1) / n_step * n_step;
