@@ -5,6 +5,7 @@
 #include <dlfcn.h>
 #include <oneapi/dnnl/dnnl.h>
 
+#include <algorithm>
 #include <cstring>
 #include <list>
 #include <memory>
@@ -428,14 +429,43 @@ PrimitiveOr GetConvolution(const ConvKey& key) {
   return GlobalCache().Get(KeyBytes('c', key), [&] { return MakeConvolution(key, nullptr); });
 }
 
-// The copy between weights as the caller has them and as the kernel wants them.
-PrimitiveOr GetReorder(const ConvKey& key, bool pack) {
-  return GlobalCache().Get(KeyBytes(pack ? 'p' : 'u', key), [&]() -> PrimitiveOr {
-    XC_ASSIGN_OR_RETURN(std::shared_ptr<Primitive> conv, GetConvolution(key));
-    dnnl_memory_desc_t plain;
-    if (!WeightsDesc(key, false, &plain)) return NotSupported("strides of weights");
-    const dnnl_memory_desc_t& from = pack ? plain : conv->md(1);
-    const dnnl_memory_desc_t& to = pack ? conv->md(1) : plain;
+// Output features in one block of packed weights whose blocks stand one after the other, or 0 when the order is not so.
+int64_t OutermostBlock(const ConvKey& key, const dnnl_memory_desc_t& md) {
+  if (key.groups != 1 || md.format_kind != dnnl_blocked || md.extra.flags != dnnl_memory_extra_flag_none) return 0;
+  int64_t block = 1;
+  for (int i = 0; i < md.format_desc.blocking.inner_nblks; ++i) {
+    if (md.format_desc.blocking.inner_idxs[i] == 0) block *= md.format_desc.blocking.inner_blks[i];
+  }
+  for (int d = 1; d < md.ndims; ++d) {
+    if (md.format_desc.blocking.strides[d] >= md.format_desc.blocking.strides[0] && md.dims[d] > 1) return 0;
+  }
+  return block;
+}
+
+int64_t NumBlocks(const ConvKey& key, const dnnl_memory_desc_t& md) {
+  const int64_t block = OutermostBlock(key, md);
+  return block == 0 ? 1 : md.padded_dims[0] / block;
+}
+
+// The copy between weights as the caller has them and as the kernel wants them, for blocks [first, last) of output
+// features.
+PrimitiveOr GetReorder(const ConvKey& key, bool pack, int64_t first, int64_t last, RtType plain_type) {
+  const int64_t range[2] = {last - first, last == 0};
+  XC_ASSIGN_OR_RETURN(std::shared_ptr<Primitive> conv, GetConvolution(key));
+  const int64_t block = OutermostBlock(key, conv->md(1));
+  const int64_t rows = std::min(key.out_features, last * block) - first * block;
+  return GlobalCache().Get(KeyBytes(pack ? 'p' : 'u', key, range, rows, plain_type), [&]() -> PrimitiveOr {
+    dnnl_memory_desc_t plain, packed = conv->md(1);
+    ConvKey part = key;
+    part.weights_type = plain_type;
+    if (last != 0) {
+      part.out_features = rows;
+      packed.dims[0] = rows;
+      packed.padded_dims[0] = (last - first) * block;
+    }
+    if (!WeightsDesc(part, false, &plain)) return NotSupported("strides of weights");
+    const dnnl_memory_desc_t& from = pack ? plain : packed;
+    const dnnl_memory_desc_t& to = pack ? packed : plain;
     dnnl_primitive_desc_t pd = nullptr;
     const Library& lib = Lib();
     if (lib.dnnl_reorder_primitive_desc_create(&pd, &from, lib.engine, &to, lib.engine, lib.attr) != dnnl_success) {
@@ -463,13 +493,29 @@ absl::Status PackedWeightsBytes(const ConvKey& key, int64_t* bytes) {
   return absl::OkStatus();
 }
 
-absl::Status PackWeights(const ConvKey& key, const void* weights, void* packed) {
-  XC_ASSIGN_OR_RETURN(std::shared_ptr<Primitive> primitive, GetReorder(key, true));
+int64_t MaxPackParts(const ConvKey& key) {
+  PrimitiveOr primitive = GetConvolution(key);
+  return primitive.ok() ? NumBlocks(key, (*primitive)->md(1)) : 1;
+}
+
+absl::Status PackWeights(const ConvKey& key, int64_t part, int64_t parts, const void* weights, void* packed) {
+  int64_t first = 0, last = 0;
+  if (parts > 1) {
+    XC_ASSIGN_OR_RETURN(std::shared_ptr<Primitive> conv, GetConvolution(key));
+    const int64_t blocks = NumBlocks(key, conv->md(1)), block = OutermostBlock(key, conv->md(1));
+    first = blocks * part / parts;
+    last = blocks * (part + 1) / parts;
+    if (first == last) return absl::OkStatus();
+    weights = static_cast<const char*>(weights) + first * block * key.weights_strides[0] * SizeOf(key.weights_type);
+    packed =
+        static_cast<char*>(packed) + first * conv->md(1).format_desc.blocking.strides[0] * SizeOf(key.weights_type);
+  }
+  XC_ASSIGN_OR_RETURN(std::shared_ptr<Primitive> primitive, GetReorder(key, true, first, last, key.weights_type));
   return primitive->Run({const_cast<void*>(weights), packed, nullptr});
 }
 
-absl::Status UnpackWeights(const ConvKey& key, const void* packed, void* weights) {
-  XC_ASSIGN_OR_RETURN(std::shared_ptr<Primitive> primitive, GetReorder(key, false));
+absl::Status UnpackWeights(const ConvKey& key, RtType type, const void* packed, void* weights) {
+  XC_ASSIGN_OR_RETURN(std::shared_ptr<Primitive> primitive, GetReorder(key, false, 0, 0, type));
   return primitive->Run({const_cast<void*>(packed), weights, nullptr});
 }
 

@@ -51,8 +51,12 @@ struct ConvKey {
 // made for `key`; `packed_for` is the key whose order the weights have: the same, or one that differs in batch and in
 // the first spatial dimension's sizes and padding.
 absl::Status PackedWeightsBytes(const ConvKey& key, int64_t* bytes);
-absl::Status PackWeights(const ConvKey& key, const void* weights, void* packed);
-absl::Status UnpackWeights(const ConvKey& key, const void* packed, void* weights);
+// Packs part number `part` of `parts`; all parts are one packing.
+absl::Status PackWeights(const ConvKey& key, int64_t part, int64_t parts, const void* weights, void* packed);
+// Into how many parts at most the packing can be cut, for threads to share it.
+int64_t MaxPackParts(const ConvKey& key);
+// The other way round, with a conversion to `type`.
+absl::Status UnpackWeights(const ConvKey& key, RtType type, const void* packed, void* weights);
 // Computes the one of the three tensors that `kind` names. `src` and `dst` are not written otherwise.
 absl::Status Convolution(const ConvKey& key, const ConvKey& packed_for, void* src, void* packed, void* dst);
 

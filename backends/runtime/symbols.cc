@@ -1,6 +1,7 @@
 // The table of xc_rt_ functions.
 #include "backends/runtime/symbols.h"
 
+#include "backends/runtime/convolution.h"
 #include "backends/runtime/matmul.h"
 #include "backends/runtime/run_context.h"
 

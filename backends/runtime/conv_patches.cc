@@ -1,0 +1,191 @@
+// For each image, group and run of output positions: the patches under the window are gathered into a matrix, which is
+// multiplied with the weights as [window * input features, output features].
+#include "backends/runtime/conv_patches.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "backends/runtime/gemm_kernels.h"
+#include "backends/runtime/scratch.h"
+#include "backends/runtime/strided_copy.h"
+#include "hlo/base/status.h"
+
+namespace xc {
+namespace {
+
+struct Geometry {
+  int64_t window;     // kernel positions
+  int64_t positions;  // output positions of an image
+  int64_t in_group;   // input features in a group
+  int64_t out_group;  // output features in a group (feature or batch group)
+  int64_t groups;     // feature groups times batch groups, one of which is 1
+  int64_t images;     // of the result
+};
+
+template <typename T>
+void Gather(const ConvDesc& d, const Geometry& g, const T* image, int64_t first, int64_t last, T* patches) {
+  const int64_t row = g.window * g.in_group, feature = d.lhs_strides[1];
+  for (int64_t p = first; p < last; ++p) {
+    int64_t out[3], rest = p;
+    for (int s = 2; s >= 0; --s) {
+      out[s] = rest % d.out[s];
+      rest /= d.out[s];
+    }
+    T* to = patches + (p - first) * row;
+    for (int64_t w = 0; w < g.window; ++w, to += g.in_group) {
+      int64_t at = 0, left = w;
+      bool inside = true;
+      for (int s = 2; s >= 0; --s) {
+        int64_t k = left % d.kernel[s];
+        left /= d.kernel[s];
+        if (d.reversed[s]) k = d.kernel[s] - 1 - k;
+        const int64_t x = out[s] * d.stride[s] + k * d.window_dilation[s] - d.pad_low[s];
+        if (x < 0 || x % d.base_dilation[s] != 0 || x / d.base_dilation[s] >= d.in[s]) {
+          inside = false;
+          break;
+        }
+        if (s < d.rank) at += x / d.base_dilation[s] * d.lhs_strides[2 + s];
+      }
+      if (!inside) {
+        std::memset(static_cast<void*>(to), 0, g.in_group * sizeof(T));
+      } else if (feature == 1) {
+        std::memcpy(static_cast<void*>(to), image + at, g.in_group * sizeof(T));
+      } else {
+        for (int64_t i = 0; i < g.in_group; ++i) to[i] = image[at + i * feature];
+      }
+    }
+  }
+}
+
+struct Wide {
+  uint64_t low, high;
+};
+
+void GatherBytes(const ConvDesc& d, const Geometry& g, int64_t size, const char* image, int64_t first, int64_t last,
+                 char* patches) {
+  switch (size) {
+    case 1:
+      return Gather(d, g, reinterpret_cast<const uint8_t*>(image), first, last, reinterpret_cast<uint8_t*>(patches));
+    case 2:
+      return Gather(d, g, reinterpret_cast<const uint16_t*>(image), first, last, reinterpret_cast<uint16_t*>(patches));
+    case 4:
+      return Gather(d, g, reinterpret_cast<const uint32_t*>(image), first, last, reinterpret_cast<uint32_t*>(patches));
+    case 8:
+      return Gather(d, g, reinterpret_cast<const uint64_t*>(image), first, last, reinterpret_cast<uint64_t*>(patches));
+    default:
+      return Gather(d, g, reinterpret_cast<const Wide*>(image), first, last, reinterpret_cast<Wide*>(patches));
+  }
+}
+
+}  // namespace
+
+absl::Status ConvolutionByPatches(RunContext* ctx, const ConvDesc& d, const void* lhs, const void* rhs, void* out) {
+  Geometry g;
+  g.window = d.kernel[0] * d.kernel[1] * d.kernel[2];
+  g.positions = d.out[0] * d.out[1] * d.out[2];
+  g.in_group = d.in_features / d.feature_groups;
+  g.groups = d.feature_groups * d.batch_groups;
+  g.out_group = d.out_features / g.groups;
+  g.images = d.batch / d.batch_groups;
+  const int64_t lhs_size = SizeOf(static_cast<RtType>(d.lhs_type)), rhs_size = SizeOf(static_cast<RtType>(d.rhs_type)),
+                out_size = SizeOf(static_cast<RtType>(d.out_type));
+  const int64_t depth = g.window * g.in_group;
+
+  // Weights as [window][input feature][output feature], in HLO's row-major order of the window.
+  XC_ASSIGN_OR_RETURN(char* weights, ThreadScratch(depth * d.out_features * rhs_size, kOuterScratch));
+  int64_t dims[5], from[5], to[5];
+  int rank = 0;
+  for (int s = 0; s < d.rank; ++s) {
+    dims[rank] = d.kernel[s];
+    from[rank++] = d.rhs_strides[2 + s];
+  }
+  dims[rank] = g.in_group;
+  from[rank++] = d.rhs_strides[0];
+  dims[rank] = d.out_features;
+  from[rank++] = d.rhs_strides[1];
+  RowMajorStrides(absl::MakeSpan(dims, rank), to);
+  StridedCopy(ctx, absl::MakeSpan(dims, rank), rhs_size, rhs, absl::MakeSpan(from, rank), weights,
+              absl::MakeSpan(to, rank));
+
+  const int64_t run = std::clamp<int64_t>((int64_t{256} << 10) / std::max<int64_t>(1, depth * lhs_size), 8, 256);
+  // A run of output positions goes to one product where the result's positions lie at one stride, else row by row.
+  int64_t position_stride = 1;
+  bool one_stride = true;
+  {
+    int64_t expected = 0;
+    for (int s = d.rank - 1; s >= 0; --s) {
+      if (d.out[s] == 1) continue;
+      const int64_t stride = d.out_strides[2 + s];
+      if (expected == 0) {
+        position_stride = stride;
+      } else if (stride != expected) {
+        one_stride = false;
+      }
+      expected = stride * d.out[s];
+    }
+  }
+  const int64_t minor = d.rank == 0 ? 1 : d.out[d.rank - 1];
+  if (!one_stride) position_stride = d.out_strides[1 + d.rank];
+  const int64_t line = one_stride ? g.positions : minor;  // positions at one stride
+  const int64_t lines = g.positions / line;
+  const int64_t cuts = (line - 1) / run + 1;
+  std::atomic<bool> failed{false};
+  absl::Status error;
+  ctx->ParallelFor(g.images * g.groups * lines * cuts, 1, [&](int64_t begin, int64_t end) {
+    auto task = [&](int64_t t) -> absl::Status {
+      const int64_t first_in_line = t % cuts * run, line_number = t / cuts % lines;
+      const int64_t group = t / (cuts * lines) % g.groups, image = t / (cuts * lines * g.groups);
+      const int64_t first = line_number * line + first_in_line;
+      const int64_t last = line_number * line + std::min(line, first_in_line + run);
+      int64_t out_at = image * d.out_strides[0] + group * g.out_group * d.out_strides[1], rest = first;
+      for (int s = d.rank - 1; s >= 0; --s) {
+        out_at += rest % d.out[s] * d.out_strides[2 + s];
+        rest /= d.out[s];
+      }
+      const int64_t in_batch = d.batch_groups > 1 ? group * g.images + image : image;
+      const int64_t in_feature = d.feature_groups > 1 ? group * g.in_group : 0;
+      GemmTile tile{static_cast<RtType>(d.lhs_type),
+                    static_cast<RtType>(d.rhs_type),
+                    static_cast<RtType>(d.out_type),
+                    last - first,
+                    g.out_group,
+                    depth,
+                    nullptr,
+                    depth,
+                    1,
+                    weights + group * g.out_group * rhs_size,
+                    d.out_features,
+                    1,
+                    static_cast<char*>(out) + out_at * out_size,
+                    position_stride,
+                    d.out_strides[1]};
+      const GemmKernels& kernels = BestGemmKernels();
+      const int64_t bytes = kernels.gemm_scratch(tile);
+      if (bytes < 0) {
+        return absl::UnimplementedError(
+            absl::StrCat("convolution of element types ", d.lhs_type, " and ", d.rhs_type, " to ", d.out_type));
+      }
+      XC_ASSIGN_OR_RETURN(char* patches, ThreadScratch(run * depth * lhs_size, kKernelScratch));
+      XC_ASSIGN_OR_RETURN(char* scratch, ThreadScratch(bytes, kPackScratch));
+      const char* from_image =
+          static_cast<const char*>(lhs) + (in_batch * d.lhs_strides[0] + in_feature * d.lhs_strides[1]) * lhs_size;
+      GatherBytes(d, g, lhs_size, from_image, first, last, patches);
+      tile.a = patches;
+      kernels.gemm(tile, scratch);
+      return absl::OkStatus();
+    };
+    for (int64_t t = begin; t < end; ++t) {
+      absl::Status status = task(t);
+      if (!status.ok()) {
+        if (!failed.exchange(true)) error = status;
+        return;
+      }
+    }
+  });
+  return error;
+}
+
+}  // namespace xc
