@@ -1,0 +1,185 @@
+#include "compiler/memory/in_place.h"
+
+#include <algorithm>
+
+#include "absl/container/flat_hash_set.h"
+
+namespace xc {
+
+bool IsForwarding(const HloInstruction* instruction) {
+  switch (instruction->opcode()) {
+    case HloOpcode::kTuple:
+    case HloOpcode::kGetTupleElement:
+    case HloOpcode::kBitcast:
+    case HloOpcode::kReshape:
+    case HloOpcode::kOptBarrier:
+    case HloOpcode::kAddDependency:
+    case HloOpcode::kAfterAll:
+    case HloOpcode::kDomain:
+      return true;
+    case HloOpcode::kBitcastConvert:
+      return !IsSubByte(instruction->type()) && !IsSubByte(instruction->operand(0)->type());
+    default:
+      return false;
+  }
+}
+
+std::vector<HloComputation*> InlineCallees(const HloInstruction* instruction) {
+  switch (instruction->opcode()) {
+    case HloOpcode::kWhile:
+    case HloOpcode::kConditional:
+    case HloOpcode::kCall:
+      return instruction->called_computations();
+    default:
+      return {};
+  }
+}
+
+std::vector<HloComputation*> EmittedComputations(const HloModule* module) {
+  // Reverse post-order over inline calls: callers before callees.
+  std::vector<HloComputation*> order;
+  absl::flat_hash_set<const HloComputation*> entered;
+  struct Frame {
+    HloComputation* computation;
+    std::vector<HloComputation*> callees;
+    size_t next = 0;
+  };
+  const auto frame_of = [](HloComputation* computation) {
+    Frame frame{computation, {}, 0};
+    for (const auto& instruction : computation->instructions()) {
+      for (HloComputation* callee : InlineCallees(instruction.get())) frame.callees.push_back(callee);
+    }
+    return frame;
+  };
+  std::vector<Frame> stack;
+  if (module->entry() != nullptr) {
+    entered.insert(module->entry());
+    stack.push_back(frame_of(module->entry()));
+  }
+  while (!stack.empty()) {
+    Frame& frame = stack.back();
+    if (frame.next == frame.callees.size()) {
+      order.push_back(frame.computation);
+      stack.pop_back();
+      continue;
+    }
+    HloComputation* callee = frame.callees[frame.next++];
+    if (entered.insert(callee).second) stack.push_back(frame_of(callee));
+  }
+  std::reverse(order.begin(), order.end());
+  return order;
+}
+
+namespace {
+
+bool SameBytesPerElement(const Shape& a, const Shape& b) {
+  return a.IsArray() && b.IsArray() && StorageBytes(a.type()) == StorageBytes(b.type()) &&
+         a.ElementCount() == b.ElementCount();
+}
+
+// Whether `instruction` computes the element at a row-major position from the operands' elements at that position.
+bool KeepsPosition(const HloInstruction* instruction, const HloInstruction* operand) {
+  switch (instruction->opcode()) {
+    case HloOpcode::kReshape:
+    case HloOpcode::kBitcast:
+      return true;
+    case HloOpcode::kBitcastConvert:
+      return instruction->shape().ElementCount() == operand->shape().ElementCount();
+    case HloOpcode::kCopy:
+      return SameDims(instruction->shape(), operand->shape());
+    default:
+      return instruction->IsElementwise() && instruction->shape().IsArray() &&
+             SameDims(instruction->shape(), operand->shape());
+  }
+}
+
+// Whether every use of `from` leads, through instructions that keep the position, only to operand `at` of `end` or
+// (with end == nullptr) to the root.
+bool OnlyReachesInPosition(const HloInstruction* from, const HloInstruction* end, int64_t at) {
+  std::vector<const HloInstruction*> work = {from};
+  absl::flat_hash_set<const HloInstruction*> seen = {from};
+  while (!work.empty()) {
+    const HloInstruction* instruction = work.back();
+    work.pop_back();
+    for (const HloInstruction* user : instruction->users()) {
+      if (user == end) {
+        for (int64_t i = 0; i < user->operand_count(); ++i) {
+          if (user->operand(i) == instruction && i != at) return false;
+        }
+        continue;
+      }
+      if (!KeepsPosition(user, instruction)) return false;
+      if (seen.insert(user).second) work.push_back(user);
+    }
+  }
+  return true;
+}
+
+bool SamePlace(const HloInstruction* slice, const HloInstruction* update) {
+  if (!SameDims(slice->shape(), update->operand(1)->shape())) return false;
+  if (slice->operand_count() - 1 != update->operand_count() - 2) return false;
+  for (int64_t i = 1; i < slice->operand_count(); ++i) {
+    const HloInstruction* a = slice->operand(i);
+    const HloInstruction* b = update->operand(i + 1);
+    if (a == b) continue;
+    if (a->IsConstant() && b->IsConstant() && a->type() == b->type() && a->literal().BitEqual(b->literal())) continue;
+    return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+const HloInstruction* InPlaceUpdateParameter(const HloComputation* fused) {
+  const HloInstruction* root = fused->root();
+  if (root->opcode() != HloOpcode::kDynamicUpdateSlice) return nullptr;
+  const HloInstruction* parameter = root->operand(0);
+  if (parameter->opcode() != HloOpcode::kParameter) return nullptr;
+  for (int64_t i = 1; i < root->operand_count(); ++i) {
+    if (root->operand(i) == parameter) return nullptr;
+  }
+  for (const HloInstruction* user : parameter->users()) {
+    if (user == root) continue;
+    if (user->opcode() != HloOpcode::kDynamicSlice || user->operand(0) != parameter || !SamePlace(user, root) ||
+        !OnlyReachesInPosition(user, root, 1)) {
+      return nullptr;
+    }
+  }
+  return parameter;
+}
+
+bool MayOverwrite(const HloInstruction* instruction, int64_t operand, int64_t leaf) {
+  const HloInstruction* source = instruction->operand(operand);
+  switch (instruction->opcode()) {
+    case HloOpcode::kDynamicUpdateSlice:
+      return operand == 0;
+    case HloOpcode::kScatter:
+      return operand == leaf && operand < (instruction->operand_count() - 1) / 2;
+    case HloOpcode::kSort:
+      return operand == leaf;
+    case HloOpcode::kFusion: {
+      const HloComputation* fused = instruction->fused_computation();
+      const HloInstruction* parameter = fused->parameter(operand);
+      if (const HloInstruction* updated = InPlaceUpdateParameter(fused)) return updated == parameter;
+      if (fused->root()->opcode() == HloOpcode::kTuple) return false;
+      return SameBytesPerElement(source->shape(), instruction->shape()) && OnlyReachesInPosition(parameter, nullptr, 0);
+    }
+    case HloOpcode::kCustomCall:
+    case HloOpcode::kCall: {
+      const auto* aliasing = instruction->FindAttr<AttrKind::kOutputToOperandAliasing>();
+      if (aliasing == nullptr || instruction->opcode() == HloOpcode::kCall || !source->shape().IsArray()) return false;
+      const auto leaves = Leaves(instruction->shape());
+      for (const OutputOperandAlias& alias : *aliasing) {
+        if (alias.operand == operand && alias.output_index == leaves[leaf].first) return true;
+      }
+      return false;
+    }
+    case HloOpcode::kCopy:
+      return SameBytesPerElement(source->shape(), instruction->shape());
+    default:
+      return instruction->IsElementwise() && KeepsPosition(instruction, source) &&
+             SameBytesPerElement(source->shape(), instruction->shape());
+  }
+}
+
+}  // namespace xc
