@@ -1,0 +1,402 @@
+// The fused emitter's dispatch and the index maps of data-movement ops.
+#include "backends/codegen/fused_emitter.h"
+
+#include "absl/strings/str_cat.h"
+#include "backends/codegen/elementwise.h"
+#include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/Intrinsics.h"
+
+namespace xc::codegen {
+namespace {
+
+using V = llvm::Value*;
+
+// Expressions nest no deeper than this in emission; deeper ones are refused.
+constexpr int kMaxDepth = 2000;
+
+std::vector<int64_t> OrderOf(const Shape& shape) { return shape.layout_or_default().minor_to_major; }
+
+bool IsDescending(const std::vector<int64_t>& order) {
+  for (size_t i = 0; i < order.size(); ++i) {
+    if (order[i] != static_cast<int64_t>(order.size() - 1 - i)) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+FusedEmitter::Key FusedEmitter::KeyOf(const HloInstruction* instruction, const Index& position) const {
+  Key key = {instruction, uniform_condition_, lane_condition_};
+  auto add = [&](const Term& t) {
+    key.push_back(t.base);
+    key.push_back(reinterpret_cast<const void*>(t.stride));
+    key.push_back(t.vec);
+  };
+  if (position.linear.has_value()) add(*position.linear);
+  for (const Term& t : position.dims) add(t);
+  return key;
+}
+
+std::vector<Term> FusedEmitter::Coordinates(const Index& position, const Shape& shape) {
+  if (!position.dims.empty() || shape.rank() == 0) return position.dims;
+  return index_.Delinearize(*position.linear, position.sizes, position.order);
+}
+
+absl::StatusOr<Element> FusedEmitter::Get(const HloInstruction* instruction, const Index& position) {
+  for (auto it = alias_.find(instruction); it != alias_.end(); it = alias_.find(instruction)) instruction = it->second;
+  if (auto it = values_.find(instruction); it != values_.end()) return it->second;
+  if (instruction->opcode() == HloOpcode::kConstant && !memory_.contains(instruction))
+    return SplatConstant(instruction);
+  Key key = KeyOf(instruction, position);
+  if (auto it = cache_.find(key); it != cache_.end()) return it->second[0];
+  if (++depth_ > kMaxDepth) {
+    return absl::ResourceExhaustedError(absl::StrCat("expression of ", instruction->name(), " nests too deeply"));
+  }
+  absl::StatusOr<Element> value = Emit(instruction, position);
+  --depth_;
+  if (value.ok()) cache_[std::move(key)] = {*value};
+  return value;
+}
+
+Element FusedEmitter::SplatConstant(const HloInstruction* constant) {
+  const ElementType type = constant->type();
+  const Literal& literal = constant->literal();
+  if (literal.size() == 0) return e_.ZeroOf(type);
+  if (IsComplex(type)) {
+    Element value = e_.Constant(type, literal.GetComplex(0).real());
+    value.im = llvm::ConstantFP::get(e_.RegisterType(type), literal.GetComplex(0).imag());
+    return value;
+  }
+  if (IsFloating(type)) return e_.Constant(type, literal.GetDouble(0));
+  if (type == ElementType::kPred) return e_.Constant(type, literal.GetInt(0) != 0);
+  return {llvm::ConstantInt::get(e_.RegisterType(type), static_cast<uint64_t>(literal.GetInt(0)))};
+}
+
+absl::StatusOr<Element> FusedEmitter::Emit(const HloInstruction* instruction, const Index& position) {
+  if (auto it = memory_.find(instruction); it != memory_.end()) return Load(instruction, it->second, position);
+  const Shape& shape = instruction->shape();
+  if (IsElementwise(instruction->opcode())) {
+    std::vector<Element> operands;
+    for (const HloInstruction* operand : instruction->operands()) {
+      const bool scalar = operand->shape().IsScalar() && !shape.IsScalar();
+      XC_ASSIGN_OR_RETURN(Element value, Get(operand, scalar ? Index{} : position));
+      operands.push_back(value);
+    }
+    return EmitElementwise(e_, *instruction, operands);
+  }
+  switch (instruction->opcode()) {
+    case HloOpcode::kCopy:
+    case HloOpcode::kOptBarrier:
+      return Get(instruction->operand(0), position);
+    case HloOpcode::kFusion:
+    case HloOpcode::kCall: {
+      const HloComputation* called = instruction->called(0);
+      for (int64_t i = 0; i < instruction->operand_count(); ++i) {
+        BindAlias(called->parameter(i), instruction->operand(i));
+      }
+      return Get(called->root(), position);
+    }
+    case HloOpcode::kBitcast:
+    case HloOpcode::kReshape: {
+      const HloInstruction* operand = instruction->operand(0);
+      const Shape& from = operand->shape();
+      const bool bitcast = instruction->opcode() == HloOpcode::kBitcast;
+      Index at;
+      at.sizes = from.dims();
+      if (bitcast && (!shape.IsRowMajor() || !from.IsRowMajor())) {
+        // The same bytes: the place in memory order stays.
+        at.order = OrderOf(from);
+        at.linear = Offset(shape, position);
+      } else {
+        at.order = Layout::Descending(from.rank()).minor_to_major;
+        if (position.linear.has_value() && IsDescending(position.order)) at.linear = position.linear;
+        if (!at.linear.has_value() || !position.dims.empty()) {
+          at.dims = index_.Reshape(Coordinates(position, shape), shape.dims(), from.dims());
+        }
+      }
+      XC_ASSIGN_OR_RETURN(Element value, Get(operand, at));
+      return e_.BitcastConvert(from.type(), shape.type(), value);
+    }
+    default:
+      return EmitIndexed(instruction, Coordinates(position, shape));
+  }
+}
+
+absl::StatusOr<Element> FusedEmitter::EmitIndexed(const HloInstruction* instruction, const std::vector<Term>& at) {
+  const HloInstruction* operand = instruction->operand_count() > 0 ? instruction->operand(0) : nullptr;
+  std::vector<Term> to;
+  switch (instruction->opcode()) {
+    case HloOpcode::kBroadcast:
+      for (int64_t d : instruction->dimensions()) to.push_back(at[d]);
+      return Get(operand, Index{to});
+    case HloOpcode::kTranspose:
+      to.resize(at.size());
+      for (size_t i = 0; i < at.size(); ++i) to[instruction->dimensions()[i]] = at[i];
+      return Get(operand, Index{to});
+    case HloOpcode::kSlice: {
+      const SliceAttr& slice = instruction->slice();
+      for (size_t i = 0; i < at.size(); ++i) {
+        const int64_t stride = slice.strides.empty() ? 1 : slice.strides[i];
+        to.push_back(index_.AddConst(index_.Scale(at[i], stride), slice.starts[i]));
+      }
+      return Get(operand, Index{to});
+    }
+    case HloOpcode::kReverse: {
+      to = at;
+      for (int64_t d : instruction->dimensions()) {
+        to[d] = index_.AddConst(index_.Negate(at[d]), instruction->shape().dim(d) - 1);
+      }
+      return Get(operand, Index{to});
+    }
+    case HloOpcode::kDynamicSlice: {
+      XC_ASSIGN_OR_RETURN(std::vector<Term> starts, Starts(instruction, 1, instruction->shape().dims()));
+      for (size_t i = 0; i < at.size(); ++i) to.push_back(index_.Add(starts[i], at[i]));
+      return Get(operand, Index{to});
+    }
+    case HloOpcode::kPad:
+      return EmitPad(instruction, at);
+    case HloOpcode::kConcatenate:
+      return EmitConcatenate(instruction, at);
+    case HloOpcode::kGather:
+      return EmitGather(instruction, at);
+    case HloOpcode::kDynamicUpdateSlice:
+      return EmitDynamicUpdateSlice(instruction, at);
+    case HloOpcode::kIota:
+      return EmitIota(instruction, at);
+    case HloOpcode::kReduce: {
+      XC_ASSIGN_OR_RETURN(std::vector<Element> values, GetReduce(instruction, Index{at}));
+      return values[0];
+    }
+    case HloOpcode::kGetTupleElement: {
+      const HloInstruction* source = operand;
+      for (auto it = alias_.find(source); it != alias_.end(); it = alias_.find(source)) source = it->second;
+      if (source->opcode() == HloOpcode::kTuple) return Get(source->operand(instruction->tuple_index()), Index{at});
+      XC_ASSIGN_OR_RETURN(std::vector<Element> values, GetReduce(source, Index{at}));
+      return values[instruction->tuple_index()];
+    }
+    case HloOpcode::kMap: {
+      std::vector<Element> operands;
+      for (const HloInstruction* o : instruction->operands()) {
+        XC_ASSIGN_OR_RETURN(Element value, Get(o, Index{at}));
+        operands.push_back(value);
+      }
+      XC_ASSIGN_OR_RETURN(std::vector<Element> values, EmitApply(e_, instruction->to_apply(), operands));
+      return values[0];
+    }
+    default:
+      return absl::UnimplementedError(
+          absl::StrCat("no fused code for ", OpcodeName(instruction->opcode()), " ", instruction->name()));
+  }
+}
+
+absl::StatusOr<Term> FusedEmitter::AsTerm(const HloInstruction* instruction, const Index& position) {
+  XC_ASSIGN_OR_RETURN(Element value, Get(instruction, position));
+  auto& b = e_.builder();
+  llvm::Type* wide = e_.RegisterType(ElementType::kS64, ElementEmitter::Lanes(value.re));
+  // u64 beyond the signed range is far outside any array, and stays so as a large positive number.
+  V v = value.re;
+  if (IsSignedInt(instruction->type())) {
+    v = b.CreateSExt(v, wide);
+  } else if (instruction->type() == ElementType::kU64) {
+    v = b.CreateBinaryIntrinsic(llvm::Intrinsic::umin, v, llvm::ConstantInt::get(wide, INT64_MAX));
+  } else {
+    v = b.CreateZExt(v, wide);
+  }
+  if (v->getType()->isVectorTy()) return Term{nullptr, 0, v, false};
+  return index_.Uniform(v);
+}
+
+absl::StatusOr<std::vector<Term>> FusedEmitter::Starts(const HloInstruction* instruction, int64_t first,
+                                                       const std::vector<int64_t>& sizes) {
+  const Shape& operand = instruction->operand(0)->shape();
+  std::vector<Term> starts;
+  for (int64_t i = 0; i < operand.rank(); ++i) {
+    XC_ASSIGN_OR_RETURN(Term start, AsTerm(instruction->operand(first + i), Index{}));
+    starts.push_back(index_.Clamp(start, operand.dim(i) - sizes[i]));
+  }
+  return starts;
+}
+
+V FusedEmitter::InRange(const Term& term, int64_t size) {
+  auto& b = e_.builder();
+  V x = term.uniform() ? term.base : index_.Lanes(term);
+  return b.CreateICmpULT(x, llvm::ConstantInt::get(x->getType(), size));
+}
+
+template <typename Body>
+absl::StatusOr<Element> FusedEmitter::Where(V condition, Body body) {
+  V uniform = uniform_condition_, lane = lane_condition_;
+  if (condition->getType()->isVectorTy()) {
+    lane_condition_ = And(lane_condition_, condition);
+  } else {
+    uniform_condition_ = And(uniform_condition_, condition);
+  }
+  absl::StatusOr<Element> value = body();
+  uniform_condition_ = uniform;
+  lane_condition_ = lane;
+  return value;
+}
+
+absl::StatusOr<Element> FusedEmitter::EmitPad(const HloInstruction* pad, const std::vector<Term>& at) {
+  auto& b = e_.builder();
+  const Shape& from = pad->operand(0)->shape();
+  XC_ASSIGN_OR_RETURN(Element outside, Get(pad->operand(1), Index{}));
+  if (from.IsZeroSized()) return outside;
+  std::vector<Term> to;
+  V uniform = nullptr, lane = nullptr;
+  auto require = [&](V c) {
+    (c->getType()->isVectorTy() ? lane : uniform) = And(c->getType()->isVectorTy() ? lane : uniform, c);
+  };
+  for (size_t i = 0; i < at.size(); ++i) {
+    const PaddingDim& p = pad->padding().dims[i];
+    Term t = index_.AddConst(at[i], -p.low);
+    if (p.interior > 0) {
+      const int64_t step = p.interior + 1;
+      // Negative places are caught by the unsigned range check after a division that keeps them out of range.
+      V x = t.uniform() ? t.base : index_.Lanes(t);
+      V limit = llvm::ConstantInt::get(x->getType(), (from.dim(i) - 1) * step + 1);
+      require(b.CreateICmpULT(x, limit));
+      V width = llvm::ConstantInt::get(x->getType(), step);
+      require(b.CreateICmpEQ(b.CreateURem(x, width), llvm::Constant::getNullValue(x->getType())));
+      V q = b.CreateUDiv(x, width);
+      t = q->getType()->isVectorTy() ? Term{nullptr, 0, q, false} : index_.Uniform(q);
+    } else if (p.low != 0 || p.high != 0) {
+      require(InRange(t, from.dim(i)));
+    }
+    to.push_back(t);
+  }
+  V inside = And(uniform, lane);
+  if (inside == nullptr) return Get(pad->operand(0), Index{to});
+  XC_ASSIGN_OR_RETURN(Element value, Where(uniform == nullptr ? lane : uniform, [&]() -> absl::StatusOr<Element> {
+                        if (uniform == nullptr || lane == nullptr) return Get(pad->operand(0), Index{to});
+                        return Where(lane, [&] { return Get(pad->operand(0), Index{to}); });
+                      }));
+  Element all[] = {{inside}, value, outside};
+  e_.Broadcast(absl::MakeSpan(all));
+  Element result{b.CreateSelect(all[0].re, all[1].re, all[2].re)};
+  if (value.im != nullptr) result.im = b.CreateSelect(all[0].re, all[1].im, all[2].im);
+  return result;
+}
+
+absl::StatusOr<Element> FusedEmitter::EmitConcatenate(const HloInstruction* concatenate, const std::vector<Term>& at) {
+  auto& b = e_.builder();
+  const int64_t d = concatenate->dimensions()[0];
+  Element result;
+  int64_t start = 0;
+  for (const HloInstruction* operand : concatenate->operands()) {
+    const int64_t size = operand->shape().dim(d);
+    if (size == 0) continue;
+    std::vector<Term> to = at;
+    to[d] = index_.AddConst(at[d], -start);
+    start += size;
+    V inside = InRange(to[d], size);
+    XC_ASSIGN_OR_RETURN(Element value, Where(inside, [&] { return Get(operand, Index{to}); }));
+    if (!result) {
+      result = value;
+      continue;
+    }
+    Element all[] = {{inside}, value, result};
+    e_.Broadcast(absl::MakeSpan(all));
+    result = {b.CreateSelect(all[0].re, all[1].re, all[2].re)};
+    if (value.im != nullptr) result.im = b.CreateSelect(all[0].re, all[1].im, all[2].im);
+  }
+  return result;
+}
+
+absl::StatusOr<Element> FusedEmitter::EmitDynamicUpdateSlice(const HloInstruction* dus, const std::vector<Term>& at) {
+  auto& b = e_.builder();
+  const HloInstruction* update = dus->operand(1);
+  XC_ASSIGN_OR_RETURN(std::vector<Term> starts, Starts(dus, 2, update->shape().dims()));
+  XC_ASSIGN_OR_RETURN(Element old, Get(dus->operand(0), Index{at}));
+  if (update->shape().IsZeroSized()) return old;
+  std::vector<Term> to;
+  V uniform = nullptr, lane = nullptr;
+  for (size_t i = 0; i < at.size(); ++i) {
+    Term t = index_.Add(at[i], index_.Negate(starts[i]));
+    V c = InRange(t, update->shape().dim(i));
+    (c->getType()->isVectorTy() ? lane : uniform) = And(c->getType()->isVectorTy() ? lane : uniform, c);
+    to.push_back(t);
+  }
+  V inside = And(uniform, lane);
+  if (inside == nullptr) return Get(update, Index{to});
+  XC_ASSIGN_OR_RETURN(Element value, Where(uniform == nullptr ? lane : uniform, [&]() -> absl::StatusOr<Element> {
+                        if (uniform == nullptr || lane == nullptr) return Get(update, Index{to});
+                        return Where(lane, [&] { return Get(update, Index{to}); });
+                      }));
+  Element all[] = {{inside}, value, old};
+  e_.Broadcast(absl::MakeSpan(all));
+  Element result{b.CreateSelect(all[0].re, all[1].re, all[2].re)};
+  if (value.im != nullptr) result.im = b.CreateSelect(all[0].re, all[1].im, all[2].im);
+  return result;
+}
+
+absl::StatusOr<Element> FusedEmitter::EmitGather(const HloInstruction* gather, const std::vector<Term>& at) {
+  const GatherDims& dims = gather->gather_dims();
+  const HloInstruction *operand = gather->operand(0), *indices = gather->operand(1);
+  const Int64List& sizes = gather->attr<AttrKind::kSliceSizes>();
+  auto has = [](const Int64List& list, int64_t d) { return std::find(list.begin(), list.end(), d) != list.end(); };
+  // Output dimensions that are not offsets walk over the indices array, in order.
+  std::vector<Term> batch;
+  for (size_t i = 0; i < at.size(); ++i) {
+    if (!has(dims.offset_dims, i)) batch.push_back(at[i]);
+  }
+  auto index_at = [&](int64_t component) {
+    std::vector<Term> place;
+    size_t next = 0;
+    for (int64_t i = 0; i < indices->shape().rank(); ++i) {
+      place.push_back(i == dims.index_vector_dim ? index_.Constant(component) : batch[next++]);
+    }
+    return place;
+  };
+  std::vector<Term> to(operand->shape().rank(), index_.Constant(0));
+  for (size_t k = 0; k < dims.start_index_map.size(); ++k) {
+    XC_ASSIGN_OR_RETURN(Term start, AsTerm(indices, Index{index_at(k)}));
+    const int64_t d = dims.start_index_map[k];
+    to[d] = index_.Clamp(start, operand->shape().dim(d) - sizes[d]);
+  }
+  for (size_t k = 0; k < dims.operand_batching_dims.size(); ++k) {
+    // The place along a batching dimension of the indices, without the index vector's dimension.
+    int64_t d = dims.start_indices_batching_dims[k];
+    if (d > dims.index_vector_dim) --d;
+    to[dims.operand_batching_dims[k]] = batch[d];
+  }
+  size_t offset = 0;
+  for (int64_t d = 0; d < operand->shape().rank(); ++d) {
+    if (has(dims.collapsed_slice_dims, d) || has(dims.operand_batching_dims, d)) continue;
+    to[d] = index_.Add(to[d], at[dims.offset_dims[offset++]]);
+  }
+  return Get(operand, Index{to});
+}
+
+absl::StatusOr<Element> FusedEmitter::EmitIota(const HloInstruction* iota, const std::vector<Term>& at) {
+  const int64_t d = iota->attr<AttrKind::kIotaDimension>();
+  const Term& t = at[d];
+  Element position{t.uniform() ? t.base : index_.Lanes(t)};
+  return e_.Convert(ElementType::kS64, iota->type(), position);
+}
+
+absl::StatusOr<std::vector<Element>> EmitApply(ElementEmitter& element, const HloComputation* computation,
+                                               absl::Span<const Element> arguments, bool round) {
+  int lanes = 1;
+  for (const Element& a : arguments) lanes = std::max(lanes, ElementEmitter::Lanes(a.re));
+  const HloInstruction* root = computation->root();
+  if (!round && IsElementwise(root->opcode())) {
+    // Only used for simple reducers: one op of the two parameters.
+    XC_ASSIGN_OR_RETURN(Element value, EmitElementwise(element, *root, arguments, false));
+    return std::vector<Element>{value};
+  }
+  FusedEmitter body(element, lanes);
+  for (int64_t i = 0; i < computation->parameter_count(); ++i) body.BindValue(computation->parameter(i), arguments[i]);
+  std::vector<Element> results;
+  if (!root->shape().IsTuple()) {
+    XC_ASSIGN_OR_RETURN(Element value, body.Get(root, Index{}));
+    return std::vector<Element>{value};
+  }
+  for (const HloInstruction* operand : root->operands()) {
+    XC_ASSIGN_OR_RETURN(Element value, body.Get(operand, Index{}));
+    results.push_back(value);
+  }
+  return results;
+}
+
+}  // namespace xc::codegen

@@ -1,0 +1,138 @@
+// Generates the value of an HLO expression at one position, or at several neighbouring ones (lanes): the operands'
+// positions follow from the op's index map, down to loads from memory. Fusions, single ops, reducers and map bodies are
+// all written with it.
+#ifndef XC_BACKENDS_CODEGEN_FUSED_EMITTER_H_
+#define XC_BACKENDS_CODEGEN_FUSED_EMITTER_H_
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/statusor.h"
+#include "backends/codegen/element.h"
+#include "backends/codegen/index.h"
+#include "hlo/base/status.h"
+#include "hlo/module.h"
+
+namespace llvm {
+class BasicBlock;
+}
+
+namespace xc::codegen {
+
+class FusedEmitter {
+ public:
+  // `lanes` 1: scalar code.
+  FusedEmitter(ElementEmitter& element, int lanes) : e_(element), index_(element.builder(), lanes), lanes_(lanes) {}
+
+  // The array value of `instruction` lies at `base`, in the layout of its shape.
+  void BindMemory(const HloInstruction* instruction, llvm::Value* base) { memory_[instruction] = base; }
+  // The (scalar-shaped) value of `instruction` is `value`.
+  void BindValue(const HloInstruction* instruction, Element value) { values_[instruction] = value; }
+  // The value of `instruction` is that of `other` at the same position (parameters of nested fusions).
+  void BindAlias(const HloInstruction* instruction, const HloInstruction* other) { alias_[instruction] = other; }
+  // Which lanes are inside the array, in a loop's last step. Lane 0 always is. Null: all.
+  void SetTail(llvm::Value* mask) { tail_ = mask; }
+
+  // The value of `instruction`, an array, at `position`.
+  absl::StatusOr<Element> Get(const HloInstruction* instruction, const Index& position);
+  // All results of a reduce (one for each of its inputs) at `position`.
+  absl::StatusOr<std::vector<Element>> GetReduce(const HloInstruction* reduce, const Index& position);
+
+  // Stores `value`, a value of `shape`'s type, at `position` of the array at `base`. The tail mask is honoured.
+  void Store(const Shape& shape, llvm::Value* base, const Index& position, Element value);
+
+  IndexArithmetic& index() { return index_; }
+  ElementEmitter& element() { return e_; }
+  int lanes() const { return lanes_; }
+  // The position's coordinates for an array of `shape`.
+  std::vector<Term> Coordinates(const Index& position, const Shape& shape);
+
+ private:
+  using V = llvm::Value*;
+  using Key = std::vector<const void*>;
+  Key KeyOf(const HloInstruction* instruction, const Index& position) const;
+
+  absl::StatusOr<Element> Emit(const HloInstruction* instruction, const Index& position);
+  absl::StatusOr<Element> EmitIndexed(const HloInstruction* instruction, const std::vector<Term>& at);
+  absl::StatusOr<Element> EmitPad(const HloInstruction* pad, const std::vector<Term>& at);
+  absl::StatusOr<Element> EmitConcatenate(const HloInstruction* concatenate, const std::vector<Term>& at);
+  absl::StatusOr<Element> EmitGather(const HloInstruction* gather, const std::vector<Term>& at);
+  absl::StatusOr<Element> EmitDynamicUpdateSlice(const HloInstruction* update, const std::vector<Term>& at);
+  absl::StatusOr<Element> EmitIota(const HloInstruction* iota, const std::vector<Term>& at);
+  absl::StatusOr<std::vector<Element>> EmitReduceLoop(const HloInstruction* reduce, const std::vector<Term>& at);
+  absl::StatusOr<std::vector<Element>> EmitRowReduce(const HloInstruction* reduce, const std::vector<Term>& at);
+  absl::StatusOr<std::vector<Term>> Starts(const HloInstruction* instruction, int64_t first,
+                                           const std::vector<int64_t>& sizes);
+  absl::StatusOr<Term> AsTerm(const HloInstruction* instruction, const Index& position);
+
+  Element Load(const HloInstruction* instruction, V base, const Index& position);
+  V LoadComponent(ElementType type, V base, const Term& offset);
+  Term Offset(const Shape& shape, const Index& position);
+  Element SplatConstant(const HloInstruction* constant);
+
+  // Runs `body` while values are wanted only in lanes where `condition` (i1 or a vector of it) holds, with their
+  // coordinates inside the operand: elsewhere loads touch no memory out of bounds.
+  template <typename Body>
+  absl::StatusOr<Element> Where(V condition, Body body);
+  // 0 <= term < size, as i1 for uniform terms and else as a vector.
+  V InRange(const Term& term, int64_t size);
+  V And(V x, V y);
+
+  friend class ReduceEmission;
+
+  ElementEmitter& e_;
+  IndexArithmetic index_;
+  const int lanes_;
+  absl::flat_hash_map<const HloInstruction*, V> memory_;
+  absl::flat_hash_map<const HloInstruction*, Element> values_;
+  absl::flat_hash_map<const HloInstruction*, const HloInstruction*> alias_;
+  V tail_ = nullptr;
+  V uniform_condition_ = nullptr;  // i1
+  V lane_condition_ = nullptr;     // vector of i1
+  std::map<Key, std::vector<Element>> cache_;
+  int depth_ = 0;
+};
+
+// The value(s) of `computation`'s root where its scalar parameters are `arguments`; a tuple root gives its elements.
+absl::StatusOr<std::vector<Element>> EmitApply(ElementEmitter& element, const HloComputation* computation,
+                                               absl::Span<const Element> arguments, bool round = true);
+
+// Whether FusedEmitter knows `instruction`, and all it is made of if it is a fusion or has a called computation.
+bool CanEmitFused(const HloInstruction& instruction);
+// Whether EmitApply knows the computation.
+bool CanEmitApply(const HloComputation& computation);
+
+// For reducers that are one commutative, associative op of their two parameters: that op; kParameter otherwise.
+HloOpcode SimpleReducer(const HloComputation& computation);
+// Whether the reduction runs along the operand's most minor dimension with a simple reducer, so that vector lanes
+// belong along the reduced elements rather than along the results.
+bool IsRowReduce(const HloInstruction& reduce);
+
+// A loop `for (i = begin; i < end; i += step)`: the builder stands in the body after Begin and behind the loop after
+// End.
+class Loop {
+ public:
+  Loop(llvm::IRBuilderBase& b, llvm::Value* begin, llvm::Value* end, int64_t step, const char* name);
+  llvm::Value* index() const;
+  // Values carried around the loop: add each before the body is written, set before End.
+  llvm::Value* Carry(llvm::Value* initial);
+  void SetNext(int k, llvm::Value* next);
+  void End();
+  // The carried value after the loop.
+  llvm::Value* Result(int k) const;
+
+ private:
+  llvm::IRBuilderBase& b_;
+  llvm::BasicBlock *before_, *head_, *body_, *exit_;
+  llvm::Value* end_;
+  int64_t step_;
+  std::vector<llvm::Value*> phis_;
+  std::vector<llvm::Value*> next_;
+};
+
+}  // namespace xc::codegen
+
+#endif  // XC_BACKENDS_CODEGEN_FUSED_EMITTER_H_

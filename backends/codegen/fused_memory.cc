@@ -1,0 +1,155 @@
+// Loads and stores of the fused emitter: uniform, contiguous, strided and gathered, with and without masks.
+#include "absl/types/span.h"
+#include "backends/codegen/fused_emitter.h"
+#include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/Intrinsics.h"
+
+namespace xc::codegen {
+namespace {
+
+using V = llvm::Value*;
+
+// The mask with every lane doubled, for complex numbers.
+V DoubleLanes(llvm::IRBuilderBase& b, V mask, int lanes) {
+  if (mask == nullptr) return nullptr;
+  std::vector<int> pick;
+  for (int i = 0; i < 2 * lanes; ++i) pick.push_back(i / 2);
+  return b.CreateShuffleVector(mask, pick);
+}
+
+}  // namespace
+
+V FusedEmitter::And(V x, V y) {
+  if (x == nullptr) return y;
+  if (y == nullptr) return x;
+  auto& b = e_.builder();
+  if (x->getType() != y->getType()) {
+    x = e_.Splat(x, lanes_);
+    y = e_.Splat(y, lanes_);
+  }
+  return b.CreateAnd(x, y);
+}
+
+Term FusedEmitter::Offset(const Shape& shape, const Index& position) {
+  if (position.linear.has_value() && position.sizes == shape.dims() &&
+      position.order == shape.layout_or_default().minor_to_major) {
+    return *position.linear;
+  }
+  return index_.Linearize(Coordinates(position, shape), ElementStrides(shape));
+}
+
+V FusedEmitter::LoadComponent(ElementType type, V base, const Term& offset) {
+  auto& b = e_.builder();
+  llvm::Type* scalar = e_.MemoryType(type);
+  const llvm::Align align(scalar->getScalarSizeInBits() / 8);
+  auto at = [&](V position) { return b.CreateGEP(scalar, base, position); };
+  if (lanes_ == 1 || offset.uniform()) {
+    V position = lanes_ == 1 && offset.vec != nullptr ? offset.vec : offset.base;
+    V condition = lanes_ == 1 ? And(uniform_condition_, lane_condition_) : uniform_condition_;
+    if (condition != nullptr) position = b.CreateSelect(condition, position, b.getInt64(0));
+    return b.CreateAlignedLoad(scalar, at(position), align);
+  }
+  llvm::Type* type_of_lanes = llvm::FixedVectorType::get(scalar, lanes_);
+  V mask = And(tail_, And(lane_condition_, uniform_condition_));
+  if (mask != nullptr) mask = e_.Splat(mask, lanes_);
+  V zeros = llvm::Constant::getNullValue(type_of_lanes);
+  if (offset.vec == nullptr && offset.stride == 1) {
+    if (mask == nullptr) return b.CreateAlignedLoad(type_of_lanes, at(offset.base), align);
+    if (e_.target().masked_memory) return b.CreateMaskedLoad(type_of_lanes, at(offset.base), align, mask, zeros);
+  }
+  if (offset.vec == nullptr && offset.stride == -1 && mask == nullptr) {
+    V first = b.CreateSub(offset.base, b.getInt64(lanes_ - 1));
+    V reversed = b.CreateAlignedLoad(type_of_lanes, at(first), align);
+    return b.CreateVectorReverse(reversed);
+  }
+  V positions = index_.Lanes(offset);
+  if (e_.target().masked_memory && scalar->getScalarSizeInBits() >= 32) {
+    return b.CreateMaskedGather(type_of_lanes, at(positions), align, mask, zeros);
+  }
+  V safe =
+      mask == nullptr ? positions : b.CreateSelect(mask, positions, llvm::Constant::getNullValue(positions->getType()));
+  V result = llvm::PoisonValue::get(type_of_lanes);
+  for (int i = 0; i < lanes_; ++i) {
+    V value = b.CreateAlignedLoad(scalar, at(b.CreateExtractElement(safe, i)), align);
+    result = b.CreateInsertElement(result, value, i);
+  }
+  return result;
+}
+
+Element FusedEmitter::Load(const HloInstruction* instruction, V base, const Index& position) {
+  auto& b = e_.builder();
+  const ElementType type = instruction->type();
+  Term offset = Offset(instruction->shape(), position);
+  if (!IsComplex(type)) return {e_.FromMemory(type, LoadComponent(type, base, offset))};
+  llvm::Type* scalar = e_.MemoryType(type);
+  const bool contiguous = lanes_ > 1 && offset.vec == nullptr && offset.stride == 1;
+  V mask = And(tail_, And(lane_condition_, uniform_condition_));
+  if (contiguous && (mask == nullptr || e_.target().masked_memory)) {
+    llvm::Type* wide = llvm::FixedVectorType::get(scalar, 2 * lanes_);
+    const llvm::Align align(scalar->getScalarSizeInBits() / 8);
+    V at = b.CreateGEP(scalar, base, index_.Mul(offset.base, b.getInt64(2)));
+    V both;
+    if (mask == nullptr) {
+      both = b.CreateAlignedLoad(wide, at, align);
+    } else {
+      mask = DoubleLanes(b, e_.Splat(mask, lanes_), lanes_);
+      both = b.CreateMaskedLoad(wide, at, align, mask, llvm::Constant::getNullValue(wide));
+    }
+    std::vector<int> even, odd;
+    for (int i = 0; i < lanes_; ++i) even.push_back(2 * i), odd.push_back(2 * i + 1);
+    return {b.CreateShuffleVector(both, even), b.CreateShuffleVector(both, odd)};
+  }
+  Term re = index_.Scale(offset, 2);
+  // The imaginary part is read through a shifted base, so that a false condition still reads inside the array.
+  V re_value = LoadComponent(type, base, re);
+  V im_value = LoadComponent(type, b.CreateConstGEP1_64(scalar, base, 1), re);
+  return {re_value, im_value};
+}
+
+void FusedEmitter::Store(const Shape& shape, V base, const Index& position, Element value) {
+  auto& b = e_.builder();
+  const ElementType type = shape.type();
+  llvm::Type* scalar = e_.MemoryType(type);
+  const llvm::Align align(scalar->getScalarSizeInBits() / 8);
+  Term offset = Offset(shape, position);
+  value = e_.Splat(value, lanes_);
+  V re = e_.ToMemory(type, value.re), im = value.im == nullptr ? nullptr : e_.ToMemory(type, value.im);
+  auto at = [&](V p) { return b.CreateGEP(scalar, base, p); };
+  const int64_t width = im == nullptr ? 1 : 2;
+  if (lanes_ == 1) {
+    V p = index_.Mul(index_.Lanes(offset), b.getInt64(width));
+    b.CreateAlignedStore(re, at(p), align);
+    if (im != nullptr) b.CreateAlignedStore(im, at(b.CreateAdd(p, b.getInt64(1))), align);
+    return;
+  }
+  if (offset.vec == nullptr && offset.stride == 1) {
+    V mask = tail_;
+    if (im != nullptr) {
+      std::vector<int> mix;
+      for (int i = 0; i < lanes_; ++i) mix.push_back(i), mix.push_back(lanes_ + i);
+      re = b.CreateShuffleVector(re, im, mix);
+      mask = DoubleLanes(b, mask, lanes_);
+    }
+    V p = at(index_.Mul(offset.base, b.getInt64(width)));
+    if (mask == nullptr) {
+      b.CreateAlignedStore(re, p, align);
+    } else {
+      b.CreateMaskedStore(re, p, align, mask);
+    }
+    return;
+  }
+  V positions = index_.Lanes(index_.Scale(offset, width));
+  if (tail_ != nullptr) {
+    b.CreateMaskedScatter(re, at(positions), align, tail_);
+    if (im != nullptr)
+      b.CreateMaskedScatter(im, at(b.CreateAdd(positions, index_.Lanes(index_.Constant(1)))), align, tail_);
+    return;
+  }
+  for (int i = 0; i < lanes_; ++i) {
+    V p = b.CreateExtractElement(positions, i);
+    b.CreateAlignedStore(b.CreateExtractElement(re, i), at(p), align);
+    if (im != nullptr) b.CreateAlignedStore(b.CreateExtractElement(im, i), at(b.CreateAdd(p, b.getInt64(1))), align);
+  }
+}
+
+}  // namespace xc::codegen

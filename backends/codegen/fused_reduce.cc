@@ -1,0 +1,360 @@
+// Reductions inside expressions: loops over the reduced elements with the accumulators in registers.
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "backends/codegen/fused_emitter.h"
+#include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/Intrinsics.h"
+
+namespace xc::codegen {
+namespace {
+
+using V = llvm::Value*;
+
+// Accumulators that a row reduction keeps, each of a vector's lanes.
+constexpr int kAccumulators = 4;
+
+// The value that changes nothing under a simple reducer.
+Element Identity(ElementEmitter& e, HloOpcode op, ElementType type) {
+  const bool real = IsFloating(type) || IsComplex(type);
+  switch (op) {
+    case HloOpcode::kAdd:
+      return real ? e.Constant(type, -0.0) : e.ZeroOf(type);
+    case HloOpcode::kMultiply:
+      return e.Constant(type, 1);
+    case HloOpcode::kAnd:
+      return {e.Normalize(type, llvm::Constant::getAllOnesValue(e.RegisterType(type)))};
+    case HloOpcode::kOr:
+    case HloOpcode::kXor:
+      return e.ZeroOf(type);
+    case HloOpcode::kMaximum:
+    case HloOpcode::kMinimum: {
+      const bool max = op == HloOpcode::kMaximum;
+      if (real) return e.Constant(type, max ? -__builtin_inf() : __builtin_inf());
+      if (type == ElementType::kPred) return e.Constant(type, !max);
+      llvm::Type* t = e.RegisterType(type);
+      const int width = t->getScalarSizeInBits(), bits = ElementBits(type);
+      llvm::APInt limit;
+      if (IsSignedInt(type)) {
+        limit = (max ? llvm::APInt::getSignedMinValue(bits) : llvm::APInt::getSignedMaxValue(bits)).sext(width);
+      } else {
+        limit = (max ? llvm::APInt::getMinValue(bits) : llvm::APInt::getMaxValue(bits)).zext(width);
+      }
+      return {llvm::ConstantInt::get(t, limit)};
+    }
+    default:
+      return {};
+  }
+}
+
+Element CarryInto(Loop& loop, Element initial) {
+  Element phi{loop.Carry(initial.re)};
+  if (initial.im != nullptr) phi.im = loop.Carry(initial.im);
+  return phi;
+}
+
+}  // namespace
+
+Loop::Loop(llvm::IRBuilderBase& b, V begin, V end, int64_t step, const char* name) : b_(b), end_(end), step_(step) {
+  llvm::Function* function = b.GetInsertBlock()->getParent();
+  auto block = [&](const char* suffix) {
+    return llvm::BasicBlock::Create(b.getContext(), std::string(name) + suffix, function);
+  };
+  before_ = b.GetInsertBlock();
+  head_ = block(".head");
+  body_ = block(".body");
+  exit_ = block(".exit");
+  b.CreateBr(head_);
+  b.SetInsertPoint(head_);
+  Carry(begin);
+  b.CreateCondBr(b.CreateICmpSLT(phis_[0], end), body_, exit_);
+  b.SetInsertPoint(body_);
+}
+
+V Loop::index() const { return phis_[0]; }
+
+V Loop::Carry(V initial) {
+  llvm::PHINode* phi = llvm::PHINode::Create(initial->getType(), 2, "", head_->begin());
+  phi->addIncoming(initial, before_);
+  phis_.push_back(phi);
+  next_.push_back(nullptr);
+  return phi;
+}
+
+void Loop::SetNext(int k, V next) { next_[k + 1] = next; }
+
+void Loop::End() {
+  next_[0] = b_.CreateAdd(phis_[0], b_.getInt64(step_), "", true, true);
+  for (size_t i = 0; i < phis_.size(); ++i) {
+    llvm::cast<llvm::PHINode>(phis_[i])->addIncoming(next_[i], b_.GetInsertBlock());
+  }
+  b_.CreateBr(head_);
+  b_.SetInsertPoint(exit_);
+}
+
+V Loop::Result(int k) const { return phis_[k + 1]; }
+
+HloOpcode SimpleReducer(const HloComputation& computation) {
+  const HloInstruction* root = computation.root();
+  if (computation.parameter_count() != 2 || root->operand_count() != 2) return HloOpcode::kParameter;
+  const HloInstruction *x = root->operand(0), *y = root->operand(1);
+  if (x->opcode() != HloOpcode::kParameter || y->opcode() != HloOpcode::kParameter || x == y)
+    return HloOpcode::kParameter;
+  if (x->type() != root->type() || !x->shape().IsScalar()) return HloOpcode::kParameter;
+  switch (root->opcode()) {
+    case HloOpcode::kAdd:
+    case HloOpcode::kMultiply:
+    case HloOpcode::kMaximum:
+    case HloOpcode::kMinimum:
+    case HloOpcode::kAnd:
+    case HloOpcode::kOr:
+      return IsComplex(root->type()) && root->opcode() != HloOpcode::kAdd ? HloOpcode::kParameter : root->opcode();
+    default:
+      return HloOpcode::kParameter;
+  }
+}
+
+bool IsRowReduce(const HloInstruction& reduce) {
+  if (reduce.opcode() != HloOpcode::kReduce || reduce.operand_count() != 2) return false;
+  if (SimpleReducer(*reduce.to_apply()) == HloOpcode::kParameter) return false;
+  const Shape& from = reduce.operand(0)->shape();
+  for (int64_t d : from.layout_or_default().minor_to_major) {
+    if (from.dim(d) == 1) continue;
+    const Int64List& dims = reduce.dimensions();
+    return std::find(dims.begin(), dims.end(), d) != dims.end();
+  }
+  return false;
+}
+
+absl::StatusOr<std::vector<Element>> FusedEmitter::GetReduce(const HloInstruction* reduce, const Index& position) {
+  for (auto it = alias_.find(reduce); it != alias_.end(); it = alias_.find(reduce)) reduce = it->second;
+  if (reduce->opcode() != HloOpcode::kReduce) {
+    return absl::UnimplementedError(absl::StrCat("no fused code for a tuple from ", OpcodeName(reduce->opcode())));
+  }
+  Key key = KeyOf(reduce, position);
+  key.push_back(reduce);
+  if (auto it = cache_.find(key); it != cache_.end()) return it->second;
+  const Shape& shape = reduce->shape().IsTuple() ? reduce->shape().tuple_shape(0) : reduce->shape();
+  std::vector<Term> at = Coordinates(position, shape);
+  // What the loop's body computes is known only inside it.
+  auto cache = cache_;
+  auto memo = index_.Snapshot();
+  absl::StatusOr<std::vector<Element>> values =
+      lanes_ == 1 && IsRowReduce(*reduce) && lane_condition_ == nullptr && uniform_condition_ == nullptr
+          ? EmitRowReduce(reduce, at)
+          : EmitReduceLoop(reduce, at);
+  cache_ = std::move(cache);
+  index_.Restore(std::move(memo));
+  if (values.ok()) cache_[std::move(key)] = *values;
+  return values;
+}
+
+absl::StatusOr<std::vector<Element>> FusedEmitter::EmitReduceLoop(const HloInstruction* reduce,
+                                                                  const std::vector<Term>& at) {
+  auto& b = e_.builder();
+  const int64_t n = reduce->operand_count() / 2;
+  const Shape& from = reduce->operand(0)->shape();
+  const Int64List& dims = reduce->dimensions();
+  const HloOpcode simple = n == 1 ? SimpleReducer(*reduce->to_apply()) : HloOpcode::kParameter;
+  std::vector<Element> values;
+  for (int64_t i = 0; i < n; ++i) {
+    XC_ASSIGN_OR_RETURN(Element init, Get(reduce->operand(n + i), Index{}));
+    values.push_back(e_.Splat(init, lanes_));
+  }
+  // One loop for each reduced dimension, in memory order, the outermost first.
+  std::vector<int64_t> order;
+  std::vector<int64_t> minor = from.layout_or_default().minor_to_major;
+  for (auto it = minor.rbegin(); it != minor.rend(); ++it) {
+    if (std::find(dims.begin(), dims.end(), *it) != dims.end()) order.push_back(*it);
+  }
+  std::vector<Term> to(from.rank());
+  size_t next = 0;
+  for (int64_t d = 0; d < from.rank(); ++d) {
+    if (std::find(dims.begin(), dims.end(), d) == dims.end()) to[d] = at[next++];
+  }
+  std::vector<std::unique_ptr<Loop>> loops;
+  std::vector<std::vector<Element>> carried;
+  for (int64_t d : order) {
+    if (from.dim(d) == 1) {
+      to[d] = index_.Constant(0);
+      continue;
+    }
+    loops.push_back(std::make_unique<Loop>(b, b.getInt64(0), b.getInt64(from.dim(d)), 1, "reduce"));
+    to[d] = index_.Uniform(loops.back()->index());
+    for (Element& value : values) value = CarryInto(*loops.back(), value);
+    carried.push_back(values);
+  }
+  std::vector<Element> arguments = values;
+  for (int64_t i = 0; i < n; ++i) {
+    XC_ASSIGN_OR_RETURN(Element x, Get(reduce->operand(i), Index{to}));
+    arguments.push_back(e_.Splat(x, lanes_));
+  }
+  const bool keep = simple == HloOpcode::kAdd || simple == HloOpcode::kMultiply;
+  XC_ASSIGN_OR_RETURN(values, EmitApply(e_, reduce->to_apply(), arguments, !keep));
+  for (Element& value : values) value = e_.Splat(value, lanes_);
+  for (size_t l = loops.size(); l-- > 0;) {
+    int slot = 0;
+    for (const Element& value : values) {
+      loops[l]->SetNext(slot++, value.re);
+      if (value.im != nullptr) loops[l]->SetNext(slot++, value.im);
+    }
+    loops[l]->End();
+    values = carried[l];
+  }
+  if (keep) {
+    values[0].re = e_.Normalize(reduce->type(), values[0].re);
+    if (values[0].im != nullptr) values[0].im = e_.Normalize(reduce->type(), values[0].im);
+  }
+  return values;
+}
+
+absl::StatusOr<std::vector<Element>> FusedEmitter::EmitRowReduce(const HloInstruction* reduce,
+                                                                 const std::vector<Term>& at) {
+  auto& b = e_.builder();
+  const HloInstruction* operand = reduce->operand(0);
+  const Shape& from = operand->shape();
+  const ElementType type = from.type();
+  const Int64List& dims = reduce->dimensions();
+  const HloOpcode op = SimpleReducer(*reduce->to_apply());
+  const bool keep = op == HloOpcode::kAdd || op == HloOpcode::kMultiply;
+  XC_ASSIGN_OR_RETURN(Element init, Get(reduce->operand(1), Index{}));
+  std::vector<int64_t> order;
+  std::vector<int64_t> minor = from.layout_or_default().minor_to_major;
+  for (auto it = minor.rbegin(); it != minor.rend(); ++it) {
+    if (std::find(dims.begin(), dims.end(), *it) != dims.end()) order.push_back(*it);
+  }
+  while (order.size() > 1 && from.dim(order.back()) == 1) {
+    // IsRowReduce has seen to it that a reduced dimension with more elements is next.
+    std::rotate(order.begin(), order.end() - 1, order.end());
+    if (std::all_of(order.begin(), order.end(), [&](int64_t d) { return from.dim(d) == 1; })) break;
+  }
+  std::vector<Term> to(from.rank());
+  size_t next = 0;
+  for (int64_t d = 0; d < from.rank(); ++d) {
+    if (std::find(dims.begin(), dims.end(), d) == dims.end()) to[d] = at[next++];
+  }
+  const int lanes = e_.target().vector_bytes / std::max(4, StorageBytes(ComplexComponent(type)));
+  const int64_t size = from.dim(order.back());
+  const int accumulators = size >= lanes * kAccumulators ? kAccumulators : 1;
+  auto apply = [&](const Element& x, const Element& y) -> absl::StatusOr<Element> {
+    Element arguments[] = {x, y};
+    XC_ASSIGN_OR_RETURN(std::vector<Element> value, EmitApply(e_, reduce->to_apply(), arguments, !keep));
+    return value[0];
+  };
+  // The operand in vectors: another emitter over the same bindings.
+  auto vector_emitter = [&](int width) {
+    auto inner = std::make_unique<FusedEmitter>(e_, width);
+    inner->memory_ = memory_;
+    inner->values_ = values_;
+    inner->alias_ = alias_;
+    return inner;
+  };
+  const Element identity = Identity(e_, op, type);
+  std::vector<Element> values(accumulators, e_.Splat(identity, lanes));
+  Element scalar = init;
+  std::vector<std::unique_ptr<Loop>> loops;
+  std::vector<std::vector<Element>> carried;
+  for (size_t k = 0; k + 1 < order.size(); ++k) {
+    if (from.dim(order[k]) == 1) {
+      to[order[k]] = index_.Constant(0);
+      continue;
+    }
+    loops.push_back(std::make_unique<Loop>(b, b.getInt64(0), b.getInt64(from.dim(order[k])), 1, "reduce"));
+    to[order[k]] = index_.Uniform(loops.back()->index());
+    for (Element& value : values) value = CarryInto(*loops.back(), value);
+    scalar = CarryInto(*loops.back(), scalar);
+    carried.push_back(values);
+    carried.back().push_back(scalar);
+  }
+  auto close = [&](Loop& loop, const std::vector<Element>& list) {
+    int slot = 0;
+    for (const Element& value : list) {
+      loop.SetNext(slot++, value.re);
+      if (value.im != nullptr) loop.SetNext(slot++, value.im);
+    }
+    loop.End();
+  };
+  // Along the row: whole steps, then single vectors, then single elements.
+  const int64_t d = order.back();
+  int64_t done = 0;
+  for (int wide = accumulators; wide >= 1; wide = wide > 1 ? 1 : 0) {
+    const int64_t step = static_cast<int64_t>(lanes) * wide;
+    const int64_t end = done + (size - done) / step * step;
+    if (end == done) continue;
+    Loop loop(b, b.getInt64(done), b.getInt64(end), step, "row");
+    std::vector<Element> in(values.begin(), values.begin() + wide);
+    for (Element& value : in) value = CarryInto(loop, value);
+    std::vector<Element> out;
+    for (int a = 0; a < wide; ++a) {
+      auto inner = vector_emitter(lanes);
+      to[d] = {b.CreateAdd(loop.index(), b.getInt64(a * lanes)), 1, nullptr, true};
+      XC_ASSIGN_OR_RETURN(Element x, inner->Get(operand, Index{to}));
+      XC_ASSIGN_OR_RETURN(Element y, apply(in[a], inner->element().Splat(x, lanes)));
+      out.push_back(y);
+    }
+    close(loop, out);
+    std::copy(in.begin(), in.end(), values.begin());
+    done = end;
+  }
+  if (done < size && e_.target().masked_memory) {
+    // The rest as one masked vector; lanes outside count as the identity.
+    auto inner = vector_emitter(lanes);
+    std::vector<llvm::Constant*> bits;
+    for (int i = 0; i < lanes; ++i) bits.push_back(b.getInt1(i < size - done));
+    V mask = llvm::ConstantVector::get(bits);
+    inner->SetTail(mask);
+    to[d] = {b.getInt64(done), 1, nullptr, done % lanes == 0};
+    XC_ASSIGN_OR_RETURN(Element x, inner->Get(operand, Index{to}));
+    x = e_.Splat(x, lanes);
+    Element none = e_.Splat(identity, lanes);
+    x.re = b.CreateSelect(mask, x.re, none.re);
+    if (x.im != nullptr) x.im = b.CreateSelect(mask, x.im, none.im);
+    XC_ASSIGN_OR_RETURN(values[0], apply(values[0], x));
+  } else if (done < size) {
+    Loop loop(b, b.getInt64(done), b.getInt64(size), 1, "rest");
+    Element in = CarryInto(loop, scalar);
+    auto inner = vector_emitter(1);
+    to[d] = index_.Uniform(loop.index());
+    XC_ASSIGN_OR_RETURN(Element x, inner->Get(operand, Index{to}));
+    XC_ASSIGN_OR_RETURN(Element y, apply(in, x));
+    close(loop, {y});
+    scalar = in;
+  }
+  for (size_t l = loops.size(); l-- > 0;) {
+    std::vector<Element> list = values;
+    list.push_back(scalar);
+    close(*loops[l], list);
+    values.assign(carried[l].begin(), carried[l].end() - 1);
+    scalar = carried[l].back();
+  }
+  // Together: accumulators pairwise, then halves of the vector, then the scalar part.
+  for (int width = accumulators; width > 1; width /= 2) {
+    for (int a = 0; a < width / 2; ++a) {
+      XC_ASSIGN_OR_RETURN(values[a], apply(values[a], values[a + width / 2]));
+    }
+  }
+  Element total = values[0];
+  for (int width = lanes; width > 1; width /= 2) {
+    std::vector<int> low, high;
+    for (int i = 0; i < width / 2; ++i) low.push_back(i), high.push_back(width / 2 + i);
+    auto half = [&](const std::vector<int>& pick) {
+      Element h{b.CreateShuffleVector(total.re, pick)};
+      if (total.im != nullptr) h.im = b.CreateShuffleVector(total.im, pick);
+      return h;
+    };
+    XC_ASSIGN_OR_RETURN(total, apply(half(low), half(high)));
+  }
+  auto first = [&](Element v) {
+    if (!v.re->getType()->isVectorTy()) return v;
+    return Element{b.CreateExtractElement(v.re, uint64_t{0}),
+                   v.im == nullptr ? nullptr : b.CreateExtractElement(v.im, uint64_t{0})};
+  };
+  XC_ASSIGN_OR_RETURN(total, apply(scalar, first(total)));
+  if (keep) {
+    total.re = e_.Normalize(type, total.re);
+    if (total.im != nullptr) total.im = e_.Normalize(type, total.im);
+  }
+  return std::vector<Element>{total};
+}
+
+}  // namespace xc::codegen

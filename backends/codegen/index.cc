@@ -1,0 +1,192 @@
+// Index arithmetic as LLVM code.
+#include "backends/codegen/index.h"
+
+#include "llvm/IR/Constants.h"
+#include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/Intrinsics.h"
+
+namespace xc::codegen {
+namespace {
+using V = llvm::Value*;
+
+std::optional<int64_t> ConstantOf(V v) {
+  if (auto* c = llvm::dyn_cast<llvm::ConstantInt>(v)) return c->getSExtValue();
+  return std::nullopt;
+}
+}  // namespace
+
+V IndexArithmetic::Const(int64_t value) { return b_.getInt64(value); }
+
+V IndexArithmetic::Op(char op, V x, V y) {
+  if (x->getType() != y->getType()) {  // a scalar beside a vector
+    if (!x->getType()->isVectorTy()) x = b_.CreateVectorSplat(lanes_, x);
+    if (!y->getType()->isVectorTy()) y = b_.CreateVectorSplat(lanes_, y);
+  }
+  const std::optional<int64_t> cx = ConstantOf(x), cy = ConstantOf(y);
+  if (cy == 0 && (op == '+' || op == '-')) return x;
+  if (cx == 0 && op == '+') return y;
+  if (cy == 1 && (op == '*' || op == '/')) return x;
+  if (cx == 1 && op == '*') return y;
+  if (cy == 0 && op == '*') return y;
+  if (cx == 0 && (op == '*' || op == '/' || op == '%')) return x;
+  if (cy == 1 && op == '%') return b_.getInt64(0);
+  auto [it, fresh] = memo_.try_emplace({op, x, y}, nullptr);
+  if (!fresh) return it->second;
+  V result = nullptr;
+  switch (op) {
+    case '+':
+      result = b_.CreateAdd(x, y);
+      break;
+    case '-':
+      result = b_.CreateSub(x, y);
+      break;
+    case '*':
+      result = b_.CreateMul(x, y);
+      break;
+    case '/':
+      result = b_.CreateUDiv(x, y);
+      break;
+    case '%':
+      result = b_.CreateURem(x, y);
+      break;
+    case '<':
+      result = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, x, y);
+      break;
+    case '>':
+      result = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, x, y);
+      break;
+  }
+  memo_[{op, x, y}] = result;
+  return result;
+}
+
+V IndexArithmetic::Lanes(const Term& term) {
+  if (term.vec != nullptr) return term.vec;
+  if (lanes_ == 1) return term.base;
+  auto [it, fresh] = memo_.try_emplace({'v', term.base, b_.getInt64(term.stride)}, nullptr);
+  if (!fresh) return it->second;
+  V result = b_.CreateVectorSplat(lanes_, term.base);
+  if (term.stride != 0) {
+    std::vector<llvm::Constant*> steps;
+    for (int i = 0; i < lanes_; ++i) steps.push_back(b_.getInt64(i * term.stride));
+    result = b_.CreateAdd(result, llvm::ConstantVector::get(steps));
+  }
+  memo_[{'v', term.base, b_.getInt64(term.stride)}] = result;
+  return result;
+}
+
+Term IndexArithmetic::Add(const Term& x, const Term& y) {
+  if (x.vec == nullptr && y.vec == nullptr) {
+    Term sum{Add(x.base, y.base), x.stride + y.stride, nullptr, false};
+    auto multiple = [&](const Term& t) {
+      std::optional<int64_t> c = ConstantOf(t.base);
+      return c.has_value() && *c % lanes_ == 0 && t.stride == 0;
+    };
+    sum.aligned = sum.stride == 1 && ((x.aligned && multiple(y)) || (y.aligned && multiple(x)));
+    return sum;
+  }
+  return {nullptr, 0, Add(Lanes(x), Lanes(y)), false};
+}
+
+Term IndexArithmetic::Scale(const Term& x, int64_t factor) {
+  if (factor == 1) return x;
+  if (x.vec != nullptr) return {nullptr, 0, Mul(x.vec, Const(factor)), false};
+  return {Mul(x.base, Const(factor)), x.stride * factor, nullptr, false};
+}
+
+Term IndexArithmetic::Clamp(const Term& x, int64_t high) {
+  if (x.uniform()) return Uniform(Min(Max(x.base, Const(0)), Const(high)));
+  return {nullptr, 0, Min(Max(Lanes(x), Const(0)), Const(high)), false};
+}
+
+std::pair<Term, Term> IndexArithmetic::DivRem(const Term& x, int64_t divisor) {
+  if (divisor == 1) return {x, Constant(0)};
+  if (x.uniform()) return {Uniform(Div(x.base, divisor)), Uniform(Rem(x.base, divisor))};
+  // Lanes that stay within one multiple of the divisor keep their form.
+  if (x.aligned && divisor % lanes_ == 0) {
+    return {Uniform(Div(x.base, divisor)), Term{Rem(x.base, divisor), 1, nullptr, true}};
+  }
+  V v = Lanes(x);
+  return {Term{nullptr, 0, Div(v, divisor), false}, Term{nullptr, 0, Rem(v, divisor), false}};
+}
+
+Term IndexArithmetic::Linearize(const std::vector<Term>& dims, const std::vector<int64_t>& strides) {
+  Term sum = Constant(0);
+  // Aligned if one aligned term runs along the lanes and all others are multiples of the lanes.
+  bool aligned = true;
+  int running = 0;
+  for (size_t i = 0; i < dims.size(); ++i) {
+    sum = Add(sum, Scale(dims[i], strides[i]));
+    if (dims[i].uniform()) {
+      std::optional<int64_t> c = ConstantOf(dims[i].base);
+      aligned &= strides[i] % lanes_ == 0 || (c.has_value() && *c * strides[i] % lanes_ == 0);
+    } else if (dims[i].aligned && strides[i] == 1) {
+      ++running;
+    } else {
+      aligned = false;
+    }
+  }
+  sum.aligned = aligned && running == 1 && sum.stride == 1;
+  return sum;
+}
+
+std::vector<Term> IndexArithmetic::Delinearize(const Term& linear, const std::vector<int64_t>& sizes,
+                                               const std::vector<int64_t>& order) {
+  std::vector<Term> dims(sizes.size(), Constant(0));
+  Term rest = linear;
+  // The most major dimension with more than one element takes what is left.
+  size_t last = 0;
+  for (size_t i = 0; i < order.size(); ++i) {
+    if (sizes[order[i]] > 1) last = i;
+  }
+  for (size_t i = 0; i < order.size(); ++i) {
+    const int64_t d = order[i];
+    if (sizes[d] <= 1) continue;
+    if (i == last) {
+      dims[d] = rest;
+      break;
+    }
+    auto [quotient, remainder] = DivRem(rest, sizes[d]);
+    dims[d] = remainder;
+    rest = quotient;
+  }
+  return dims;
+}
+
+std::vector<Term> IndexArithmetic::Reshape(const std::vector<Term>& dims, const std::vector<int64_t>& from,
+                                           const std::vector<int64_t>& to) {
+  std::vector<Term> out(to.size(), Constant(0));
+  size_t i = 0, j = 0;
+  while (i < from.size() || j < to.size()) {
+    size_t i_end = i, j_end = j;
+    int64_t p = 1, q = 1;
+    // Extends the smaller side until both products agree.
+    if (i_end < from.size()) p *= from[i_end++];
+    if (j_end < to.size()) q *= to[j_end++];
+    while (p != q) {
+      if (p < q && i_end < from.size()) {
+        p *= from[i_end++];
+      } else if (j_end < to.size()) {
+        q *= to[j_end++];
+      } else {
+        break;
+      }
+    }
+    if (i_end - i == 1 && j_end - j == 1) {
+      out[j] = dims[i];
+    } else {
+      std::vector<Term> group(dims.begin() + i, dims.begin() + i_end);
+      std::vector<int64_t> strides(group.size(), 1);
+      for (int k = static_cast<int>(group.size()) - 2; k >= 0; --k) strides[k] = strides[k + 1] * from[i + k + 1];
+      std::vector<int64_t> sizes(to.begin() + j, to.begin() + j_end), order;
+      for (int k = static_cast<int>(sizes.size()) - 1; k >= 0; --k) order.push_back(k);
+      std::vector<Term> parts = Delinearize(Linearize(group, strides), sizes, order);
+      std::copy(parts.begin(), parts.end(), out.begin() + j);
+    }
+    i = i_end;
+    j = j_end;
+  }
+  return out;
+}
+
+}  // namespace xc::codegen

@@ -1,0 +1,93 @@
+// Multi-dimensional positions of one or several lanes, and arithmetic on them.
+#ifndef XC_BACKENDS_CODEGEN_INDEX_H_
+#define XC_BACKENDS_CODEGEN_INDEX_H_
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <tuple>
+#include <vector>
+
+#include "hlo/shape.h"
+
+namespace llvm {
+class IRBuilderBase;
+class Value;
+}  // namespace llvm
+
+namespace xc::codegen {
+
+// One coordinate: lane l is at base + l * stride, or at vec[l] if `vec` is there. `base` is an i64, `vec` a vector.
+struct Term {
+  llvm::Value* base = nullptr;
+  int64_t stride = 0;
+  llvm::Value* vec = nullptr;
+  // The base is a multiple of the number of lanes and the stride is 1.
+  bool aligned = false;
+  bool uniform() const { return vec == nullptr && stride == 0; }
+};
+
+// A position in an array. `dims` has one term per dimension, unless the position is known only by `linear`, its place
+// in the memory order `order` (minor to major) of an array with dimensions `sizes`.
+struct Index {
+  std::vector<Term> dims;
+  std::optional<Term> linear;
+  std::vector<int64_t> order;
+  std::vector<int64_t> sizes;
+  bool has_dims() const { return !dims.empty() || !linear.has_value(); }
+};
+
+// Builds index arithmetic with simple folding and reuse of equal results. Results made inside a scope are forgotten at
+// its end, since they need not dominate what follows.
+class IndexArithmetic {
+ public:
+  IndexArithmetic(llvm::IRBuilderBase& builder, int lanes) : b_(builder), lanes_(lanes) {}
+  using V = llvm::Value*;
+
+  V Const(int64_t value);
+  V Add(V x, V y) { return Op('+', x, y); }
+  V Sub(V x, V y) { return Op('-', x, y); }
+  V Mul(V x, V y) { return Op('*', x, y); }
+  V Div(V x, int64_t y) { return Op('/', x, Const(y)); }  // of non-negative numbers
+  V Rem(V x, int64_t y) { return Op('%', x, Const(y)); }
+  V Min(V x, V y) { return Op('<', x, y); }
+  V Max(V x, V y) { return Op('>', x, y); }
+  // A vector of i64 (or the scalar, with one lane) with every lane's value.
+  V Lanes(const Term& term);
+
+  Term Uniform(V base) { return {base, 0, nullptr, false}; }
+  Term Constant(int64_t value) { return Uniform(Const(value)); }
+  Term Add(const Term& x, const Term& y);
+  Term Scale(const Term& x, int64_t factor);
+  Term AddConst(const Term& x, int64_t value) { return value == 0 ? x : Add(x, Constant(value)); }
+  Term Negate(const Term& x) { return Scale(x, -1); }
+  // The term limited to [0, high]; `high` >= 0.
+  Term Clamp(const Term& x, int64_t high);
+  // Quotient and remainder of a non-negative term.
+  std::pair<Term, Term> DivRem(const Term& x, int64_t divisor);
+
+  // Σ dims[i] * strides[i].
+  Term Linearize(const std::vector<Term>& dims, const std::vector<int64_t>& strides);
+  // Coordinates of place `linear` of an array in memory order `order` (minor to major).
+  std::vector<Term> Delinearize(const Term& linear, const std::vector<int64_t>& sizes,
+                                const std::vector<int64_t>& order);
+  // Coordinates in `to` of the element that row-major reshape moves from `from`'s coordinates: dimension groups of
+  // equal products are kept apart.
+  std::vector<Term> Reshape(const std::vector<Term>& dims, const std::vector<int64_t>& from,
+                            const std::vector<int64_t>& to);
+
+  int lanes() const { return lanes_; }
+  using Memo = std::map<std::tuple<char, V, V>, V>;
+  Memo Snapshot() const { return memo_; }
+  void Restore(Memo memo) { memo_ = std::move(memo); }
+
+ private:
+  V Op(char op, V x, V y);
+  llvm::IRBuilderBase& b_;
+  int lanes_;
+  Memo memo_;
+};
+
+}  // namespace xc::codegen
+
+#endif  // XC_BACKENDS_CODEGEN_INDEX_H_
