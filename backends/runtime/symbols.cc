@@ -4,6 +4,7 @@
 #include "backends/runtime/convolution.h"
 #include "backends/runtime/matmul.h"
 #include "backends/runtime/run_context.h"
+#include "backends/runtime/sort.h"
 
 namespace xc {
 
