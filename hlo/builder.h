@@ -57,28 +57,71 @@ constexpr ElementType ElementTypeOf() {
 }
 
 // Builder methods of ops with one operand and no attributes: X(method, opcode).
-#define XC_BUILDER_UNARY_OPS(X)                                                                                      \
-  X(Abs, kAbs)                                                                                                       \
-  X(Acos, kAcos)                                                                                                     \
-  X(Acosh, kAcosh)                                                                                                   \
-  X(Asin, kAsin) X(Asinh, kAsinh) X(Atanh, kAtanh) X(Cbrt, kCbrt) X(Ceil, kCeil) X(Clz, kCountLeadingZeros)          \
-      X(Copy, kCopy) X(Cos, kCosine) X(Cosh, kCosh) X(Erf, kErf) X(Exp, kExponential) X(Expm1, kExponentialMinusOne) \
-          X(Floor, kFloor) X(Imag, kImag) X(IsFinite, kIsFinite) X(Log, kLog) X(Log1p, kLogPlusOne)                  \
-              X(Logistic, kLogistic) X(Neg, kNegate) X(Not, kNot) X(OptBarrier, kOptBarrier) X(Popcnt, kPopcnt)      \
-                  X(Real, kReal) X(RoundAfz, kRoundNearestAfz) X(RoundEven, kRoundNearestEven) X(Rsqrt, kRsqrt)      \
-                      X(Sign, kSign) X(Sin, kSine) X(Sinh, kSinh) X(Sqrt, kSqrt) X(Tan, kTan) X(Tanh, kTanh)
+#define XC_BUILDER_UNARY_OPS(X)   \
+  X(Abs, kAbs)                    \
+  X(Acos, kAcos)                  \
+  X(Acosh, kAcosh)                \
+  X(Asin, kAsin)                  \
+  X(Asinh, kAsinh)                \
+  X(Atanh, kAtanh)                \
+  X(Cbrt, kCbrt)                  \
+  X(Ceil, kCeil)                  \
+  X(Clz, kCountLeadingZeros)      \
+  X(Copy, kCopy)                  \
+  X(Cos, kCosine)                 \
+  X(Cosh, kCosh)                  \
+  X(Erf, kErf)                    \
+  X(Exp, kExponential)            \
+  X(Expm1, kExponentialMinusOne)  \
+  X(Floor, kFloor)                \
+  X(Imag, kImag)                  \
+  X(IsFinite, kIsFinite)          \
+  X(Log, kLog)                    \
+  X(Log1p, kLogPlusOne)           \
+  X(Logistic, kLogistic)          \
+  X(Neg, kNegate)                 \
+  X(Not, kNot)                    \
+  X(OptBarrier, kOptBarrier)      \
+  X(Popcnt, kPopcnt)              \
+  X(Real, kReal)                  \
+  X(RoundAfz, kRoundNearestAfz)   \
+  X(RoundEven, kRoundNearestEven) \
+  X(Rsqrt, kRsqrt)                \
+  X(Sign, kSign)                  \
+  X(Sin, kSine)                   \
+  X(Sinh, kSinh)                  \
+  X(Sqrt, kSqrt)                  \
+  X(Tan, kTan)                    \
+  X(Tanh, kTanh)
 
 // Methods of ops with two operands. If exactly one is a scalar it is broadcast to the other's shape.
-#define XC_BUILDER_BINARY_OPS(X)                                                                          \
-  X(Add, kAdd)                                                                                            \
-  X(Sub, kSubtract)                                                                                       \
-  X(Mul, kMultiply)                                                                                       \
-  X(Div, kDivide) X(Rem, kRemainder) X(Pow, kPower) X(Atan2, kAtan2) X(Max, kMaximum) X(Min, kMinimum)    \
-      X(Mulhi, kMulhi) X(And, kAnd) X(Or, kOr) X(Xor, kXor) X(Complex, kComplex) X(ShiftLeft, kShiftLeft) \
-          X(ShiftRightArithmetic, kShiftRightArithmetic) X(ShiftRightLogical, kShiftRightLogical)
+#define XC_BUILDER_BINARY_OPS(X)                 \
+  X(Add, kAdd)                                   \
+  X(Sub, kSubtract)                              \
+  X(Mul, kMultiply)                              \
+  X(Div, kDivide)                                \
+  X(Rem, kRemainder)                             \
+  X(Pow, kPower)                                 \
+  X(Atan2, kAtan2)                               \
+  X(Max, kMaximum)                               \
+  X(Min, kMinimum)                               \
+  X(Mulhi, kMulhi)                               \
+  X(And, kAnd)                                   \
+  X(Or, kOr)                                     \
+  X(Xor, kXor)                                   \
+  X(Complex, kComplex)                           \
+  X(ShiftLeft, kShiftLeft)                       \
+  X(ShiftRightArithmetic, kShiftRightArithmetic) \
+  X(ShiftRightLogical, kShiftRightLogical)
 
 // Methods of comparisons; operands as for binary ops.
-#define XC_BUILDER_COMPARISONS(X) X(Eq, kEq) X(Ne, kNe) X(Ge, kGe) X(Gt, kGt) X(Le, kLe) X(Lt, kLt)
+#define XC_BUILDER_COMPARISONS(X) \
+  X(Eq, kEq)                      \
+  X(Ne, kNe)                      \
+  X(Ge, kGe)                      \
+  X(Gt, kGt)                      \
+  X(Le, kLe)                      \
+  X(Lt, kLt)
 
 class HloBuilder {
  public:

@@ -220,41 +220,39 @@ using U4 = NarrowInt<4, false>;
 // The C++ type in which one element of an array is stored.
 template <ElementType>
 struct NativeTypeOf;
-// clang-format off
-#define XC_NATIVE_TYPES(X) \
-  X(kPred, bool) \
-  X(kS8, int8_t) \
-  X(kS16, int16_t) \
-  X(kS32, int32_t) \
-  X(kS64, int64_t) \
-  X(kU8, uint8_t) \
-  X(kU16, uint16_t) \
-  X(kU32, uint32_t) \
-  X(kU64, uint64_t) \
-  X(kF16, F16) \
-  X(kF32, float) \
-  X(kF64, double) \
-  X(kC64, std::complex<float>) \
-  X(kC128, std::complex<double>) \
-  X(kBF16, BF16) \
-  X(kF8E5M2, F8E5M2) \
-  X(kF8E4M3FN, F8E4M3FN) \
-  X(kS4, S4) \
-  X(kU4, U4) \
+#define XC_NATIVE_TYPES(X)         \
+  X(kPred, bool)                   \
+  X(kS8, int8_t)                   \
+  X(kS16, int16_t)                 \
+  X(kS32, int32_t)                 \
+  X(kS64, int64_t)                 \
+  X(kU8, uint8_t)                  \
+  X(kU16, uint16_t)                \
+  X(kU32, uint32_t)                \
+  X(kU64, uint64_t)                \
+  X(kF16, F16)                     \
+  X(kF32, float)                   \
+  X(kF64, double)                  \
+  X(kC64, std::complex<float>)     \
+  X(kC128, std::complex<double>)   \
+  X(kBF16, BF16)                   \
+  X(kF8E5M2, F8E5M2)               \
+  X(kF8E4M3FN, F8E4M3FN)           \
+  X(kS4, S4)                       \
+  X(kU4, U4)                       \
   X(kF8E4M3B11FNUZ, F8E4M3B11FNUZ) \
-  X(kF8E5M2FNUZ, F8E5M2FNUZ) \
-  X(kF8E4M3FNUZ, F8E4M3FNUZ) \
-  X(kS2, S2) \
-  X(kU2, U2) \
-  X(kF8E4M3, F8E4M3) \
-  X(kF8E3M4, F8E3M4) \
-  X(kS1, S1) \
-  X(kU1, U1) \
-  X(kF4E2M1FN, F4E2M1FN) \
-  X(kF8E8M0FNU, F8E8M0FNU) \
-  X(kF6E2M3FN, F6E2M3FN) \
+  X(kF8E5M2FNUZ, F8E5M2FNUZ)       \
+  X(kF8E4M3FNUZ, F8E4M3FNUZ)       \
+  X(kS2, S2)                       \
+  X(kU2, U2)                       \
+  X(kF8E4M3, F8E4M3)               \
+  X(kF8E3M4, F8E3M4)               \
+  X(kS1, S1)                       \
+  X(kU1, U1)                       \
+  X(kF4E2M1FN, F4E2M1FN)           \
+  X(kF8E8M0FNU, F8E8M0FNU)         \
+  X(kF6E2M3FN, F6E2M3FN)           \
   X(kF6E3M2FN, F6E3M2FN)
-// clang-format on
 #define XC_X(e, T)                      \
   template <>                           \
   struct NativeTypeOf<ElementType::e> { \
