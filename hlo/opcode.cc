@@ -76,6 +76,27 @@ bool OpcodeHasAttr(HloOpcode opcode, AttrKind kind) {
   return AttrSets()[static_cast<int>(opcode)].test(static_cast<int>(kind));
 }
 
+CallStyle OpcodeCallStyle(HloOpcode opcode) {
+  static const auto* const kStyles = [] {
+    auto* styles = new std::array<CallStyle, kOpcodeCount>();
+    for (int op = 0; op < kOpcodeCount; ++op) {
+      CallStyle style = CallStyle::kNone;
+      for (absl::string_view name : absl::StrSplit(kRows[op].attributes, ' ')) {
+        if (name == "called_computations") style = CallStyle::kCustom;
+        if (name == "to_apply" && style == CallStyle::kNone) style = CallStyle::kToApply;
+        if (name == "calls") style = CallStyle::kCalls;
+        if (name == "called_computation") style = CallStyle::kAsync;
+        if (name == "condition_body") style = CallStyle::kConditionBody;
+        if (name == "branches") style = CallStyle::kBranches;
+        if (name == "select_scatter") style = CallStyle::kSelectScatter;
+      }
+      (*styles)[op] = style;
+    }
+    return styles;
+  }();
+  return (*kStyles)[static_cast<int>(opcode)];
+}
+
 absl::string_view AttrName(AttrKind kind) { return kAttrRows[static_cast<int>(kind)].name; }
 bool IsCommonAttr(AttrKind kind) { return kAttrRows[static_cast<int>(kind)].common; }
 

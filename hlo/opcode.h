@@ -42,6 +42,19 @@ uint32_t OpcodeTraits(HloOpcode opcode);
 // Whether instructions with this opcode may carry attribute `kind` (those that every instruction may carry included).
 bool OpcodeHasAttr(HloOpcode opcode, AttrKind kind);
 
+// How the text names the computations that an opcode calls, and so how many there are.
+enum class CallStyle : uint8_t {
+  kNone,
+  kToApply,        // to_apply=
+  kCalls,          // calls= (fusion)
+  kAsync,          // calls= or called_computation=; none on async-update and async-done is allowed
+  kConditionBody,  // condition=, body=
+  kBranches,       // branch_computations={}, or true_computation=, false_computation=
+  kSelectScatter,  // select=, scatter=
+  kCustom,         // any number: called_computations={} or to_apply=
+};
+CallStyle OpcodeCallStyle(HloOpcode opcode);
+
 inline bool IsElementwise(HloOpcode o) { return OpcodeTraits(o) & kElementwise; }
 inline bool IsCommutative(HloOpcode o) { return OpcodeTraits(o) & kCommutative; }
 inline bool IsCollective(HloOpcode o) { return OpcodeTraits(o) & kCollective; }

@@ -1,0 +1,314 @@
+#include "hlo/text/parser.h"
+
+#include <gtest/gtest.h>
+
+#include "absl/strings/str_cat.h"
+#include "hlo/text/printer.h"
+
+namespace xc {
+namespace {
+
+std::string ModuleError(const std::string& text, const ParseOptions& options = {}) {
+  const auto module = ParseModule(text, options);
+  return module.ok() ? "ok" : std::string(module.status().message());
+}
+
+// The error of an instruction in an entry computation with two parameters.
+std::string Error(const std::string& line, const ParseOptions& options = {}) {
+  return ModuleError(
+      absl::StrCat("HloModule m\nENTRY e {\n  a = f32[4]{0} parameter(0)\n  b = f32[4]{0} parameter(1)\n", line,
+                   "\n}\n"),
+      options);
+}
+
+void ExpectError(const std::string& line, const std::string& message) {
+  const std::string error = Error(line);
+  EXPECT_NE(error.find(message), std::string::npos) << line << "\n" << error;
+}
+
+TEST(Parser, ErrorShowsPlaceLineAndWhatWasExpected) {
+  EXPECT_EQ(Error("  ROOT r = f32[4]{0} add(a, c)"),
+            "line 5, column 29: no instruction 'c' is defined before this one in 'e'\n"
+            "  ROOT r = f32[4]{0} add(a, c)\n"
+            "                            ^");
+  EXPECT_EQ(Error("  ROOT r = f32[4]{0} add(a, b"),
+            "line 6, column 1: expected ',' or ')', found '}'\n"
+            "}\n"
+            "^");
+  EXPECT_EQ(ModuleError("HloModule m\nENTRY e {\n  ROOT a = f32[] constant(1)\n"),
+            "line 3, column 29: expected the name of an instruction or '}', found the end of the text\n"
+            "  ROOT a = f32[] constant(1)\n"
+            "                            ^");
+}
+
+TEST(Parser, LongLinesAreCutAroundThePlace) {
+  std::string line = "  ROOT r = f32[4]{0} add(a, b), frontend_attributes={x=\"" + std::string(500, 'y') +
+                     "\"}, foo=1" + ", metadata={op_name=\"" + std::string(500, 'z') + "\"}";
+  const std::string error = Error(line);
+  EXPECT_NE(error.find("line 5, column 561: unknown attribute 'foo' of add"), std::string::npos) << error;
+  EXPECT_LT(error.size(), 600u);
+}
+
+TEST(Parser, Attributes) {
+  ExpectError("ROOT r = f32[4] add(a, b), foo=3",
+              "unknown attribute 'foo' of add; expected one of: control-predecessors, metadata, sharding, "
+              "backend_config, frontend_attributes, statistics, origin, result_accuracy");
+  ExpectError("ROOT r = f32[4] add(a, b), dimensions={3}", "unknown attribute 'dimensions' of add");
+  ExpectError("ROOT r = f32[4] add(a, b), to_apply=e", "unknown attribute 'to_apply' of add");
+  ExpectError("ROOT r = f32[4] reverse(a), dimensions={0}, dimensions={0}", "attribute 'dimensions' is given twice");
+  ExpectError("ROOT r = f32[4] reverse(a)", "reverse needs the attribute 'dimensions'");
+  ExpectError("ROOT r = f32[4] reverse(a), dimensions={x}", "expected an integer, found 'x'");
+  ExpectError("ROOT r = f32[4] reverse(a), dimensions={99999999999999999999}", "does not fit into 64 bits");
+  ExpectError("ROOT r = pred[4] compare(a, b), direction=lt", "expected one of EQ, NE, GE, GT, LE, LT, found 'lt'");
+  ExpectError("ROOT r = f32[4] fusion(a), kind=kMagic, calls=e", "expected one of kLoop, kInput, kOutput, kCustom");
+  ExpectError("ROOT r = f32[2] slice(a), slice={[0:2:1}", "expected ']', found '}'");
+  ExpectError("ROOT r = f32[6] pad(a, b), padding=1x1", "expected padding as LOW_HIGH or LOW_HIGH_INTERIOR");
+  ExpectError("ROOT r = f32[6] reduce-window(a, b), window={size=2x2 stride=1}, to_apply=e",
+              "expected a number for each dimension of the window");
+  ExpectError("ROOT r = f32[6] reduce-window(a, b), window={sizes=2x2}, to_apply=e",
+              "expected size, stride, pad, lhs_dilate, rhs_dilate or rhs_reversal, found 'sizes'");
+  ExpectError("ROOT r = f32[6] reduce-window(a, b), to_apply=e", "reduce-window needs the attribute 'window'");
+  ExpectError("ROOT r = f32[6] reduce-window(a, b), window={size=2}", "reduce-window needs the attribute 'to_apply'");
+  ExpectError("ROOT r = f32[6] convolution(a, b), dim_labels=b01f_01io->b0f",
+              "the three parts need the same number of dimensions");
+  ExpectError("ROOT r = f32[6] convolution(a, b), dim_labels=b00f_01io->b01f", "'0' does not belong at position 2");
+  ExpectError("ROOT r = f32[4] add(a, b), metadata={op_nam=\"x\"}", "unknown metadata field 'op_nam'");
+  ExpectError("ROOT r = f32[4] add(a, b), sharding={devices=[2]<=[2] foo}", "'foo' does not belong in a sharding");
+  ExpectError("ROOT r = f32[4] add(a, b), sharding=replicated", "expected '{', found 'replicated'");
+  ExpectError("ROOT r = f32[4] add(a, b), backend_config={\"a\":{{}", "this '{' has no matching '}'");
+  ExpectError("ROOT r = f32[4] add(a, b), backend_config=\"a", "this string has no closing quote");
+  ExpectError("ROOT r = f32[4] add(a, b), control-predecessors={q}", "no instruction 'q' is defined before this one");
+  ExpectError("ROOT r = f32[4] while(a), body=e", "while needs another computation beside this one");
+  ExpectError("ROOT r = f32[4] while(a), condition=e", "while needs the attribute 'body'");
+  ExpectError("ROOT r = f32[4] call(a), to_apply=nowhere", "no computation 'nowhere' is defined");
+  ExpectError("ROOT r = f32[4] call(a), to_apply=e", "computation 'e' calls itself, directly or through others");
+}
+
+TEST(Parser, Instructions) {
+  ExpectError("ROOT r = f32[4] frobnicate(a)", "unknown opcode 'frobnicate'");
+  ExpectError("ROOT r = f32[4] add(a)", "add takes 2 operands, found 1");
+  ExpectError("ROOT r = f32[4] negate(a, b)", "negate takes 1 operand, found 2");
+  ExpectError("a = f32[4] negate(b)", "instruction 'a' is defined twice");
+  ExpectError("ROOT r = f32[4] negate(r)", "no instruction 'r' is defined before this one");
+  ExpectError("ROOT r = f32[4] negate(f32[5] a)", "'a' has the shape f32[4], not f32[5]");
+  ExpectError("ROOT r = f32[4] parameter(1)", "parameter 1 is defined twice");
+  ExpectError("ROOT r = f32[4] parameter(3)", "computation 'e' has 4 parameters or more, but none with the number 2");
+  ExpectError("ROOT r = f32[4] parameter(1000000000000)", "parameter number 1000000000000 is out of range");
+  ExpectError("ROOT r = f32[4] parameter(-1)", "parameter number -1 is out of range");
+  ExpectError("r = negate(a)", "'negate' is no element type");
+  ExpectError("ROOT r = f32[4] negate(a)\nROOT s = f32[4] negate(a)", "a computation has only one ROOT");
+  ExpectError("ROOT r = ((f32[4]), f32[4], s32[]) negate-start(a, b)", "negate takes 1 operands, found 2");
+  ExpectError("ROOT r = f32[4] negate-start(a)", "the shape of an asynchronous start is a tuple");
+  ExpectError("ROOT r = ((f32[4]), f32[4], s32[]) async-start(a)", "async-start needs the attribute 'calls'");
+}
+
+TEST(Parser, Shapes) {
+  EXPECT_EQ(Error("ROOT r = f32[4,-1] negate(a)").substr(0, 73),
+            "line 5, column 16: the size of a dimension is negative: -1\nROOT r = f32[4");
+  ExpectError("ROOT r = f33[4] negate(a)", "expected a shape, and 'f33' is no element type");
+  ExpectError("ROOT r = f32[4 negate(a)", "expected ']', found 'negate'");
+  ExpectError("ROOT r = f32[4]{0,1} negate(a)", "the layout orders 2 dimensions, the shape has 1");
+  ExpectError("ROOT r = f32[4,4]{1,1} negate(a)", "the layout is no permutation of the 2 dimensions");
+  ExpectError("ROOT r = f32[4]{0:Z(1)} negate(a)", "unknown layout attribute 'Z'");
+  ExpectError("ROOT r = f32[4]{0:D(C)} negate(a)", "sparse layouts are not supported");
+  ExpectError("ROOT r = f32[1000000000,1000000000,1000000000] negate(a)", "does not fit into 63 bits");
+  ExpectError("ROOT r = f32[" + std::string(300, '1') + "] negate(a)", "does not fit into 64 bits");
+  std::string many = "1";
+  for (int i = 0; i < 200; ++i) many += ",1";
+  ExpectError("ROOT r = f32[" + many + "] negate(a)", "a shape has more than 128 dimensions");
+  for (const char* same :
+       {"f32[4]{0:S(5)}", "f32[4,4]{1,0:T(8,128)(2,1)}", "s4[4]{0:E(4)}", "f32[4,4]{0,1:T(8,128)L(4)S(3)}",
+        "f32[4]{0:SC(0:1,2)}", "f32[4]{0:M(12)}", "f32[4]{0:#(u32)*(u8)}", "f32[4]{0:T(*,2)}", "f32[?,<=4]{1,0}",
+        "opaque[]", "token[]", "b(f32[4]{0})", "f32[]{:T(128)}", "(f32[4]{0}, (s32[], token[]))", "()", "u1[3]",
+        "(f32[], f32[], f32[], f32[], f32[], /*index=5*/f32[])"}) {
+    const auto shape = ParseShape(same);
+    ASSERT_TRUE(shape.ok()) << shape.status();
+    EXPECT_EQ(shape->ToString(), same);
+  }
+  EXPECT_EQ(ParseShape("f32[2]{0} x").status().message(),
+            "line 1, column 11: expected the end of the text, found 'x'\nf32[2]{0} x\n          ^");
+}
+
+TEST(Parser, Literals) {
+  const auto constant = [](const std::string& shape, const std::string& text) {
+    return Error(absl::StrCat("ROOT r = ", shape, " constant(", text, ")"));
+  };
+  const auto expect = [&](const std::string& shape, const std::string& text, const std::string& message) {
+    const std::string error = constant(shape, text);
+    EXPECT_NE(error.find(message), std::string::npos) << shape << " " << text << "\n" << error;
+  };
+  expect("f32[3]", "{1,2}", "dimension 0 of the constant needs 3 elements, found 2");
+  expect("f32[2]", "{1,2,3}", "expected '}' after the 2 elements of dimension 0");
+  expect("f32[2,2]", "{1,2,3,4}", "expected '{' to open dimension 1 of the constant");
+  expect("f32[2]", "{1 2}", "expected ',' between elements");
+  expect("f32[]", "{1}", "expected a number");
+  expect("f32[]", "x", "expected a number");
+  expect("s8[]", "300", "this value is out of range for the constant's type");
+  expect("u32[]", "-1", "this value is out of range for the constant's type");
+  expect("s4[]", "8", "this value is out of range for the constant's type");
+  expect("s32[]", "1.5", "expected an integer");
+  expect("s32[]", "4294967295", "out of range");
+  expect("f32[]", "1e400", "out of range");
+  expect("f16[]", "70000", "out of range");
+  expect("f16[]", "nan(0x400)", "this NaN payload does not fit into the constant's type");
+  expect("f32[]", "nan(0x", "expected a NaN's payload as (0xHEX)");
+  expect("pred[]", "2", "expected true, false, 1 or 0");
+  expect("c64[]", "3", "expected a complex number as (real, imaginary)");
+  expect("c64[]", "(3)", "expected a complex number as (real, imaginary)");
+  expect("token[]", "0", "a constant cannot be a token");
+  expect("(f32[], s32[])", "(1)", "expected ',', found ')'");
+  expect("(f32[])", "(1, 2)", "expected ')' after the 1 elements of the tuple");
+  expect("f32[1000000000000]", "{1}", "more than the text that follows can hold");
+  expect("f32[1000000000000]", "{...}", "take more than 1073741824 bytes");
+  expect("f32[?]", "{1}", "a constant needs known dimensions");
+  expect("f32[2]", "{1,", "");
+  EXPECT_EQ(ModuleError("ENTRY e { ROOT r = f32[2] constant({1, 2"),
+            "line 1, column 36: this '{' has no matching '}'\nENTRY e { ROOT r = f32[2] constant({1, 2\n"
+            "                                   ^");
+}
+
+TEST(Parser, ModuleLine) {
+  EXPECT_NE(ModuleError("HloModule m, foo=3\nENTRY e { ROOT a = f32[] constant(1) }")
+                .find("line 1, column 14: unknown module attribute 'foo'; expected one of: is_scheduled"),
+            std::string::npos);
+  EXPECT_NE(ModuleError("").find("expected 'HloModule' or a computation, found the end of the text"),
+            std::string::npos);
+  EXPECT_NE(ModuleError("HloModule").find("expected the name of the module"), std::string::npos);
+  EXPECT_NE(ModuleError("HloModule m /* foo").find("this comment has no closing */"), std::string::npos);
+  EXPECT_NE(
+      ModuleError("HloModule m, entry_computation_layout={(f32[4])->f32[]}\nENTRY e { ROOT a = f32[] constant(1) }")
+          .find("the entry computation has 0 parameters, entry_computation_layout gives 1"),
+      std::string::npos);
+  EXPECT_NE(ModuleError("HloModule m, entry_computation_layout={()->f32[4]}\nENTRY e { ROOT a = f32[] constant(1) }")
+                .find("the entry computation returns f32[], entry_computation_layout gives f32[4]"),
+            std::string::npos);
+  EXPECT_NE(ModuleError("e { }").find("computation 'e' has no instructions"), std::string::npos);
+  EXPECT_NE(ModuleError("e { a = f32[] constant(1) } e { a = f32[] constant(1) }").find("computation 'e' is defined"),
+            std::string::npos);
+  EXPECT_NE(ModuleError("ENTRY e { a = f32[] constant(1) } ENTRY f { a = f32[] constant(1) }").find("only one ENTRY"),
+            std::string::npos);
+}
+
+TEST(Parser, NestingIsBounded) {
+  const int n = 100000;
+  const std::string open(n, '('), close(n, ')');
+  EXPECT_NE(Error("r = " + open + close + " tuple()").find("tuples are nested more than 100 deep"), std::string::npos);
+  std::string operands = "r = f32[] ";
+  for (int i = 0; i < n; ++i) operands += "negate(f32[] ";
+  EXPECT_NE(Error(operands).find("instructions are nested more than 100 deep"), std::string::npos);
+  EXPECT_NE(Error("r = f32[4] add(a, b), sharding=" + std::string(n, '{')).find("shardings are nested more than 100"),
+            std::string::npos);
+  EXPECT_NE(Error("r = f32[4] custom-call(a), custom_call_target=\"x\", literal=" + open).find("nested more than 100"),
+            std::string::npos);
+  std::string chain = "c0 { ROOT x = f32[] constant(1) }\n";
+  for (int i = 1; i < 2000; ++i) {
+    absl::StrAppend(&chain, "c", i, " { ROOT x = f32[] call(), to_apply=c", i - 1, " }\n");
+  }
+  EXPECT_NE(ModuleError(chain).find("calls nest more than 500 deep from 'c500'"), std::string::npos);
+  ParseOptions few;
+  few.max_instructions = 2;
+  EXPECT_NE(Error("r = f32[4] add(a, b)", few).find("the text has more than 2 instructions"), std::string::npos);
+}
+
+// What XLA's own printer leaves out or writes otherwise is read all the same.
+TEST(Parser, Forms) {
+  const auto module = ParseModule(R"(// a comment
+HloModule m /* another */
+ENTRY %e (p: f32[2], q: (s32[], f32[])) -> f32[2] {
+  %p = f32[2] parameter(0)
+  %q = (s32[], f32[]) parameter(1)
+  %s = f32[2] add(f32[2]{0} %p, f32[2] negate(p))
+  t = f32[2] call((s32[], f32[]) %q, s), to_apply=later
+  ROOT u = f32[2] add(t, f32[2] constant({1, 2}))
+}
+later {
+  x = (s32[], f32[]) parameter(0)
+  y = f32[2] parameter(1)
+}
+)");
+  ASSERT_TRUE(module.ok()) << module.status();
+  EXPECT_EQ(PrintModule(**module, PrintOptions::Short()),
+            R"(HloModule m, entry_computation_layout={(f32[2], (s32[], f32[]))->f32[2]}
+
+later {
+  x = (s32[], f32[]) parameter(0)
+  ROOT y = f32[2] parameter(1)
+}
+
+ENTRY e {
+  p = f32[2] parameter(0)
+  q = (s32[], f32[]) parameter(1)
+  negate.anon = f32[2] negate(p)
+  s = f32[2] add(p, negate.anon)
+  t = f32[2] call(q, s), to_apply=later
+  constant.anon = f32[2] constant({1, 2})
+  ROOT u = f32[2] add(t, constant.anon)
+}
+)");
+}
+
+TEST(Parser, AsynchronousSugarMakesAComputation) {
+  const auto module = ParseModule(R"(HloModule m
+ENTRY e {
+  a = f32[4] parameter(0)
+  s = ((f32[4]), f32[4], s32[]) custom-call-start(a), async_execution_thread="tt", custom_call_target="foo"
+  u = ((f32[4]), f32[4], s32[]) custom-call-update(s)
+  ROOT r = f32[4] custom-call-done(u)
+}
+)");
+  ASSERT_TRUE(module.ok()) << module.status();
+  EXPECT_EQ(PrintModule(**module, PrintOptions::Short()),
+            R"(HloModule m, entry_computation_layout={(f32[4])->f32[4]}
+
+async_computation {
+  param_0 = f32[4] parameter(0)
+  ROOT custom-call = f32[4] custom-call(param_0), custom_call_target="foo"
+}, execution_thread="tt"
+
+ENTRY e {
+  a = f32[4] parameter(0)
+  s = ((f32[4]), f32[4], s32[]) async-start(a), async_execution_thread="tt", calls=async_computation
+  u = ((f32[4]), f32[4], s32[]) async-update(s)
+  ROOT r = f32[4] async-done(u)
+}
+)");
+}
+
+// Names may repeat in different computations; they become unique.
+TEST(Parser, NamesBecomeUnique) {
+  const auto module = ParseModule(
+      "f { ROOT a = f32[] constant(1) } ENTRY e { a = f32[] constant(2) ROOT b = f32[] call(), to_apply=f }");
+  ASSERT_TRUE(module.ok()) << module.status();
+  EXPECT_NE((*module)->entry()->instructions().front()->name(), (*module)->computations()[0]->root()->name());
+}
+
+// Every prefix of a text, and every text with one character changed, gives an error or a module, never a crash.
+TEST(Parser, DamagedTextNeverCrashes) {
+  const std::string text =
+      R"(HloModule m, input_output_alias={ {}: (0, {}, may-alias) }, entry_computation_layout={(f32[2,2]{1,0:T(8)})->f32[2,2]{1,0}}
+FileNames
+1 "f"
+add { x = f32[] parameter(0) y = f32[] parameter(1) ROOT z = f32[] add(x, y) }
+ENTRY e {
+  p = f32[2,2]{1,0:T(8)} parameter(0), sharding={{devices=[2]<=[2]}, {maximal device=1}}
+  c = (f32[2,2], (pred[], c64[])) constant(({ {1, nan(0x1)}, {inf, -2.5e-3} }, (true, (1, 2))))
+  i = f32[] constant(-inf)
+  w = f32[2,2] reduce-window(p, i), window={size=2x2 pad=1_0x0_1}, to_apply=add, metadata={op_name="a\"b" source_line=2}
+  s = ((f32[2,2]), f32[2,2], s32[]) custom-call-start(w), custom_call_target="t", literal=s32[2] {1, 2}
+  ROOT d = f32[2,2] custom-call-done(s), backend_config={"a":[1]}
+}
+)";
+  ASSERT_EQ(ModuleError(text), "ok");
+  for (size_t i = 0; i < text.size(); ++i) {
+    ModuleError(text.substr(0, i));
+    for (const char c : {'{', '}', '(', ')', ',', '"', '9', '-', ' ', '\0', '\xFF', 'a', '='}) {
+      std::string changed = text;
+      changed[i] = c;
+      ModuleError(changed);
+    }
+    ModuleError(text.substr(0, i) + text.substr(i + 1));
+  }
+}
+
+}  // namespace
+}  // namespace xc
