@@ -1,0 +1,312 @@
+// Instructions that pass values on, make tuples, call computations or talk to the outside, and the way to all others.
+#include <cstring>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "backends/interpreter/run.h"
+#include "hlo/base/status.h"
+
+namespace xc::interp {
+namespace {
+
+Value TupleOf(std::vector<Value> elements) {
+  return {nullptr, std::make_shared<std::vector<Value>>(std::move(elements))};
+}
+
+Literal TokenLiteral() { return Literal(Shape::Token()); }
+
+// The value's shape, without layouts.
+bool HasShape(const Value& value, const Shape& shape) {
+  if (!value.IsTuple()) return !shape.IsTuple() && SameShape(value.array->shape(), shape);
+  if (!shape.IsTuple() || static_cast<int64_t>(value.tuple->size()) != shape.tuple_size()) return false;
+  for (int64_t i = 0; i < shape.tuple_size(); ++i) {
+    if (!HasShape((*value.tuple)[i], shape.tuple_shape(i))) return false;
+  }
+  return true;
+}
+
+absl::Status Named(const HloInstruction& instruction, const absl::Status& status) {
+  if (status.ok()) return status;
+  return absl::Status(status.code(),
+                      absl::StrCat(OpcodeName(instruction.opcode()), " ", instruction.name(), ": ", status.message()));
+}
+
+// One value for all operands: the operand itself if there is one, else their tuple.
+Value OperandsAsResult(std::vector<Value>& operands) {
+  return operands.size() == 1 ? std::move(operands[0]) : TupleOf(std::move(operands));
+}
+
+}  // namespace
+
+absl::StatusOr<Value> Run::While(const HloInstruction& instruction, Value state) {
+  while (true) {
+    XC_RETURN_IF_ERROR(CheckTime());
+    XC_ASSIGN_OR_RETURN(Value go_on, RunComputation(*instruction.while_condition(), {state}));
+    if (go_on.array == nullptr || go_on.array->GetInt(0) == 0) return state;
+    std::vector<Value> arguments;
+    arguments.push_back(std::move(state));
+    XC_ASSIGN_OR_RETURN(state, RunComputation(*instruction.while_body(), std::move(arguments)));
+  }
+}
+
+absl::StatusOr<Value> Run::Conditional(const HloInstruction& instruction, std::vector<Value>& operands) {
+  const int64_t branches = static_cast<int64_t>(instruction.called_computations().size());
+  if (branches == 0 || static_cast<int64_t>(operands.size()) != branches + 1) {
+    return absl::InvalidArgumentError("needs a selector and one operand per branch");
+  }
+  const Literal& selector = *operands[0].array;
+  int64_t branch = selector.GetInt(0);
+  if (selector.shape().type() == ElementType::kPred) {
+    branch = branch != 0 ? 0 : 1;
+  } else if (branch < 0 || branch >= branches) {
+    branch = branches - 1;
+  }
+  std::vector<Value> arguments;
+  arguments.push_back(std::move(operands[branch + 1]));
+  operands.clear();
+  return RunComputation(*instruction.called(branch), std::move(arguments));
+}
+
+absl::StatusOr<Value> Run::Infeed(const HloInstruction& instruction) {
+  if (options_.infeed == nullptr) return absl::FailedPreconditionError("this run has no infeed");
+  Literal data(instruction.shape().tuple_shape(0));
+  const std::function<absl::Status(Literal*)> fill = [&](Literal* literal) -> absl::Status {
+    if (literal->IsTuple()) {
+      for (Literal& element : literal->mutable_tuple()) XC_RETURN_IF_ERROR(fill(&element));
+      return absl::OkStatus();
+    }
+    if (!literal->shape().IsArray()) return absl::OkStatus();
+    std::string bytes;
+    XC_RETURN_IF_ERROR(options_.infeed->Pop(&bytes));
+    if (static_cast<int64_t>(bytes.size()) != literal->byte_size()) {
+      return absl::InvalidArgumentError(absl::StrCat("the infeed gave ", bytes.size(), " bytes for ",
+                                                     literal->shape().ToString(false), ", which takes ",
+                                                     literal->byte_size()));
+    }
+    std::memcpy(literal->mutable_bytes(), bytes.data(), bytes.size());
+    return absl::OkStatus();
+  };
+  XC_RETURN_IF_ERROR(fill(&data));
+  std::vector<Value> elements;
+  elements.push_back(Own(std::move(data)));
+  elements.push_back(Own(TokenLiteral()));
+  return TupleOf(std::move(elements));
+}
+
+absl::StatusOr<Value> Run::Outfeed(std::vector<Value>& operands) {
+  if (options_.outfeed == nullptr) return absl::FailedPreconditionError("this run has no outfeed");
+  const std::function<void(const Value&)> drain = [&](const Value& value) {
+    if (value.IsTuple()) {
+      for (const Value& element : *value.tuple) drain(element);
+    } else if (value.array->shape().IsArray()) {
+      options_.outfeed->Push(
+          std::string(reinterpret_cast<const char*>(value.array->bytes()), value.array->byte_size()));
+    }
+  };
+  drain(operands[0]);
+  return Own(TokenLiteral());
+}
+
+// Collectives among one participant.
+absl::StatusOr<Value> Run::Collective(const HloInstruction& instruction, std::vector<Value>& operands) {
+  Value result;
+  switch (instruction.opcode()) {
+    case HloOpcode::kAllReduceDone:
+      return std::move(operands[0]);
+    case HloOpcode::kAllGatherDone:
+    case HloOpcode::kCollectivePermuteDone:
+      if (!operands[0].IsTuple() || operands[0].tuple->size() < 2) {
+        return absl::InvalidArgumentError("its operand is not a start op's result");
+      }
+      return (*operands[0].tuple)[1];
+    case HloOpcode::kAllGatherStart: {
+      Value all = OperandsAsResult(operands);
+      result = TupleOf({all, all});
+      break;
+    }
+    case HloOpcode::kCollectivePermute:
+    case HloOpcode::kCollectivePermuteStart: {
+      const auto& pairs = instruction.attr<AttrKind::kSourceTargetPairs>();
+      bool sent = false;
+      for (const Int64List& pair : pairs) sent = sent || pair == Int64List{0, 0};
+      Value all = OperandsAsResult(operands);
+      if (instruction.opcode() == HloOpcode::kCollectivePermute) {
+        result = sent ? all : Own(Literal(instruction.shape()));
+      } else {
+        std::vector<Value> parts = {all, sent ? all : Own(Literal(instruction.shape().tuple_shape(1)))};
+        for (int64_t i = 2; i < instruction.shape().tuple_size(); ++i) {
+          parts.push_back(Own(Literal(instruction.shape().tuple_shape(i))));
+        }
+        result = TupleOf(std::move(parts));
+      }
+      break;
+    }
+    case HloOpcode::kRaggedAllToAll: {
+      // operand, output, input_offsets, send_sizes, output_offsets, recv_sizes; rows of the major dimension.
+      const Literal& in = *operands[0].array;
+      Literal out = operands[1].array->Clone();
+      const int64_t row = in.shape().dim(0) == 0 ? 0 : in.byte_size() / in.shape().dim(0);
+      for (int64_t i = 0; i < operands[2].array->size(); ++i) {
+        const int64_t from = operands[2].array->GetInt(i), count = operands[3].array->GetInt(i);
+        const int64_t to = operands[4].array->GetInt(i);
+        const bool inside =
+            from >= 0 && to >= 0 && count >= 0 && from <= in.shape().dim(0) - count && to <= out.shape().dim(0) - count;
+        if (!inside) return absl::InvalidArgumentError("offsets or sizes lie outside of the arrays");
+        std::memcpy(out.mutable_bytes() + to * row, in.bytes() + from * row, count * row);
+      }
+      result = Own(std::move(out));
+      break;
+    }
+    default: {
+      const bool tuple = instruction.shape().IsTuple();
+      result = tuple ? TupleOf(std::move(operands)) : OperandsAsResult(operands);
+    }
+  }
+  if (!HasShape(result, instruction.shape())) {
+    return absl::UnimplementedError("collectives with more than one participant are not supported");
+  }
+  return result;
+}
+
+absl::StatusOr<bool> Run::RunStructural(const HloInstruction& instruction, std::vector<Value>& operands,
+                                        Value* result) {
+  switch (instruction.opcode()) {
+    case HloOpcode::kConstant:
+      if (instruction.literal().elided()) {
+        return absl::FailedPreconditionError("its elements were left out of the text as {...}: it cannot be evaluated");
+      }
+      if (instruction.literal().IsTuple()) {
+        *result = Borrow(instruction.literal());
+      } else {
+        *result = {instruction.shared_literal(), nullptr};
+      }
+      return true;
+    case HloOpcode::kParameter:
+      return absl::InvalidArgumentError("a parameter has no value outside of a call");
+    case HloOpcode::kTuple:
+      *result = TupleOf(std::move(operands));
+      return true;
+    case HloOpcode::kGetTupleElement: {
+      const int64_t index = instruction.tuple_index();
+      if (!operands[0].IsTuple() || index < 0 || index >= static_cast<int64_t>(operands[0].tuple->size())) {
+        return absl::InvalidArgumentError("its operand has no such element");
+      }
+      *result = (*operands[0].tuple)[index];
+      return true;
+    }
+    case HloOpcode::kCall:
+    case HloOpcode::kFusion: {
+      XC_ASSIGN_OR_RETURN(*result, RunComputation(*instruction.called(0), std::move(operands)));
+      return true;
+    }
+    case HloOpcode::kWhile: {
+      Value state = std::move(operands[0]);
+      operands.clear();
+      XC_ASSIGN_OR_RETURN(*result, While(instruction, std::move(state)));
+      return true;
+    }
+    case HloOpcode::kConditional: {
+      XC_ASSIGN_OR_RETURN(*result, Conditional(instruction, operands));
+      return true;
+    }
+    case HloOpcode::kCopy:
+    case HloOpcode::kOptBarrier:
+    case HloOpcode::kAddDependency:
+    case HloOpcode::kDomain:
+      *result = std::move(operands[0]);
+      return true;
+    case HloOpcode::kAfterAll:
+    case HloOpcode::kSendDone:
+      *result = Own(TokenLiteral());
+      return true;
+    case HloOpcode::kPartitionId:
+    case HloOpcode::kReplicaId:
+      *result = Own(Literal(instruction.shape()));
+      return true;
+    case HloOpcode::kInfeed: {
+      XC_ASSIGN_OR_RETURN(*result, Infeed(instruction));
+      return true;
+    }
+    case HloOpcode::kOutfeed: {
+      XC_ASSIGN_OR_RETURN(*result, Outfeed(operands));
+      return true;
+    }
+    case HloOpcode::kCopyStart:
+      *result = TupleOf({operands[0], operands[0], Own(Literal(instruction.shape().tuple_shape(2)))});
+      return true;
+    case HloOpcode::kCopyDone:
+      *result = (*operands[0].tuple)[0];
+      return true;
+    case HloOpcode::kAsyncStart: {
+      std::vector<Value> arguments = operands;
+      XC_ASSIGN_OR_RETURN(Value value, RunComputation(*instruction.called(0), std::move(arguments)));
+      std::vector<Value> parts = {TupleOf(std::move(operands)), std::move(value)};
+      for (int64_t i = 2; i < instruction.shape().tuple_size(); ++i) {
+        parts.push_back(Own(Literal(instruction.shape().tuple_shape(i))));
+      }
+      *result = TupleOf(std::move(parts));
+      return true;
+    }
+    case HloOpcode::kAsyncUpdate:
+      *result = std::move(operands[0]);
+      return true;
+    case HloOpcode::kAsyncDone:
+      *result = (*operands[0].tuple)[1];
+      return true;
+    case HloOpcode::kSend:
+      channels_[instruction.attr_or<AttrKind::kChannelId>(0)].push_back(operands[0]);
+      *result = TupleOf({operands[0], Own(Literal(Shape::Scalar(ElementType::kU32))), Own(TokenLiteral())});
+      return true;
+    case HloOpcode::kRecv: {
+      auto& waiting = channels_[instruction.attr_or<AttrKind::kChannelId>(0)];
+      if (waiting.empty()) return absl::FailedPreconditionError("nothing was sent on its channel before");
+      Value data = std::move(waiting.front());
+      waiting.pop_front();
+      if (!HasShape(data, instruction.shape().tuple_shape(0))) {
+        return absl::InvalidArgumentError("what was sent on its channel has another shape");
+      }
+      *result = TupleOf({std::move(data), Own(Literal(Shape::Scalar(ElementType::kU32))), Own(TokenLiteral())});
+      return true;
+    }
+    case HloOpcode::kRecvDone:
+      *result = TupleOf({(*operands[0].tuple)[0], (*operands[0].tuple)[2]});
+      return true;
+    default:
+      break;
+  }
+  if (IsCollective(instruction.opcode())) {
+    XC_ASSIGN_OR_RETURN(*result, Collective(instruction, operands));
+    return true;
+  }
+  return false;
+}
+
+absl::StatusOr<Value> Run::RunInstruction(const HloInstruction& instruction, std::vector<Value>& operands) {
+  if (++ticks_ % 16 == 0) XC_RETURN_IF_ERROR(CheckTime());
+  Value result;
+  absl::StatusOr<bool> structural = RunStructural(instruction, operands, &result);
+  if (!structural.ok()) {
+    const bool calls = !instruction.called_computations().empty();
+    return calls ? structural.status() : Named(instruction, structural.status());
+  }
+  if (*structural) return result;
+  for (const Value& operand : operands) {
+    if (operand.array == nullptr) {
+      return Named(instruction, absl::UnimplementedError("a tuple as operand is not supported"));
+    }
+  }
+  const HloOpcode opcode = instruction.opcode();
+  OpFn fn = nullptr;
+  for (auto find : {FindDataMovement, FindIndexing, FindReduction, FindContraction, FindNumeric}) {
+    if (fn == nullptr) fn = find(opcode);
+  }
+  if (fn == nullptr) return Named(instruction, absl::UnimplementedError("the interpreter does not have this op"));
+  XC_RETURN_IF_ERROR(Named(instruction, CheckMemory(instruction.shape().TotalByteSize())));
+  Operands arrays{absl::MakeSpan(operands)};
+  OpResult literal = fn(instruction, arrays, *this);
+  if (!literal.ok()) return Named(instruction, literal.status());
+  operands.clear();
+  return Own(*std::move(literal));
+}
+
+}  // namespace xc::interp

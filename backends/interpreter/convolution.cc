@@ -1,0 +1,173 @@
+// convolution as matrix products: rows are output positions, depth is kernel positions times input features.
+#include <algorithm>
+
+#include "backends/interpreter/contraction.h"
+#include "hlo/base/status.h"
+
+namespace xc::interp {
+namespace {
+
+// Sizes and strides of one convolution, one feature or batch group at a time.
+struct Problem {
+  const WindowAttr* window;
+  int64_t features;  // input features of a group
+  int64_t input_feature_stride;
+  Dims input_sizes, input_strides;  // spatial
+  Dims kernel_sizes;                // spatial
+  Dims row_batch_offset;            // of each output position: offset of its batch element in the input
+  std::vector<Dims> row_origin;     // [spatial][output position]: input coordinate of window place 0
+};
+
+template <typename T>
+absl::Status RunGroup(const Problem& p, const Literal& input, int input_part, int64_t input_base, const Literal& kernel,
+                      int kernel_part, bool negate, const std::vector<int64_t>& kernel_rows,
+                      const std::vector<int64_t>& kernel_depth, T* c, OpContext& context) {
+  const ElementSource<T> a(input, input_part), b(kernel, kernel_part);
+  const size_t spatial = p.input_sizes.size();
+  const auto load_a = [&](int64_t row, int64_t k0, int64_t kn, T* out) {
+    Dims place(spatial);
+    for (int64_t k = k0; k < k0 + kn;) {
+      const int64_t feature = k % p.features;
+      const int64_t run = std::min(p.features - feature, k0 + kn - k);
+      int64_t offset = input_base + p.row_batch_offset[row];
+      bool inside = true;
+      Delinearize(k / p.features, p.kernel_sizes, place.data());
+      for (size_t d = 0; d < spatial && inside; ++d) {
+        const WindowDim& w = p.window->dims[d];
+        int64_t at = p.row_origin[d][row] + place[d] * w.window_dilation;
+        inside = at >= 0;
+        if (w.base_dilation != 1) {
+          inside = inside && at % w.base_dilation == 0;
+          at /= w.base_dilation;
+        }
+        inside = inside && at < p.input_sizes[d];
+        offset += at * p.input_strides[d];
+      }
+      T* to = out + (k - k0);
+      if (inside) {
+        a.LoadStrided(offset + feature * p.input_feature_stride, p.input_feature_stride, run, to);
+        if (negate) {
+          for (int64_t i = 0; i < run; ++i) to[i] = -to[i];
+        }
+      } else {
+        std::fill_n(to, run, T(0));
+      }
+      k += run;
+    }
+  };
+  const auto load_b = [&](int64_t row, int64_t k0, int64_t kn, T* out) {
+    b.Load(kernel_rows[row], kernel_depth.data() + k0, kn, out);
+  };
+  return Gemm<T>(p.row_batch_offset.size(), kernel_rows.size(), kernel_depth.size(), load_a, load_b, c,
+                 [&] { return context.CheckTime(); });
+}
+
+}  // namespace
+
+OpResult Convolution(const HloInstruction& instruction, Operands& operands, OpContext& context) {
+  const Literal &input = operands[0], &kernel = operands[1];
+  const ConvDims& dims = instruction.conv_dims();
+  const WindowAttr& window = instruction.window();
+  const int64_t feature_groups = instruction.attr_or<AttrKind::kFeatureGroupCount>(1);
+  const int64_t batch_groups = instruction.attr_or<AttrKind::kBatchGroupCount>(1);
+  if (feature_groups > 1 && batch_groups > 1) {
+    return absl::UnimplementedError("feature groups and batch groups at one time are not supported");
+  }
+  const int64_t groups = std::max(feature_groups, batch_groups);
+  Literal out(instruction.shape());
+  const Shape &in_shape = input.shape(), &kernel_shape = kernel.shape(), &out_shape = out.shape();
+  const Dims in_strides = RowMajorStrides(in_shape.dims()), kernel_strides = RowMajorStrides(kernel_shape.dims());
+  const Dims out_strides = RowMajorStrides(out_shape.dims());
+  const size_t spatial = dims.input_spatial.size();
+
+  Problem p;
+  p.window = &window;
+  p.features = kernel_shape.dim(dims.kernel_input_feature);
+  p.input_feature_stride = in_strides[dims.input_feature];
+  Dims out_spatial;
+  for (size_t d = 0; d < spatial; ++d) {
+    p.input_sizes.push_back(in_shape.dim(dims.input_spatial[d]));
+    p.input_strides.push_back(in_strides[dims.input_spatial[d]]);
+    p.kernel_sizes.push_back(kernel_shape.dim(dims.kernel_spatial[d]));
+    out_spatial.push_back(out_shape.dim(dims.output_spatial[d]));
+  }
+  // Output positions: batch, then space.
+  const int64_t positions = Product(out_spatial), batch = out_shape.dim(dims.output_batch);
+  const int64_t rows = batch * positions;
+  std::vector<int64_t> out_rows(rows);
+  p.row_batch_offset.resize(rows);
+  p.row_origin.assign(spatial, Dims(rows));
+  Dims index(spatial);
+  for (int64_t r = 0; r < rows; ++r) {
+    Delinearize(r % positions, out_spatial, index.data());
+    p.row_batch_offset[r] = r / positions * in_strides[dims.input_batch];
+    out_rows[r] = r / positions * out_strides[dims.output_batch];
+    for (size_t d = 0; d < spatial; ++d) {
+      p.row_origin[d][r] = index[d] * window.dims[d].stride - window.dims[d].padding_low;
+      out_rows[r] += index[d] * out_strides[dims.output_spatial[d]];
+    }
+  }
+  // Kernel elements in the order of the depth: place in the window, then input feature.
+  const int64_t places = Product(p.kernel_sizes);
+  std::vector<int64_t> kernel_depth(places * p.features);
+  for (int64_t k = 0; k < places * p.features; ++k) {
+    Delinearize(k / p.features, p.kernel_sizes, index.data());
+    int64_t offset = k % p.features * kernel_strides[dims.kernel_input_feature];
+    for (size_t d = 0; d < spatial; ++d) {
+      const int64_t at = window.dims[d].reversal ? p.kernel_sizes[d] - 1 - index[d] : index[d];
+      offset += at * kernel_strides[dims.kernel_spatial[d]];
+    }
+    kernel_depth[k] = offset;
+  }
+
+  const int64_t out_features = out_shape.dim(dims.output_feature);
+  const int64_t group_features = out_features / groups;
+  const ElementType in_type = in_shape.type(), kernel_type = kernel_shape.type();
+  const bool in_double = SumsInDouble(in_type, kernel_type);
+  const bool complex = IsComplex(in_type) || IsComplex(kernel_type);
+  XC_RETURN_IF_ERROR(context.CheckMemory(rows * group_features * (complex ? 32 : 16)));
+  std::vector<double> real, imaginary;
+  std::vector<uint64_t> whole;
+  Literal result(Shape(out_shape.type(), {rows, group_features}));
+  const int bytes = StorageBytes(out_shape.type());
+  for (int64_t g = 0; g < groups; ++g) {
+    const int64_t base = feature_groups > 1
+                             ? g * p.features * p.input_feature_stride
+                             : g * (in_shape.dim(dims.input_batch) / batch_groups) * in_strides[dims.input_batch];
+    std::vector<int64_t> kernel_rows(group_features);
+    for (int64_t j = 0; j < group_features; ++j) {
+      kernel_rows[j] = (g * group_features + j) * kernel_strides[dims.kernel_output_feature];
+    }
+    const int64_t size = rows * group_features;
+    if (in_double) {
+      real.assign(size, 0);
+      const auto run = [&](int input_part, int kernel_part, bool negate, std::vector<double>& sums) {
+        return RunGroup<double>(p, input, input_part, base, kernel, kernel_part, negate, kernel_rows, kernel_depth,
+                                sums.data(), context);
+      };
+      XC_RETURN_IF_ERROR(run(0, 0, false, real));
+      if (complex) {
+        imaginary.assign(size, 0);
+        if (IsComplex(in_type) && IsComplex(kernel_type)) XC_RETURN_IF_ERROR(run(1, 1, true, real));
+        if (IsComplex(kernel_type)) XC_RETURN_IF_ERROR(run(0, 1, false, imaginary));
+        if (IsComplex(in_type)) XC_RETURN_IF_ERROR(run(1, 0, false, imaginary));
+      }
+      StoreSums(real.data(), complex ? imaginary.data() : nullptr, size, &result, 0);
+    } else {
+      whole.assign(size, 0);
+      XC_RETURN_IF_ERROR(
+          RunGroup<uint64_t>(p, input, 0, base, kernel, 0, false, kernel_rows, kernel_depth, whole.data(), context));
+      StoreSums(whole.data(), size, &result, 0);
+    }
+    // Rows of the group's result to their places.
+    const int64_t feature_stride = out_strides[dims.output_feature];
+    const StridedCopy copy(bytes, {group_features}, Dims{1}, Dims{feature_stride});
+    for (int64_t r = 0; r < rows; ++r) {
+      copy.Run(result.bytes() + r * group_features * bytes,
+               out.mutable_bytes() + (out_rows[r] + g * group_features * feature_stride) * bytes);
+    }
+  }
+  return out;
+}
+
+}  // namespace xc::interp

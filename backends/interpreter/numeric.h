@@ -1,0 +1,15 @@
+// Ops that compute something of their own: normalization, random numbers, transforms, factorizations, custom calls.
+#ifndef XC_BACKENDS_INTERPRETER_NUMERIC_H_
+#define XC_BACKENDS_INTERPRETER_NUMERIC_H_
+
+#include "backends/interpreter/op.h"
+
+namespace xc::interp {
+
+OpResult BatchNormTraining(const HloInstruction& instruction, Operands& operands, OpContext& context);
+OpResult BatchNormInference(const HloInstruction& instruction, Operands& operands, OpContext& context);
+OpResult BatchNormGrad(const HloInstruction& instruction, Operands& operands, OpContext& context);
+
+}  // namespace xc::interp
+
+#endif  // XC_BACKENDS_INTERPRETER_NUMERIC_H_
