@@ -168,6 +168,7 @@ def main():
     parser.add_argument("targets", nargs="*")
     args = parser.parse_args()
     sys.stdout.reconfigure(encoding="utf-8", errors="replace")
+    os.environ["XC_PYTHON"] = sys.executable
     tally = Tally()
     if not args.targets and not args.sanitize:
         run_checks(tally)

@@ -1,0 +1,165 @@
+// The C API over Client. Nothing here throws or aborts: every error becomes an xc_status.
+#include <cstdlib>
+#include <cstring>
+#include <new>
+#include <string>
+#include <vector>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "hlo/base/status.h"
+#include "hlo/io.h"
+#include "service/bundle.h"
+#include "service/c_status.h"
+#include "service/client.h"
+#include "service/xc.h"
+
+#define XC_EXPORT __attribute__((visibility("default")))
+
+struct xc_executable {
+  std::shared_ptr<const xc::Executable> executable;
+  std::vector<xc_shape> inputs, outputs;
+};
+
+namespace xc {
+namespace {
+
+struct ApiOptions {
+  std::string platform = "cpu";
+  std::string dump_to;
+  CompileOptions compile;
+};
+
+absl::StatusOr<ApiOptions> ParseApiOptions(const char* text) {
+  ApiOptions options;
+  if (text == nullptr) return options;
+  for (absl::string_view line : absl::StrSplit(text, '\n', absl::SkipWhitespace())) {
+    const std::pair<absl::string_view, absl::string_view> entry = absl::StrSplit(line, absl::MaxSplits('=', 1));
+    int64_t number = 0;
+    const bool is_number = absl::SimpleAtoi(entry.second, &number);
+    if (entry.first == "platform") {
+      options.platform = std::string(entry.second);
+    } else if (entry.first == "cpu") {
+      options.compile.cpu = std::string(entry.second);
+    } else if (entry.first == "disabled_passes") {
+      options.compile.disabled_passes = absl::StrSplit(entry.second, ',', absl::SkipEmpty());
+    } else if (entry.first == "until_pass") {
+      options.compile.until_pass = std::string(entry.second);
+    } else if (entry.first == "dump_to") {
+      options.dump_to = std::string(entry.second);
+    } else if (entry.first == "keep_texts" && is_number) {
+      options.compile.keep_texts = number != 0;
+    } else if (entry.first == "max_memory_bytes" && is_number) {
+      options.compile.max_memory_bytes = number;
+    } else if (entry.first == "max_instructions" && is_number) {
+      options.compile.max_instructions = number;
+    } else if (entry.first == "compile_threads" && is_number) {
+      options.compile.compile_threads = static_cast<int>(number);
+    } else if (entry.first == "compile_timeout_s" && is_number) {
+      options.compile.deadline = absl::Now() + absl::Seconds(number);
+    } else {
+      return absl::InvalidArgumentError(absl::StrCat("unknown option or value: '", line, "'; service/xc.h lists them"));
+    }
+  }
+  return options;
+}
+
+absl::StatusOr<std::shared_ptr<const Executable>> CompileBytes(absl::string_view bytes, const char* options_text) {
+  XC_ASSIGN_OR_RETURN(ApiOptions options, ParseApiOptions(options_text));
+  XC_ASSIGN_OR_RETURN(std::unique_ptr<HloModule> module, ReadModule(bytes));
+  if (!options.dump_to.empty()) {
+    XC_RETURN_IF_ERROR(BeginBundle(options.dump_to, *module, options.platform, &options.compile));
+  }
+  return Client::Default()->Compile(std::move(module), options.platform, options.compile);
+}
+
+std::vector<xc_shape> Describe(const std::vector<Shape>& leaves) {
+  std::vector<xc_shape> out;
+  for (const Shape& leaf : leaves) {
+    out.push_back({static_cast<int>(leaf.type()), static_cast<int>(leaf.rank()), leaf.dims().data(),
+                   leaf.has_layout() ? leaf.layout().minor_to_major.data() : nullptr,
+                   static_cast<size_t>(leaf.ByteSize())});
+  }
+  return out;
+}
+
+}  // namespace
+
+xc_status* ToCStatus(const absl::Status& status) {
+  if (status.ok()) return nullptr;
+  return new (std::nothrow) xc_status{static_cast<int>(status.code()), std::string(status.message())};
+}
+
+}  // namespace xc
+
+extern "C" {
+
+XC_EXPORT int xc_api_version(void) { return XC_API_VERSION; }
+XC_EXPORT int xc_status_code(const xc_status* status) { return status == nullptr ? 0 : status->code; }
+XC_EXPORT const char* xc_status_message(const xc_status* status) {
+  return status == nullptr ? "" : status->message.c_str();
+}
+XC_EXPORT void xc_status_free(xc_status* status) { delete status; }
+
+XC_EXPORT xc_status* xc_compile_hlo(const char* hlo, size_t size, const char* options, xc_executable** out) {
+  if (hlo == nullptr || out == nullptr) {
+    return xc::ToCStatus(absl::InvalidArgumentError("xc_compile_hlo: hlo and out must not be null"));
+  }
+  *out = nullptr;
+  auto compiled = xc::CompileBytes(absl::string_view(hlo, size), options);
+  if (!compiled.ok()) return xc::ToCStatus(compiled.status());
+  auto* executable = new xc_executable{*std::move(compiled), {}, {}};
+  executable->inputs = xc::Describe(executable->executable->parameter_leaves());
+  executable->outputs = xc::Describe(executable->executable->result_leaves());
+  *out = executable;
+  return nullptr;
+}
+
+XC_EXPORT void xc_executable_free(xc_executable* executable) { delete executable; }
+XC_EXPORT size_t xc_executable_num_inputs(const xc_executable* executable) { return executable->inputs.size(); }
+XC_EXPORT size_t xc_executable_num_outputs(const xc_executable* executable) { return executable->outputs.size(); }
+XC_EXPORT xc_shape xc_executable_input(const xc_executable* executable, size_t i) {
+  return i < executable->inputs.size() ? executable->inputs[i] : xc_shape{};
+}
+XC_EXPORT xc_shape xc_executable_output(const xc_executable* executable, size_t i) {
+  return i < executable->outputs.size() ? executable->outputs[i] : xc_shape{};
+}
+XC_EXPORT size_t xc_executable_temp_bytes(const xc_executable* executable) {
+  return static_cast<size_t>(executable->executable->temp_bytes());
+}
+XC_EXPORT size_t xc_executable_code_bytes(const xc_executable* executable) {
+  return static_cast<size_t>(executable->executable->size_bytes());
+}
+
+XC_EXPORT char* xc_executable_text(const xc_executable* executable, const char* name) {
+  const std::string text = executable->executable->Text(name);
+  char* copy = static_cast<char*>(std::malloc(text.size() + 1));
+  if (copy != nullptr) std::memcpy(copy, text.c_str(), text.size() + 1);
+  return copy;
+}
+XC_EXPORT void xc_string_free(char* string) { std::free(string); }
+
+XC_EXPORT xc_status* xc_executable_run(const xc_executable* executable, const void* const* inputs, size_t num_inputs,
+                                       void* const* outputs, size_t num_outputs, int threads) {
+  if (executable == nullptr) return xc::ToCStatus(absl::InvalidArgumentError("xc_executable_run: no executable"));
+  if (num_inputs != executable->inputs.size() || num_outputs != executable->outputs.size()) {
+    return xc::ToCStatus(absl::InvalidArgumentError(
+        absl::StrCat("the program has ", executable->inputs.size(), " inputs and ", executable->outputs.size(),
+                     " outputs, but ", num_inputs, " and ", num_outputs, " are given")));
+  }
+  xc::RunOptions options;
+  options.executor = threads == 1 ? nullptr : xc::DefaultExecutor();
+  options.thread_limit = threads;
+  return xc::ToCStatus(executable->executable->Run(absl::MakeConstSpan(inputs, num_inputs),
+                                                   absl::MakeConstSpan(outputs, num_outputs), options));
+}
+
+XC_EXPORT xc_cache_stats xc_cache_get_stats(void) {
+  const xc::CacheStats s = xc::Client::Default()->cache().stats();
+  return {s.entries, s.bytes, s.budget_bytes, s.hits, s.misses, s.waits, s.evictions, s.compile_seconds};
+}
+XC_EXPORT void xc_cache_clear(void) { xc::Client::Default()->cache().Clear(); }
+XC_EXPORT void xc_cache_set_budget(int64_t bytes) { xc::Client::Default()->cache().SetBudget(bytes); }
+
+}  // extern "C"

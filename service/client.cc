@@ -1,0 +1,191 @@
+#include "service/client.h"
+
+#include <cstdlib>
+
+#include "absl/strings/str_cat.h"
+#include "hlo/base/status.h"
+#include "hlo/fingerprint.h"
+#include "hlo/verifier/verifier.h"
+
+namespace xc {
+
+absl::StatusOr<std::shared_ptr<const Executable>> ExecutableCache::GetOrCompile(const std::string& key,
+                                                                                const Compile& compile) {
+  std::shared_ptr<Entry> entry;
+  {
+    absl::MutexLock lock(&mu_);
+    auto it = entries_.find(key);
+    if (it != entries_.end()) {
+      entry = it->second;
+      if (entry->ready) {
+        ++stats_.hits;
+        lru_.splice(lru_.begin(), lru_, entry->position);
+        return entry->executable;
+      }
+      ++stats_.waits;
+      const auto done = [&entry] { return entry->ready || !entry->status.ok(); };
+      mu_.Await(absl::Condition(&done));
+      if (!entry->status.ok()) return entry->status;
+      return entry->executable;
+    }
+    entry = std::make_shared<Entry>();
+    entries_[key] = entry;
+    ++stats_.misses;
+  }
+  const absl::Time start = absl::Now();
+  absl::StatusOr<std::shared_ptr<const Executable>> executable = compile();
+  absl::MutexLock lock(&mu_);
+  stats_.compile_seconds += absl::ToDoubleSeconds(absl::Now() - start);
+  if (!executable.ok()) {
+    entry->status = executable.status();
+    auto it = entries_.find(key);
+    if (it != entries_.end() && it->second == entry) entries_.erase(it);
+    return executable.status();
+  }
+  entry->executable = *executable;
+  entry->ready = true;
+  auto it = entries_.find(key);
+  if (it == entries_.end() || it->second != entry) return *executable;  // cleared meanwhile
+  entry->bytes = (*executable)->size_bytes();
+  lru_.push_front(key);
+  entry->position = lru_.begin();
+  stats_.bytes += entry->bytes;
+  EvictOverBudget();
+  return *executable;
+}
+
+void ExecutableCache::EvictOverBudget() {
+  // The newest entry stays even if it alone is over the budget: its caller is about to use it.
+  while (stats_.bytes > stats_.budget_bytes && lru_.size() > 1) {
+    auto it = entries_.find(lru_.back());
+    stats_.bytes -= it->second->bytes;
+    ++stats_.evictions;
+    entries_.erase(it);
+    lru_.pop_back();
+  }
+}
+
+void ExecutableCache::Clear() {
+  absl::MutexLock lock(&mu_);
+  entries_.clear();
+  lru_.clear();
+  stats_.bytes = 0;
+}
+
+void ExecutableCache::SetBudget(int64_t bytes) {
+  absl::MutexLock lock(&mu_);
+  stats_.budget_bytes = bytes;
+  EvictOverBudget();
+}
+
+CacheStats ExecutableCache::stats() const {
+  absl::MutexLock lock(&mu_);
+  CacheStats stats = stats_;
+  stats.entries = static_cast<int64_t>(lru_.size());
+  return stats;
+}
+
+Client* Client::Default() {
+  static Client* const kClient = new Client();
+  return kClient;
+}
+
+absl::StatusOr<Backend*> BackendByName(absl::string_view platform) {
+  if (platform == "cpu") return absl::UnimplementedError("platform cpu is not in this build");
+  if (platform == "interpreter") return InterpreterBackend();
+  if (platform == "gpu") {
+    return absl::UnimplementedError("platform gpu is not in this build: cpu and interpreter are");
+  }
+  return absl::InvalidArgumentError(absl::StrCat("unknown platform '", platform, "': cpu and interpreter are known"));
+}
+
+absl::StatusOr<std::shared_ptr<const Executable>> Client::Compile(std::unique_ptr<HloModule> module,
+                                                                  absl::string_view platform,
+                                                                  const CompileOptions& options) {
+  XC_ASSIGN_OR_RETURN(Backend * backend, BackendByName(platform));
+  XC_RETURN_IF_ERROR(VerifyModule(*module));
+  if (options.max_instructions > 0 && module->InstructionCount() > options.max_instructions) {
+    return absl::ResourceExhaustedError(absl::StrCat("module ", module->name(), " has ", module->InstructionCount(),
+                                                     " instructions; the limit is ", options.max_instructions));
+  }
+  const auto compile = [&]() -> absl::StatusOr<std::shared_ptr<const Executable>> {
+    XC_ASSIGN_OR_RETURN(std::unique_ptr<Executable> executable, backend->Compile(std::move(module), options));
+    if (options.max_memory_bytes > 0 && executable->temp_bytes() > options.max_memory_bytes) {
+      return absl::ResourceExhaustedError(absl::StrCat("the program needs ", executable->temp_bytes(),
+                                                       " bytes of temporary memory; the limit is ",
+                                                       options.max_memory_bytes));
+    }
+    return std::shared_ptr<const Executable>(std::move(executable));
+  };
+  if (options.dump || options.keep_texts) return compile();
+  const Fingerprint print = FingerprintOf(*module);
+  return cache_.GetOrCompile(absl::StrCat(platform, "/", print.ToHex(), "/", options.KeyText()), compile);
+}
+
+namespace {
+
+struct FreeDeleter {
+  void operator()(void* p) const { std::free(p); }
+};
+using AlignedBytes = std::unique_ptr<uint8_t, FreeDeleter>;
+
+// At least one byte, so that every buffer has an address of its own; null if memory is short.
+AlignedBytes AllocateAligned(int64_t bytes) {
+  return AlignedBytes(static_cast<uint8_t*>(std::aligned_alloc(64, (std::max<int64_t>(bytes, 1) + 63) / 64 * 64)));
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<Literal>> RunOnLiterals(const Executable& executable,
+                                                   absl::Span<const Literal* const> inputs, const RunOptions& options) {
+  const std::vector<Shape>& parameters = executable.parameter_leaves();
+  if (inputs.size() != parameters.size()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("the program takes ", parameters.size(), " inputs, but ", inputs.size(), " are given"));
+  }
+  std::vector<AlignedBytes> owned;
+  std::vector<const void*> parameter_pointers;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const Literal& input = *inputs[i];
+    if (!Compatible(input.shape(), parameters[i])) {
+      return absl::InvalidArgumentError(absl::StrCat("input ", i, " is ", input.shape().ToString(false),
+                                                     ", but the program takes ", parameters[i].ToString(false)));
+    }
+    if (input.elided()) {
+      return absl::InvalidArgumentError(absl::StrCat("input ", i, " is elided: its elements are not known"));
+    }
+    if (parameters[i].IsRowMajor() && reinterpret_cast<uintptr_t>(input.bytes()) % 16 == 0 && input.byte_size() > 0) {
+      parameter_pointers.push_back(input.bytes());
+      continue;
+    }
+    AlignedBytes bytes = AllocateAligned(parameters[i].ByteSize());
+    if (bytes == nullptr) return absl::ResourceExhaustedError("out of memory");
+    if (parameters[i].IsArray()) {
+      Literal in_layout = input.Clone();
+      *in_layout.mutable_shape() = parameters[i];
+      in_layout.ToLayout(bytes.get());
+    }
+    parameter_pointers.push_back(bytes.get());
+    owned.push_back(std::move(bytes));
+  }
+  const std::vector<Shape>& leaves = executable.result_leaves();
+  std::vector<AlignedBytes> results;
+  std::vector<void*> result_pointers;
+  for (const Shape& leaf : leaves) {
+    results.push_back(AllocateAligned(leaf.ByteSize()));
+    if (results.back() == nullptr) return absl::ResourceExhaustedError("out of memory");
+    result_pointers.push_back(results.back().get());
+  }
+  std::vector<std::vector<int64_t>> dynamic_sizes;
+  XC_RETURN_IF_ERROR(executable.Run(parameter_pointers, result_pointers, options, &dynamic_sizes));
+  std::vector<Literal> out;
+  for (size_t i = 0; i < leaves.size(); ++i) {
+    Literal literal(leaves[i]);
+    if (leaves[i].IsArray()) literal.FromLayout(results[i].get());
+    if (i < dynamic_sizes.size()) literal.set_dynamic_sizes(std::move(dynamic_sizes[i]));
+    out.push_back(std::move(literal));
+  }
+  return out;
+}
+
+}  // namespace xc

@@ -1,0 +1,91 @@
+// Client: compiles modules through a cache and runs executables on literals. What tools, the C API and jit talk to.
+#ifndef XC_SERVICE_CLIENT_H_
+#define XC_SERVICE_CLIENT_H_
+
+#include <cstdint>
+#include <list>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/types/span.h"
+#include "backends/backend.h"
+#include "hlo/literal.h"
+#include "hlo/module.h"
+
+namespace xc {
+
+struct CacheStats {
+  int64_t entries = 0;
+  int64_t bytes = 0;
+  int64_t budget_bytes = 0;
+  int64_t hits = 0;
+  int64_t misses = 0;  // compilations begun
+  int64_t waits = 0;   // requests that waited for another one's compilation
+  int64_t evictions = 0;
+  double compile_seconds = 0;
+};
+
+// Least-recently-used cache of executables by key text, with a byte budget. Thread-safe; concurrent requests for one
+// key compile once. A failed compilation is not kept: the next request tries again.
+class ExecutableCache {
+ public:
+  explicit ExecutableCache(int64_t budget_bytes) { stats_.budget_bytes = budget_bytes; }
+
+  using Compile = std::function<absl::StatusOr<std::shared_ptr<const Executable>>()>;
+  absl::StatusOr<std::shared_ptr<const Executable>> GetOrCompile(const std::string& key, const Compile& compile);
+  // Drops all entries; executables in use live on until they are released.
+  void Clear();
+  void SetBudget(int64_t bytes);
+  CacheStats stats() const;
+
+ private:
+  struct Entry {
+    bool ready = false;
+    absl::Status status;
+    std::shared_ptr<const Executable> executable;
+    int64_t bytes = 0;
+    std::list<std::string>::iterator position;  // in lru_, when ready
+  };
+  void EvictOverBudget() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+
+  mutable absl::Mutex mu_;
+  absl::flat_hash_map<std::string, std::shared_ptr<Entry>> entries_ ABSL_GUARDED_BY(mu_);
+  std::list<std::string> lru_ ABSL_GUARDED_BY(mu_);  // most recent first
+  CacheStats stats_ ABSL_GUARDED_BY(mu_);
+};
+
+class Client {
+ public:
+  static constexpr int64_t kDefaultCacheBytes = int64_t{1} << 30;
+  explicit Client(int64_t cache_budget_bytes = kDefaultCacheBytes) : cache_(cache_budget_bytes) {}
+  // One for the process, made at first use.
+  static Client* Default();
+
+  // Verifies and compiles `module` for `platform` ("cpu", "interpreter"), or finds it in the cache. Requests that ask
+  // for dumps or texts go around the cache.
+  absl::StatusOr<std::shared_ptr<const Executable>> Compile(std::unique_ptr<HloModule> module,
+                                                            absl::string_view platform,
+                                                            const CompileOptions& options = {});
+  ExecutableCache& cache() { return cache_; }
+
+ private:
+  ExecutableCache cache_;
+};
+
+// The backend of a name, or an error that lists those that there are.
+absl::StatusOr<Backend*> BackendByName(absl::string_view platform);
+
+// Runs on literals: one per leaf of the entry parameters, in order. Gives one per leaf of the result. Checks number,
+// types and dimensions; elided literals are refused.
+absl::StatusOr<std::vector<Literal>> RunOnLiterals(const Executable& executable,
+                                                   absl::Span<const Literal* const> inputs,
+                                                   const RunOptions& options = {});
+
+}  // namespace xc
+
+#endif  // XC_SERVICE_CLIENT_H_

@@ -1,0 +1,86 @@
+/* The C API of the core library: compile HLO, look at it, run it. Stable: functions and fields are only added.
+ *
+ * Every function that can fail returns an xc_status*: NULL for success, otherwise an error that the caller reads and frees.
+ * No function aborts, throws or exits on bad input. All functions may be called from any thread; an executable may be run
+ * by any number of threads at once. Strings are UTF-8; those returned belong to the object asked unless it says otherwise. */
+#ifndef XC_SERVICE_XC_H_
+#define XC_SERVICE_XC_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Grows by one with each addition. */
+#define XC_API_VERSION 1
+int xc_api_version(void);
+
+/* Errors. */
+typedef struct xc_status xc_status;
+/* Codes are those of absl::StatusCode: 3 invalid argument, 5 not found, 8 resource exhausted, 12 unimplemented, … */
+int xc_status_code(const xc_status* status);
+const char* xc_status_message(const xc_status* status);
+void xc_status_free(xc_status* status);
+
+/* An array's element type (the numbers of PrimitiveType in HLO protos: 1 pred, 2 s8, …, 11 f32, 16 bf16) and dimensions. */
+typedef struct xc_shape {
+  int element_type;
+  int rank;
+  const int64_t* dims;
+  /* Order of dimensions in memory, minor first. */
+  const int64_t* minor_to_major;
+  /* Size of the array in bytes; types narrower than a byte take a byte per element. */
+  size_t bytes;
+} xc_shape;
+
+typedef struct xc_executable xc_executable;
+
+/* Compiles a module: HLO text, or a binary or text HloModuleProto or HloProto. `options` is NULL or lines of key=value:
+ *   platform=cpu|interpreter   cpu=NAME   disabled_passes=A,B   until_pass=NAME   dump_to=DIRECTORY
+ *   keep_texts=1   max_memory_bytes=N   max_instructions=N   compile_timeout_s=N   compile_threads=N
+ * A module that was compiled before with the same options comes from the cache. */
+xc_status* xc_compile_hlo(const char* hlo, size_t size, const char* options, xc_executable** out);
+void xc_executable_free(xc_executable* executable);
+
+/* Inputs are the array leaves of the entry parameters in order, outputs those of the result. */
+size_t xc_executable_num_inputs(const xc_executable* executable);
+size_t xc_executable_num_outputs(const xc_executable* executable);
+/* `i` must be less than the number; the pointers live as long as the executable. */
+xc_shape xc_executable_input(const xc_executable* executable, size_t i);
+xc_shape xc_executable_output(const xc_executable* executable, size_t i);
+size_t xc_executable_temp_bytes(const xc_executable* executable);
+size_t xc_executable_code_bytes(const xc_executable* executable);
+/* "optimized_hlo", "buffer_assignment", "llvm_ir", "asm", "pass_times", "cost" of an executable compiled with
+ * keep_texts=1; "" if there is none. The string belongs to the caller: xc_string_free. */
+char* xc_executable_text(const xc_executable* executable, const char* name);
+void xc_string_free(char* string);
+
+/* Runs with `threads` threads at most (0: all that the process may use). inputs[i] and outputs[i] hold the bytes of
+ * input and output i; they may not overlap. */
+xc_status* xc_executable_run(const xc_executable* executable, const void* const* inputs, size_t num_inputs,
+                             void* const* outputs, size_t num_outputs, int threads);
+
+/* The process-wide cache of executables. */
+typedef struct xc_cache_stats {
+  int64_t entries, bytes, budget_bytes, hits, misses, waits, evictions;
+  double compile_seconds;
+} xc_cache_stats;
+xc_cache_stats xc_cache_get_stats(void);
+void xc_cache_clear(void);
+void xc_cache_set_budget(int64_t bytes);
+
+/* A custom call of the caller's own: `function` computes outputs from inputs (arrays in the memory order of their
+ * shapes) and returns NULL, or a message that becomes the run's error (static, or alive until the next call on that
+ * thread). `config` is the instruction's backend_config. Names are taken once; 1 if the name is taken already. */
+typedef const char* (*xc_custom_call)(void* user_data, const void* const* inputs, const xc_shape* input_shapes,
+                                      size_t num_inputs, void* const* outputs, const xc_shape* output_shapes,
+                                      size_t num_outputs, const char* config);
+int xc_register_custom_call(const char* name, xc_custom_call function, void* user_data);
+
+#ifdef __cplusplus
+} /* extern "C" */
+#endif
+
+#endif /* XC_SERVICE_XC_H_ */

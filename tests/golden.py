@@ -1,0 +1,48 @@
+"""Replays modules with the built tool and compares their outputs with the golden files beside them.
+
+usage: golden.py XLA PLATFORM FOLDER [NAME…]     (FOLDER is relative to XC_DATA; without names: every module there)
+"""
+
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+import numpy as np
+
+
+def main():
+    xla, platform, folder, *names = sys.argv[1:]
+    data = os.environ.get("XC_DATA", "")
+    if not data or not os.path.isdir(os.path.join(data, folder)):
+        print("SKIPPED: no sample data (XC_DATA)")
+        return 0
+    root = pathlib.Path(data)
+    sys.path.insert(0, str(root.parent / "tools"))
+    import hlo_inputs
+
+    folder = root / folder
+    names = names or sorted(p.name.removesuffix(".golden.json") for p in folder.glob("*.golden.json"))
+    failed = 0
+    for name in names:
+        with tempfile.TemporaryDirectory() as scratch:
+            done = subprocess.run(
+                [xla, "replay", folder / f"{name}.hlo", f"--platform={platform}", f"--output_dir={scratch}"],
+                capture_output=True,
+                text=True,
+            )
+            if done.returncode:
+                wrong = [f"exit status {done.returncode}: {done.stderr.strip()[:500]}"]
+            else:
+                count = len(list(pathlib.Path(scratch).glob("*.npy")))
+                outputs = [np.load(f"{scratch}/{i}.npy") for i in range(count)]
+                wrong = hlo_inputs.compare(folder / f"{name}.golden.json", outputs)
+        failed += bool(wrong)
+        print(f"{name}: {'; '.join(wrong) if wrong else 'ok'}", flush=True)
+    print(f"{len(names) - failed} of {len(names)} agree")
+    return 1 if failed or not names else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

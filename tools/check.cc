@@ -1,0 +1,109 @@
+// `xla check`: runs the self-checking programs that a manifest lists.
+#include <cstdio>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "hlo/base/status.h"
+#include "hlo/io.h"
+#include "service/client.h"
+#include "service/compare.h"
+#include "service/files.h"
+#include "service/inputs.h"
+#include "tools/commands.h"
+
+namespace xc {
+namespace {
+
+struct Options {
+  std::string platform = "cpu";
+  CompileOptions compile;
+  RunOptions run;
+};
+
+// OK if the program's pairs agree.
+absl::Status CheckProgram(const std::string& path, bool exact, int64_t pairs, const Options& options) {
+  XC_ASSIGN_OR_RETURN(std::unique_ptr<HloModule> module, ReadModuleFile(path));
+  XC_ASSIGN_OR_RETURN(std::shared_ptr<const Executable> executable,
+                      Client::Default()->Compile(std::move(module), options.platform, options.compile));
+  std::vector<Literal> inputs;
+  for (size_t i = 0; i < executable->parameter_leaves().size(); ++i) {
+    inputs.push_back(MakeInput(i, executable->parameter_leaves()[i]));
+  }
+  std::vector<const Literal*> pointers;
+  for (const Literal& input : inputs) pointers.push_back(&input);
+  XC_ASSIGN_OR_RETURN(std::vector<Literal> outputs, RunOnLiterals(*executable, pointers, options.run));
+  if (static_cast<int64_t>(outputs.size()) != 2 * pairs) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(outputs.size(), " results, but the manifest says ", pairs, " pairs of actual and expected"));
+  }
+  for (int64_t i = 0; i < pairs; ++i) {
+    const std::string wrong =
+        exact ? CompareExact(outputs[2 * i], outputs[2 * i + 1]) : CompareClose(outputs[2 * i], outputs[2 * i + 1]);
+    if (!wrong.empty()) return absl::InternalError(absl::StrCat("wrong result: pair ", i, ": ", wrong));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+int CheckCommand(const std::vector<std::string>& args) {
+  Options options;
+  std::string passes = "all", only;
+  int64_t threads = 0, skip = 0, stride = 1;
+  bool guard_pages = false;
+  FlagSet flags(
+      "xla check MANIFEST.tsv [flags]",
+      "Runs the self-checking programs beside MANIFEST.tsv (columns program, check, pairs; the program NAME is "
+      "NAME.hlo).\nNames each that fails and ends with `N passed, N failed`.\n\nexample:\n"
+      "  xla check programs/manifest.tsv --platform=interpreter");
+  flags.Add("platform", &options.platform, "cpu or interpreter");
+  flags.Add("cpu", &options.compile.cpu,
+            "generate code for this CPU: x86-64-v2, x86-64-v3, x86-64-v4, or a CPU's name");
+  flags.Add("passes", &passes, "`none`: only the passes that the backend cannot do without");
+  flags.Add("threads", &threads, "threads to run with (0: all)");
+  flags.Add("guard_pages", &guard_pages, "put temporary memory between pages that cannot be accessed");
+  flags.Add("only", &only, "run programs whose name contains this");
+  flags.Add("stride", &stride, "run every n-th program only");
+  flags.Add("skip", &skip, "programs to skip at the beginning");
+  int exit_status = 0;
+  if (!ParseFlags(flags, args, &exit_status)) return exit_status;
+  if (flags.positional().size() != 1) return Fail(absl::InvalidArgumentError("`xla check` takes one MANIFEST.tsv"));
+  if (stride < 1) return Fail(absl::InvalidArgumentError("--stride must be at least 1"));
+  if (passes == "none") options.compile.disabled_passes = {"all"};
+  options.run.executor = DefaultExecutor();
+  options.run.thread_limit = static_cast<int>(threads);
+  options.run.guard_pages = guard_pages;
+  if (auto backend = BackendByName(options.platform); !backend.ok()) return Fail(backend.status());
+  const std::string manifest = flags.positional()[0];
+  absl::StatusOr<std::string> text = ReadFile(manifest);
+  if (!text.ok()) return Fail(text.status());
+  const size_t slash = manifest.rfind('/');
+  const std::string folder = slash == std::string::npos ? "." : manifest.substr(0, slash);
+  int64_t passed = 0, failed = 0, number = 0;
+  for (absl::string_view line : absl::StrSplit(*text, '\n', absl::SkipWhitespace())) {
+    const std::vector<std::string> columns = absl::StrSplit(line, '\t');
+    if (columns[0] == "program") continue;
+    int64_t pairs = 0;
+    if (columns.size() < 3 || (columns[1] != "eq" && columns[1] != "close") || !absl::SimpleAtoi(columns[2], &pairs)) {
+      return Fail(absl::InvalidArgumentError(
+          absl::StrCat(manifest, ": a line is not `program<TAB>eq|close<TAB>pairs`: ", line)));
+    }
+    if (columns[0].find(only) == std::string::npos) continue;
+    const int64_t n = number++;
+    if (n < skip || (n - skip) % stride != 0) continue;
+    const absl::Status status =
+        CheckProgram(absl::StrCat(folder, "/", columns[0], ".hlo"), columns[1] == "eq", pairs, options);
+    if (status.ok()) {
+      ++passed;
+    } else {
+      ++failed;
+      std::printf("%s: %s\n", columns[0].c_str(), std::string(status.message()).c_str());
+      std::fflush(stdout);
+    }
+    Client::Default()->cache().Clear();
+  }
+  std::printf("%lld passed, %lld failed\n", static_cast<long long>(passed), static_cast<long long>(failed));
+  return failed > 0 ? 1 : 0;
+}
+
+}  // namespace xc

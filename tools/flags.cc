@@ -1,0 +1,97 @@
+#include "tools/flags.h"
+
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+
+namespace xc {
+
+void FlagSet::Add(absl::string_view name, bool* value, absl::string_view help) {
+  flags_.push_back({std::string(name), std::string(help), *value ? "true" : "false", value});
+}
+void FlagSet::Add(absl::string_view name, int64_t* value, absl::string_view help) {
+  flags_.push_back({std::string(name), std::string(help), absl::StrCat(*value), value});
+}
+void FlagSet::Add(absl::string_view name, double* value, absl::string_view help) {
+  flags_.push_back({std::string(name), std::string(help), absl::StrCat(*value), value});
+}
+void FlagSet::Add(absl::string_view name, std::string* value, absl::string_view help) {
+  flags_.push_back({std::string(name), std::string(help), *value, value});
+}
+
+FlagSet::Flag* FlagSet::Find(absl::string_view name) {
+  for (Flag& flag : flags_) {
+    if (flag.name == name) return &flag;
+  }
+  return nullptr;
+}
+
+absl::Status FlagSet::Set(Flag* flag, absl::string_view text) {
+  bool ok = true;
+  if (auto** b = std::get_if<bool*>(&flag->value)) {
+    ok = absl::SimpleAtob(text, *b);
+  } else if (auto** i = std::get_if<int64_t*>(&flag->value)) {
+    ok = absl::SimpleAtoi(text, *i);
+  } else if (auto** d = std::get_if<double*>(&flag->value)) {
+    ok = absl::SimpleAtod(text, *d);
+  } else {
+    *std::get<std::string*>(flag->value) = std::string(text);
+  }
+  if (ok) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("flag --", flag->name, " does not take '", text, "'"));
+}
+
+absl::Status FlagSet::Parse(const std::vector<std::string>& args) {
+  bool flags_over = false;
+  for (size_t i = 0; i < args.size(); ++i) {
+    absl::string_view arg = args[i];
+    if (flags_over || arg.size() < 2 || arg[0] != '-') {
+      positional_.push_back(args[i]);
+      continue;
+    }
+    if (arg == "--") {
+      flags_over = true;
+      continue;
+    }
+    if (arg == "--help" || arg == "-h") {
+      help_wanted_ = true;
+      continue;
+    }
+    arg.remove_prefix(absl::StartsWith(arg, "--") ? 2 : 1);
+    const size_t equals = arg.find('=');
+    const absl::string_view name = arg.substr(0, equals);
+    Flag* flag = Find(name);
+    if (flag == nullptr && absl::StartsWith(name, "no") && equals == absl::string_view::npos) {
+      Flag* negated = Find(name.substr(2));
+      if (negated != nullptr && std::holds_alternative<bool*>(negated->value)) {
+        *std::get<bool*>(negated->value) = false;
+        continue;
+      }
+    }
+    if (flag == nullptr) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("unknown flag '", args[i], "': --help lists those that there are"));
+    }
+    if (equals != absl::string_view::npos) {
+      if (absl::Status status = Set(flag, arg.substr(equals + 1)); !status.ok()) return status;
+    } else if (std::holds_alternative<bool*>(flag->value)) {
+      *std::get<bool*>(flag->value) = true;
+    } else if (i + 1 < args.size()) {
+      if (absl::Status status = Set(flag, args[++i]); !status.ok()) return status;
+    } else {
+      return absl::InvalidArgumentError(absl::StrCat("flag '", args[i], "' needs a value"));
+    }
+  }
+  return absl::OkStatus();
+}
+
+std::string FlagSet::Help() const {
+  std::string out = absl::StrCat("usage: ", usage_, "\n\n", about_, "\n\nflags:\n");
+  for (const Flag& flag : flags_) {
+    absl::StrAppend(&out, "  --", flag.name, flag.default_text.empty() ? "" : absl::StrCat("=", flag.default_text),
+                    "\n      ", flag.help, "\n");
+  }
+  return out;
+}
+
+}  // namespace xc

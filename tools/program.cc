@@ -1,0 +1,78 @@
+#include "tools/program.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <memory>
+
+#include "absl/strings/str_cat.h"
+#include "hlo/base/status.h"
+
+namespace xc {
+namespace {
+
+struct FreeDeleter {
+  void operator()(void* p) const { std::free(p); }
+};
+using Buffer = std::unique_ptr<uint8_t, FreeDeleter>;
+
+absl::StatusOr<Buffer> Allocate(int64_t bytes) {
+  Buffer buffer(static_cast<uint8_t*>(std::aligned_alloc(64, (std::max<int64_t>(bytes, 1) + 63) / 64 * 64)));
+  if (buffer == nullptr) return absl::ResourceExhaustedError("out of memory");
+  return buffer;
+}
+
+}  // namespace
+
+absl::Status TimeRuns(const Executable& executable, const std::vector<Literal>& inputs, const RunOptions& options,
+                      int64_t runs, double seconds, double* best_ms, double* median_ms) {
+  std::vector<Buffer> buffers;
+  std::vector<const void*> parameters;
+  std::vector<void*> results;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const Shape& leaf = executable.parameter_leaves()[i];
+    XC_ASSIGN_OR_RETURN(Buffer buffer, Allocate(leaf.ByteSize()));
+    if (leaf.IsArray()) {
+      Literal in_layout = inputs[i].Clone();
+      *in_layout.mutable_shape() = leaf;
+      in_layout.ToLayout(buffer.get());
+    }
+    parameters.push_back(buffer.get());
+    buffers.push_back(std::move(buffer));
+  }
+  for (const Shape& leaf : executable.result_leaves()) {
+    XC_ASSIGN_OR_RETURN(Buffer buffer, Allocate(leaf.ByteSize()));
+    results.push_back(buffer.get());
+    buffers.push_back(std::move(buffer));
+  }
+  std::vector<double> times;
+  const absl::Time start = absl::Now();
+  while (static_cast<int64_t>(times.size()) < runs) {
+    const absl::Time before = absl::Now();
+    XC_RETURN_IF_ERROR(executable.Run(parameters, results, options));
+    const absl::Time after = absl::Now();
+    times.push_back(absl::ToDoubleMilliseconds(after - before));
+    if (seconds > 0 && absl::ToDoubleSeconds(after - start) > seconds) break;
+  }
+  std::sort(times.begin(), times.end());
+  *best_ms = times.front();
+  *median_ms = times[times.size() / 2];
+  return absl::OkStatus();
+}
+
+absl::Status CheckInputMemory(const HloModule& module, int64_t limit_bytes) {
+  double bytes = 0;
+  for (int64_t i = 0; i < module.entry()->parameter_count(); ++i) {
+    bytes += static_cast<double>(module.entry()->parameter(i)->shape().TotalByteSize());
+  }
+  if (module.entry()->root() != nullptr) bytes += static_cast<double>(module.entry()->root()->shape().TotalByteSize());
+  const double limit = limit_bytes > 0 ? static_cast<double>(limit_bytes)
+                                       : static_cast<double>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGE_SIZE);
+  if (bytes <= limit) return absl::OkStatus();
+  return absl::ResourceExhaustedError(absl::StrCat("parameters and result need ",
+                                                   static_cast<int64_t>(bytes / (1 << 20)), " MiB, the limit is ",
+                                                   static_cast<int64_t>(limit / (1 << 20)), " MiB"));
+}
+
+}  // namespace xc

@@ -1,0 +1,22 @@
+// What the tool's commands share about running a program: timing it, and refusing what memory cannot hold.
+#ifndef XC_TOOLS_PROGRAM_H_
+#define XC_TOOLS_PROGRAM_H_
+
+#include <vector>
+
+#include "absl/status/status.h"
+#include "service/client.h"
+
+namespace xc {
+
+// Times up to `runs` runs, or as many as fit into `seconds` (if > 0). Milliseconds of the best and the median one. The
+// buffers are allocated once, before.
+absl::Status TimeRuns(const Executable& executable, const std::vector<Literal>& inputs, const RunOptions& options,
+                      int64_t runs, double seconds, double* best_ms, double* median_ms);
+
+// ResourceExhausted if parameters and result alone are larger than `limit_bytes` (0: than this machine's memory).
+absl::Status CheckInputMemory(const HloModule& module, int64_t limit_bytes);
+
+}  // namespace xc
+
+#endif  // XC_TOOLS_PROGRAM_H_

@@ -1,0 +1,196 @@
+// `xla replay`: compiles and runs a module or a bundle, prints timings, writes outputs, compares platforms.
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <cstdio>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "hlo/base/status.h"
+#include "hlo/io.h"
+#include "service/bundle.h"
+#include "service/client.h"
+#include "service/compare.h"
+#include "service/files.h"
+#include "service/inputs.h"
+#include "service/npy.h"
+#include "tools/commands.h"
+#include "tools/program.h"
+
+namespace xc {
+namespace {
+
+int64_t ResidentMegabytes() {
+  rusage usage;
+  getrusage(RUSAGE_SELF, &usage);
+  return usage.ru_maxrss / 1024;
+}
+
+// Input literals: from `directory`/I.npy (converted to the parameter's type), or the deterministic ones.
+absl::StatusOr<std::vector<Literal>> LoadInputs(const std::vector<Shape>& leaves, const std::string& directory) {
+  std::vector<Literal> inputs;
+  for (size_t i = 0; i < leaves.size(); ++i) {
+    if (directory.empty()) {
+      inputs.push_back(MakeInput(i, leaves[i]));
+      continue;
+    }
+    const std::string path = absl::StrCat(directory, "/", i, ".npy");
+    XC_ASSIGN_OR_RETURN(Literal read, ReadNpy(path));
+    if (read.shape().dims() != leaves[i].dims()) {
+      return absl::InvalidArgumentError(absl::StrCat(path, " is ", read.shape().ToString(), ", but parameter ", i,
+                                                     " is ", leaves[i].ToString(false)));
+    }
+    if (read.shape().type() == leaves[i].type()) {
+      inputs.push_back(std::move(read));
+      continue;
+    }
+    Literal converted(leaves[i]);
+    for (int64_t e = 0; e < converted.size(); ++e) {
+      if (IsIntegral(leaves[i].type()) || leaves[i].type() == ElementType::kPred) {
+        converted.SetInt(e, read.GetInt(e));
+      } else {
+        converted.SetComplex(e, read.GetComplex(e));
+      }
+    }
+    inputs.push_back(std::move(converted));
+  }
+  return inputs;
+}
+
+std::vector<const Literal*> Pointers(const std::vector<Literal>& literals) {
+  std::vector<const Literal*> out;
+  for (const Literal& literal : literals) out.push_back(&literal);
+  return out;
+}
+
+struct Settings {
+  std::string platform, against, inputs, output_dir, cpu, passes = "all", dump_to, disable, until;
+  int64_t runs = 1, threads = 0, memory_limit_mb = 0, instruction_limit = 0;
+  double seconds = 0, compile_timeout_s = 0;
+  bool json = false, guard_pages = false, dump_values = false, compile_only = false;
+};
+
+absl::Status Replay(const std::string& path, Settings s, bool* wrong) {
+  const absl::Time parse_start = absl::Now();
+  Bundle bundle;
+  if (IsDirectory(path)) {
+    XC_ASSIGN_OR_RETURN(bundle, ReadBundle(path));
+  } else {
+    XC_ASSIGN_OR_RETURN(bundle.module, ReadModuleFile(path));
+  }
+  const double parse_s = absl::ToDoubleSeconds(absl::Now() - parse_start);
+  if (s.platform.empty()) s.platform = bundle.platform;
+  if (s.inputs.empty()) s.inputs = bundle.inputs_dir;
+  CompileOptions options = bundle.options;
+  if (!s.cpu.empty()) options.cpu = s.cpu;
+  if (s.passes == "none") options.disabled_passes = {"all"};
+  for (absl::string_view name : absl::StrSplit(s.disable, ',', absl::SkipEmpty())) {
+    options.disabled_passes.push_back(std::string(name));
+  }
+  if (!s.until.empty()) options.until_pass = s.until;
+  options.max_memory_bytes = s.memory_limit_mb << 20;
+  options.max_instructions = s.instruction_limit;
+  if (s.compile_timeout_s > 0) options.deadline = absl::Now() + absl::Seconds(s.compile_timeout_s);
+  RunOptions run;
+  run.executor = DefaultExecutor();
+  run.thread_limit = static_cast<int>(s.threads);
+  options.compile_threads = static_cast<int>(s.threads);
+  run.guard_pages = s.guard_pages;
+
+  XC_RETURN_IF_ERROR(CheckInputMemory(*bundle.module, options.max_memory_bytes));
+  if (!s.dump_to.empty()) XC_RETURN_IF_ERROR(BeginBundle(s.dump_to, *bundle.module, s.platform, &options));
+  std::unique_ptr<HloModule> original = bundle.module->Clone();
+  const std::string name = BaseName(path, ".hlo");
+  const absl::Time compile_start = absl::Now();
+  XC_ASSIGN_OR_RETURN(std::shared_ptr<const Executable> executable,
+                      Client::Default()->Compile(std::move(bundle.module), s.platform, options));
+  const double compile_s = absl::ToDoubleSeconds(absl::Now() - compile_start);
+  if (s.compile_only) {
+    std::printf("%s compiled for %s in %.3f s, %lld bytes of temporary memory\n", name.c_str(), s.platform.c_str(),
+                compile_s, static_cast<long long>(executable->temp_bytes()));
+    return absl::OkStatus();
+  }
+  XC_ASSIGN_OR_RETURN(std::vector<Literal> inputs, LoadInputs(executable->parameter_leaves(), s.inputs));
+  XC_ASSIGN_OR_RETURN(std::vector<Literal> outputs, RunOnLiterals(*executable, Pointers(inputs), run));
+  double best_ms = 0, median_ms = 0;
+  XC_RETURN_IF_ERROR(TimeRuns(*executable, inputs, run, s.runs, s.seconds, &best_ms, &median_ms));
+  if (!s.output_dir.empty()) {
+    XC_RETURN_IF_ERROR(MakeDirectories(s.output_dir));
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      XC_RETURN_IF_ERROR(WriteNpy(absl::StrCat(s.output_dir, "/", i, ".npy"), outputs[i]));
+    }
+  }
+  if (!s.dump_to.empty() && s.dump_values) {
+    XC_RETURN_IF_ERROR(AddToBundle(s.dump_to, "inputs", inputs));
+    XC_RETURN_IF_ERROR(AddToBundle(s.dump_to, "outputs", outputs));
+  }
+  if (s.json) {
+    std::printf(
+        "{\"module\": \"%s\", \"parse_s\": %.4f, \"compile_s\": %.4f, \"run_ms\": %.5f, \"median_ms\": %.5f, "
+        "\"outputs\": %zu, \"rss_mb\": %lld, \"temp_bytes\": %lld}\n",
+        name.c_str(), parse_s, compile_s, best_ms, median_ms, outputs.size(),
+        static_cast<long long>(ResidentMegabytes()), static_cast<long long>(executable->temp_bytes()));
+  } else {
+    std::printf("%s on %s: parsed in %.3f s, compiled in %.3f s, run %.3f ms (best of %lld), %zu outputs\n",
+                name.c_str(), s.platform.c_str(), parse_s, compile_s, best_ms, static_cast<long long>(s.runs),
+                outputs.size());
+  }
+  if (s.against.empty()) return absl::OkStatus();
+
+  CompileOptions plain;
+  XC_ASSIGN_OR_RETURN(std::shared_ptr<const Executable> other,
+                      Client::Default()->Compile(original->Clone(), s.against, plain));
+  XC_ASSIGN_OR_RETURN(std::vector<Literal> expected, RunOnLiterals(*other, Pointers(inputs), run));
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const std::string difference = CompareNorm(outputs[i], expected[i]);
+    if (difference.empty()) continue;
+    *wrong = true;
+    std::printf("output %zu differs from %s: %s\n", i, s.against.c_str(), difference.c_str());
+  }
+  if (!*wrong) {
+    if (!s.json) std::printf("all %zu outputs agree with %s\n", outputs.size(), s.against.c_str());
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+int ReplayCommand(const std::vector<std::string>& args) {
+  Settings s;
+  FlagSet flags("xla replay FILE|BUNDLE [flags]",
+                "Compiles and runs an HLO module (text, binary or text HloModuleProto/HloProto) or a bundle that "
+                "--dump_to wrote.\n\nexamples:\n"
+                "  xla replay module.hlo --runs=100 --json\n"
+                "  xla replay module.hlo --against=interpreter\n"
+                "  xla replay module.hlo --dump_to=bundle && xla replay bundle");
+  flags.Add("platform", &s.platform, "cpu or interpreter (default: the bundle's, else cpu)");
+  flags.Add("against", &s.against, "compare the outputs with those of this platform; status 1 if they differ");
+  flags.Add("inputs", &s.inputs, "directory with 0.npy, 1.npy, … (default: deterministic inputs)");
+  flags.Add("output_dir", &s.output_dir, "write the outputs as 0.npy, 1.npy, … (bf16 and f8 as f32, s4 as int8)");
+  flags.Add("runs", &s.runs, "runs to time");
+  flags.Add("seconds", &s.seconds, "stop timing after this many seconds (0: never)");
+  flags.Add("threads", &s.threads, "threads to compile and run with (0: all)");
+  flags.Add("json", &s.json, "print one line of JSON");
+  flags.Add("cpu", &s.cpu, "generate code for this CPU: x86-64-v2, x86-64-v3, x86-64-v4, or a CPU's name");
+  flags.Add("passes", &s.passes, "`none`: only the passes that the backend cannot do without");
+  flags.Add("disable", &s.disable, "names of passes not to run, separated by commas");
+  flags.Add("until", &s.until, "stop optimizing after this pass");
+  flags.Add("dump_to", &s.dump_to, "write a bundle that can be replayed to this directory");
+  flags.Add("dump_values", &s.dump_values, "with --dump_to: also inputs and outputs");
+  flags.Add("guard_pages", &s.guard_pages, "put temporary memory between pages that cannot be accessed");
+  flags.Add("compile_only", &s.compile_only, "do not run");
+  flags.Add("memory_limit_mb", &s.memory_limit_mb, "refuse programs that need more memory (0: no limit)");
+  flags.Add("instruction_limit", &s.instruction_limit, "refuse modules with more instructions (0: no limit)");
+  flags.Add("compile_timeout_s", &s.compile_timeout_s, "give up compiling after this time (0: never)");
+  int exit_status = 0;
+  if (!ParseFlags(flags, args, &exit_status)) return exit_status;
+  if (flags.positional().size() != 1) {
+    return Fail(absl::InvalidArgumentError("`xla replay` takes one FILE or BUNDLE"));
+  }
+  if (s.runs < 1) return Fail(absl::InvalidArgumentError("--runs must be at least 1"));
+  bool wrong = false;
+  if (absl::Status status = Replay(flags.positional()[0], s, &wrong); !status.ok()) return Fail(status);
+  return wrong ? 1 : 0;
+}
+
+}  // namespace xc

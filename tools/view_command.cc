@@ -1,0 +1,49 @@
+// `xla view`: draws a module.
+#include <cstdio>
+
+#include "absl/strings/match.h"
+#include "hlo/base/status.h"
+#include "hlo/io.h"
+#include "hlo/verifier/verifier.h"
+#include "service/files.h"
+#include "tools/commands.h"
+#include "tools/view.h"
+
+namespace xc {
+namespace {
+
+absl::Status View(const std::string& path, const std::string& out) {
+  XC_ASSIGN_OR_RETURN(std::unique_ptr<HloModule> module, ReadModuleFile(path));
+  XC_RETURN_IF_ERROR(VerifyModule(*module));
+  std::string picture;
+  if (absl::EndsWith(out, ".html")) {
+    picture = ViewHtml(*module, {});
+  } else if (absl::EndsWith(out, ".svg")) {
+    picture = ViewSvg(*module);
+  } else if (absl::EndsWith(out, ".dot")) {
+    picture = ViewDot(*module);
+  } else {
+    return absl::InvalidArgumentError("-o needs a file that ends with .html, .svg or .dot");
+  }
+  return WriteFile(out, picture);
+}
+
+}  // namespace
+
+int ViewCommand(const std::vector<std::string>& args) {
+  std::string out;
+  FlagSet flags(
+      "xla view FILE -o OUT.html|svg|dot",
+      "Draws an HLO module: a page with collapsible computations and search, a drawing of the entry, or input "
+      "for Graphviz.\n\nexample:\n  xla view module.hlo -o module.html");
+  flags.Add("o", &out, "the file to write");
+  int exit_status = 0;
+  if (!ParseFlags(flags, args, &exit_status)) return exit_status;
+  if (flags.positional().size() != 1 || out.empty()) {
+    return Fail(absl::InvalidArgumentError("`xla view` takes one FILE and -o OUT"));
+  }
+  if (absl::Status status = View(flags.positional()[0], out); !status.ok()) return Fail(status);
+  return 0;
+}
+
+}  // namespace xc
