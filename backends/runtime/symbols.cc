@@ -3,6 +3,7 @@
 
 #include "backends/runtime/convolution.h"
 #include "backends/runtime/matmul.h"
+#include "backends/runtime/rng.h"
 #include "backends/runtime/run_context.h"
 #include "backends/runtime/sort.h"
 
