@@ -1,0 +1,249 @@
+// The kernels of fft_kernels.h. As gemm_kernels.cc, compiled several times and free of any library.
+#include "backends/runtime/fft_kernels.h"
+
+#include <stdint.h>
+#include <string.h>
+
+namespace xc {
+namespace {
+
+#if defined(__AVX512F__)
+constexpr int kVectorBytes = 64;
+#elif defined(__AVX2__)
+constexpr int kVectorBytes = 32;
+#else
+constexpr int kVectorBytes = 16;
+#endif
+
+template <typename V>
+struct Complex {
+  V re, im;
+};
+
+template <typename V>
+inline Complex<V> operator+(Complex<V> a, Complex<V> b) {
+  return {a.re + b.re, a.im + b.im};
+}
+template <typename V>
+inline Complex<V> operator-(Complex<V> a, Complex<V> b) {
+  return {a.re - b.re, a.im - b.im};
+}
+template <typename V, typename T>
+inline Complex<V> Times(Complex<V> a, T re, T im) {
+  return {a.re * re - a.im * im, a.re * im + a.im * re};
+}
+template <typename V, typename T>
+inline Complex<V> Scale(Complex<V> a, T by) {
+  return {a.re * by, a.im * by};
+}
+// a * -i
+template <typename V>
+inline Complex<V> MinusI(Complex<V> a) {
+  return {a.im, -a.re};
+}
+
+template <typename T, typename V>
+inline void Dft2(Complex<V>* a) {
+  const Complex<V> b = a[0] + a[1];
+  a[1] = a[0] - a[1];
+  a[0] = b;
+}
+
+template <typename T, typename V>
+inline void Dft3(Complex<V>* a) {
+  const T sin60 = static_cast<T>(0.866025403784438646763723170752936183);
+  const Complex<V> sum = a[1] + a[2], middle = a[0] - Scale(sum, static_cast<T>(0.5));
+  const Complex<V> turned = MinusI(Scale(a[1] - a[2], sin60));
+  a[0] = a[0] + sum;
+  a[1] = middle + turned;
+  a[2] = middle - turned;
+}
+
+template <typename T, typename V>
+inline void Dft4(Complex<V>* a) {
+  const Complex<V> b0 = a[0] + a[2], b1 = a[0] - a[2], b2 = a[1] + a[3], b3 = MinusI(a[1] - a[3]);
+  a[0] = b0 + b2;
+  a[1] = b1 + b3;
+  a[2] = b0 - b2;
+  a[3] = b1 - b3;
+}
+
+template <typename T, typename V>
+inline void Dft5(Complex<V>* a) {
+  const T c1 = static_cast<T>(0.309016994374947424102293417182819059);
+  const T c2 = static_cast<T>(-0.809016994374947424102293417182819059);
+  const T s1 = static_cast<T>(0.951056516295153572116439333379382143);
+  const T s2 = static_cast<T>(0.587785252292473129168705954639072769);
+  const Complex<V> p1 = a[1] + a[4], m1 = a[1] - a[4], p2 = a[2] + a[3], m2 = a[2] - a[3];
+  const Complex<V> r1 = a[0] + Scale(p1, c1) + Scale(p2, c2), r2 = a[0] + Scale(p1, c2) + Scale(p2, c1);
+  const Complex<V> i1 = MinusI(Scale(m1, s1) + Scale(m2, s2)), i2 = MinusI(Scale(m1, s2) - Scale(m2, s1));
+  a[0] = a[0] + p1 + p2;
+  a[1] = r1 + i1;
+  a[4] = r1 - i1;
+  a[2] = r2 + i2;
+  a[3] = r2 - i2;
+}
+
+template <typename T, typename V>
+inline void Dft8(Complex<V>* a) {
+  const T h = static_cast<T>(0.707106781186547524400844362104849039);
+  Complex<V> even[4] = {a[0], a[2], a[4], a[6]}, odd[4] = {a[1], a[3], a[5], a[7]};
+  Dft4<T>(even);
+  Dft4<T>(odd);
+  odd[1] = Times(odd[1], h, -h);
+  odd[2] = MinusI(odd[2]);
+  odd[3] = Times(odd[3], -h, -h);
+  for (int i = 0; i < 4; ++i) {
+    a[i] = even[i] + odd[i];
+    a[i + 4] = even[i] - odd[i];
+  }
+}
+
+template <typename T, typename V, int R>
+inline void Dft(Complex<V>* a) {
+  if constexpr (R == 2) Dft2<T>(a);
+  if constexpr (R == 3) Dft3<T>(a);
+  if constexpr (R == 4) Dft4<T>(a);
+  if constexpr (R == 5) Dft5<T>(a);
+  if constexpr (R == 8) Dft8<T>(a);
+}
+
+// Stockham: y[q + s * (r * p + k)] = w^(p k) * sum over j of x[q + s * (p + m * j)] * root^(j k).
+template <typename T, typename V, int R>
+void Pass(const FftPass<T>& pass, const V* __restrict xr, const V* __restrict xi, V* __restrict yr, V* __restrict yi) {
+  const int64_t s = pass.s, m = pass.m;
+  for (int64_t p = 0; p < m; ++p) {
+    T wr[R], wi[R];
+    for (int k = 1; k < R; ++k) {
+      wr[k] = pass.twiddle_re[p * (R - 1) + k - 1];
+      wi[k] = pass.twiddle_im[p * (R - 1) + k - 1];
+    }
+    const V* from_re = xr + s * p;
+    const V* from_im = xi + s * p;
+    V* to_re = yr + s * R * p;
+    V* to_im = yi + s * R * p;
+    for (int64_t q = 0; q < s; ++q) {
+      Complex<V> a[R];
+#pragma GCC unroll 8
+      for (int j = 0; j < R; ++j) a[j] = {from_re[q + s * m * j], from_im[q + s * m * j]};
+      Dft<T, V, R>(a);
+      to_re[q] = a[0].re;
+      to_im[q] = a[0].im;
+#pragma GCC unroll 8
+      for (int k = 1; k < R; ++k) {
+        const Complex<V> b = Times(a[k], wr[k], wi[k]);
+        to_re[q + s * k] = b.re;
+        to_im[q + s * k] = b.im;
+      }
+    }
+  }
+}
+
+template <typename T, typename V>
+void AnyPass(const FftPass<T>& pass, const V* __restrict xr, const V* __restrict xi, V* __restrict yr,
+             V* __restrict yi) {
+  const int64_t s = pass.s, m = pass.m, r = pass.radix;
+  for (int64_t p = 0; p < m; ++p) {
+    for (int64_t k = 0; k < r; ++k) {
+      const T wr = k == 0 ? 1 : pass.twiddle_re[p * (r - 1) + k - 1];
+      const T wi = k == 0 ? 0 : pass.twiddle_im[p * (r - 1) + k - 1];
+      for (int64_t q = 0; q < s; ++q) {
+        Complex<V> sum = {xr[q + s * p], xi[q + s * p]};
+        int64_t turn = 0;
+        for (int64_t j = 1; j < r; ++j) {
+          turn += k;
+          if (turn >= r) turn -= r;
+          const int64_t at = q + s * (p + m * j);
+          sum = sum + Times(Complex<V>{xr[at], xi[at]}, pass.root_re[turn], pass.root_im[turn]);
+        }
+        const Complex<V> b = Times(sum, wr, wi);
+        yr[q + s * (r * p + k)] = b.re;
+        yi[q + s * (r * p + k)] = b.im;
+      }
+    }
+  }
+}
+
+template <typename T, typename V>
+void Run(const FftPlan<T>& plan, V* re, V* im, V* scratch) {
+  if (plan.inner != nullptr) {
+    const int64_t n = plan.n, m = plan.inner->n;
+    V* ar = scratch;
+    V* ai = scratch + m;
+    V* rest = scratch + 2 * m;
+    for (int64_t i = 0; i < n; ++i) {
+      const Complex<V> a = Times(Complex<V>{re[i], im[i]}, plan.chirp_re[i], plan.chirp_im[i]);
+      ar[i] = a.re;
+      ai[i] = a.im;
+    }
+    memset(static_cast<void*>(ar + n), 0, (m - n) * sizeof(V));
+    memset(static_cast<void*>(ai + n), 0, (m - n) * sizeof(V));
+    Run(*plan.inner, ar, ai, rest);
+    for (int64_t i = 0; i < m; ++i) {
+      const Complex<V> a = Times(Complex<V>{ar[i], ai[i]}, plan.kernel_re[i], plan.kernel_im[i]);
+      ar[i] = a.re;
+      ai[i] = a.im;
+    }
+    Run(*plan.inner, ai, ar, rest);  // real and imaginary parts exchanged: the inverse
+    for (int64_t i = 0; i < n; ++i) {
+      const Complex<V> a = Times(Complex<V>{ar[i], ai[i]}, plan.chirp_re[i], plan.chirp_im[i]);
+      re[i] = a.re;
+      im[i] = a.im;
+    }
+    return;
+  }
+  V* xr = re;
+  V* xi = im;
+  V* yr = scratch;
+  V* yi = scratch + plan.n;
+  for (int64_t i = 0; i < plan.num_passes; ++i) {
+    const FftPass<T>& pass = plan.passes[i];
+    switch (pass.radix) {
+      case 2:
+        Pass<T, V, 2>(pass, xr, xi, yr, yi);
+        break;
+      case 3:
+        Pass<T, V, 3>(pass, xr, xi, yr, yi);
+        break;
+      case 4:
+        Pass<T, V, 4>(pass, xr, xi, yr, yi);
+        break;
+      case 5:
+        Pass<T, V, 5>(pass, xr, xi, yr, yi);
+        break;
+      case 8:
+        Pass<T, V, 8>(pass, xr, xi, yr, yi);
+        break;
+      default:
+        AnyPass<T, V>(pass, xr, xi, yr, yi);
+    }
+    V* t = xr;
+    xr = yr;
+    yr = t;
+    t = xi;
+    xi = yi;
+    yi = t;
+  }
+  if (xr != re) {
+    memcpy(static_cast<void*>(re), xr, plan.n * sizeof(V));
+    memcpy(static_cast<void*>(im), xi, plan.n * sizeof(V));
+  }
+}
+
+template <typename T>
+void RunAny(const FftPlan<T>& plan, T* re, T* im, T* scratch, bool vector) {
+  typedef T V __attribute__((vector_size(kVectorBytes), may_alias));
+  if (vector) {
+    Run<T, V>(plan, reinterpret_cast<V*>(re), reinterpret_cast<V*>(im), reinterpret_cast<V*>(scratch));
+  } else {
+    Run<T, T>(plan, re, im, scratch);
+  }
+}
+
+}  // namespace
+
+namespace XC_FFT_ISA {
+const FftKernels kKernels = {{kVectorBytes / 4, RunAny<float>}, {kVectorBytes / 8, RunAny<double>}};
+}  // namespace XC_FFT_ISA
+
+}  // namespace xc
