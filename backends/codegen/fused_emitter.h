@@ -41,6 +41,11 @@ class FusedEmitter {
   // All results of a reduce (one for each of its inputs) at `position`.
   absl::StatusOr<std::vector<Element>> GetReduce(const HloInstruction* reduce, const Index& position);
 
+  // The start indices of a dynamic-slice or dynamic-update-slice, operands `first` and following, limited so that a window
+  // of `sizes` lies inside the first operand.
+  absl::StatusOr<std::vector<Term>> Starts(const HloInstruction* instruction, int64_t first,
+                                           const std::vector<int64_t>& sizes);
+
   // Stores `value`, a value of `shape`'s type, at `position` of the array at `base`. The tail mask is honoured.
   void Store(const Shape& shape, llvm::Value* base, const Index& position, Element value);
 
@@ -64,8 +69,6 @@ class FusedEmitter {
   absl::StatusOr<Element> EmitIota(const HloInstruction* iota, const std::vector<Term>& at);
   absl::StatusOr<std::vector<Element>> EmitReduceLoop(const HloInstruction* reduce, const std::vector<Term>& at);
   absl::StatusOr<std::vector<Element>> EmitRowReduce(const HloInstruction* reduce, const std::vector<Term>& at);
-  absl::StatusOr<std::vector<Term>> Starts(const HloInstruction* instruction, int64_t first,
-                                           const std::vector<int64_t>& sizes);
   absl::StatusOr<Term> AsTerm(const HloInstruction* instruction, const Index& position);
 
   Element Load(const HloInstruction* instruction, V base, const Index& position);

@@ -432,7 +432,7 @@ class BufferAssigner {
     }
   }
 
-  static int64_t Align(int64_t bytes) { return (bytes + kBufferAlignment - 1) / kBufferAlignment * kBufferAlignment; }
+  static int64_t Align(int64_t bytes) { return (bytes + kSliceAlignment - 1) / kSliceAlignment * kSliceAlignment; }
 
   std::vector<LiveRange> Ranges(const Group& group) const {
     std::vector<LiveRange> ranges;
@@ -462,7 +462,7 @@ class BufferAssigner {
       if (group.pin.kind == BufferSlice::Kind::kOutput) {
         // Temporaries may use an output's buffer while the output itself is not there yet; its last bytes are not
         // aligned up, so neither is the room.
-        regions[group.pin.index] = {group.size / kBufferAlignment * kBufferAlignment, Ranges(group)};
+        regions[group.pin.index] = {group.size / kSliceAlignment * kSliceAlignment, Ranges(group)};
       } else if (group.pin.kind == BufferSlice::Kind::kNone && group.size > 0) {
         PackedBlock block;
         block.size = Align(group.size);

@@ -29,7 +29,7 @@
 
 namespace xc {
 
-inline constexpr int64_t kBufferAlignment = 64;
+inline constexpr int64_t kSliceAlignment = 64;
 
 struct BufferSlice {
   enum class Kind : uint8_t {

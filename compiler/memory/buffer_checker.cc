@@ -134,7 +134,7 @@ class Checker {
           slice.offset + slice.size > assignment_.outputs()[slice.index].size) {
         return absl::InternalError(absl::StrCat(what, " is outside the output"));
       }
-      if (slice.kind != BufferSlice::Kind::kParameter && slice.offset % kBufferAlignment != 0) {
+      if (slice.kind != BufferSlice::Kind::kParameter && slice.offset % kSliceAlignment != 0) {
         return absl::InternalError(absl::StrCat(what, " is not aligned"));
       }
       for (int64_t i = 0; i < instruction->operand_count(); ++i) {

@@ -1,0 +1,19 @@
+// The CPU backend: module to native code.
+#ifndef XC_BACKENDS_CPU_CPU_BACKEND_H_
+#define XC_BACKENDS_CPU_CPU_BACKEND_H_
+
+#include <memory>
+
+#include "backends/backend.h"
+#include "backends/cpu/frame.h"
+
+namespace xc::cpu {
+
+// Compiles `module` as it is (after all passes): schedules it, assigns buffers, generates code. `evaluate` runs the ops
+// that have no native code; null: such ops fail when they are reached.
+absl::StatusOr<std::unique_ptr<Executable>> CompileModule(std::unique_ptr<HloModule> module,
+                                                          const xc::CompileOptions& options, Evaluate evaluate);
+
+}  // namespace xc::cpu
+
+#endif  // XC_BACKENDS_CPU_CPU_BACKEND_H_

@@ -1,0 +1,55 @@
+// The emitter's state that needs LLVM's headers.
+#ifndef XC_BACKENDS_CPU_IR_EMITTER_IMPL_H_
+#define XC_BACKENDS_CPU_IR_EMITTER_IMPL_H_
+
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "backends/codegen/fused_emitter.h"
+#include "backends/cpu/frame.h"
+#include "backends/cpu/ir_emitter.h"
+#include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/Module.h"
+
+namespace xc::cpu {
+
+// One function under construction.
+struct IrEmitter::FunctionScope {
+  FunctionScope(CodeModule* code, const std::string& name, llvm::FunctionType* type, bool exported)
+      : code(code), builder(code->context()) {
+    function = llvm::Function::Create(
+        type, exported ? llvm::Function::ExternalLinkage : llvm::Function::InternalLinkage, name, code->module());
+    function->setDoesNotThrow();
+    entry = llvm::BasicBlock::Create(code->context(), "entry", function);
+    // Pointers that many instructions use are loaded once, in the entry block before its jump to the body.
+    auto* body = llvm::BasicBlock::Create(code->context(), "body", function);
+    builder.SetInsertPoint(entry);
+    jump = builder.CreateBr(body);
+    builder.SetInsertPoint(body);
+  }
+  CodeModule* code;
+  llvm::IRBuilder<> builder;
+  llvm::Function* function;
+  llvm::BasicBlock* entry;
+  llvm::BranchInst* jump;
+  llvm::BasicBlock* failure = nullptr;  // returns 1
+  std::map<std::pair<int, int64_t>, llvm::Value*> bases;
+};
+
+struct IrEmitter::Impl {
+  EmittedProgram program;
+  FunctionScope* scope = nullptr;
+  absl::flat_hash_map<const Literal*, int64_t> constant_index;
+  int64_t next_name = 0;
+  int kernel_module = -1;  // of `modules`: the one that takes kernels now
+  int kernels_in_module = 0;
+  std::vector<std::unique_ptr<CodeModule>> modules;
+
+  llvm::IRBuilder<>& b() { return scope->builder; }
+};
+
+}  // namespace xc::cpu
+
+#endif  // XC_BACKENDS_CPU_IR_EMITTER_IMPL_H_

@@ -1,0 +1,235 @@
+// Loop shapes, vector widths and costs of kernels.
+#include "backends/cpu/kernel_analysis.h"
+
+#include <algorithm>
+
+#include "absl/container/flat_hash_set.h"
+#include "backends/codegen/fused_emitter.h"
+
+namespace xc::cpu {
+namespace {
+
+// What a scan over an expression finds.
+struct Findings {
+  bool flat = true;         // every leaf is read in the output's memory order, or is a scalar
+  bool row_reduce = false;  // vectors belong along reduced elements
+  int widest = 8;           // bits of the widest register type
+  bool positions = false;   // coordinates become values (iota, gather, …)
+};
+
+class Scan {
+ public:
+  explicit Scan(const std::vector<int64_t>& dims) : dims_(dims) {}
+
+  // `aligned`: the instruction is read at the output's own positions.
+  void Visit(const HloInstruction* i, bool aligned) {
+    if (!seen_.insert({i, aligned}).second) return;
+    if (i->shape().IsArray()) {
+      const ElementType type = ComplexComponent(i->type());
+      const int bits = IsFloating(type) ? std::max(32, ElementBits(type)) : ElementBits(type);
+      // pred and bytes beside wider values follow those.
+      findings.widest = std::max(findings.widest, bits);
+      if (aligned && !i->shape().IsScalar() && !SameSize(i->shape())) findings.flat = false;
+      if (!i->shape().IsRowMajor()) findings.flat = false;
+    }
+    switch (i->opcode()) {
+      case HloOpcode::kParameter:
+      case HloOpcode::kConstant:
+        return;
+      case HloOpcode::kBroadcast:
+        if (!i->operand(0)->shape().IsScalar() && aligned) findings.flat = false;
+        return Visit(i->operand(0), false);
+      case HloOpcode::kReshape:
+      case HloOpcode::kCopy:
+      case HloOpcode::kBitcast:
+        return Visit(i->operand(0), aligned);
+      case HloOpcode::kFusion:
+        findings.flat = false;
+        Visit(i->fused_root(), false);
+        break;
+      case HloOpcode::kReduce:
+        if (codegen::IsRowReduce(*i)) findings.row_reduce = true;
+        if (aligned) findings.flat = false;
+        break;
+      case HloOpcode::kIota:
+      case HloOpcode::kGather:
+        findings.positions = true;
+        if (aligned) findings.flat = false;
+        break;
+      case HloOpcode::kMap:
+        break;
+      default:
+        if (!i->IsElementwise() && aligned) findings.flat = false;
+        break;
+    }
+    const bool same = i->IsElementwise() || i->opcode() == HloOpcode::kMap;
+    for (const HloInstruction* operand : i->operands()) Visit(operand, aligned && same && !operand->shape().IsScalar());
+  }
+
+  // Leaves of a single op are its operands: they are not looked into.
+  void VisitOp(const HloInstruction* i) {
+    for (const HloInstruction* operand : i->operands()) {
+      seen_.insert({operand, true});
+      seen_.insert({operand, false});
+      if (!operand->shape().IsArray()) continue;
+      const ElementType type = ComplexComponent(operand->type());
+      findings.widest =
+          std::max(findings.widest, IsFloating(type) ? std::max(32, ElementBits(type)) : ElementBits(type));
+      const bool same = i->IsElementwise() || i->opcode() == HloOpcode::kMap || i->opcode() == HloOpcode::kReshape ||
+                        i->opcode() == HloOpcode::kCopy || i->opcode() == HloOpcode::kBitcast;
+      if (same && !operand->shape().IsScalar() && (!SameSize(operand->shape()) || !operand->shape().IsRowMajor())) {
+        findings.flat = false;
+      }
+    }
+    Visit(i, true);
+  }
+
+  Findings findings;
+
+ private:
+  bool SameSize(const Shape& shape) const {
+    int64_t n = 1;
+    for (int64_t d : dims_) n *= d;
+    return shape.ElementCount() == n;
+  }
+  const std::vector<int64_t>& dims_;
+  absl::flat_hash_set<std::pair<const HloInstruction*, bool>> seen_;
+};
+
+int OpWeight(const HloInstruction& i) {
+  switch (i.opcode()) {
+    case HloOpcode::kParameter:
+    case HloOpcode::kConstant:
+    case HloOpcode::kReshape:
+    case HloOpcode::kBitcast:
+    case HloOpcode::kBroadcast:
+    case HloOpcode::kTuple:
+    case HloOpcode::kGetTupleElement:
+      return 0;
+    case HloOpcode::kExponential:
+    case HloOpcode::kLog:
+    case HloOpcode::kTanh:
+    case HloOpcode::kLogistic:
+    case HloOpcode::kErf:
+    case HloOpcode::kSine:
+    case HloOpcode::kCosine:
+      return 6;
+    case HloOpcode::kPower:
+    case HloOpcode::kAtan2:
+    case HloOpcode::kRemainder:
+    case HloOpcode::kTan:
+    case HloOpcode::kExponentialMinusOne:
+    case HloOpcode::kLogPlusOne:
+    case HloOpcode::kCbrt:
+      return 16;
+    case HloOpcode::kTranspose:
+    case HloOpcode::kGather:
+      return 4;
+    default:
+      return 1;
+  }
+}
+
+int64_t CostOf(const HloComputation& computation) {
+  int64_t cost = 0;
+  for (const auto& i : computation.instructions()) {
+    if (i->opcode() == HloOpcode::kFusion) {
+      cost += CostOf(*i->fused_computation());
+      continue;
+    }
+    int64_t elements = i->shape().IsArray() ? i->shape().ElementCount() : 0;
+    if (i->opcode() == HloOpcode::kReduce) elements = i->operand(0)->shape().ElementCount();
+    cost += elements * OpWeight(*i);
+  }
+  return cost;
+}
+
+}  // namespace
+
+int64_t KernelShape::Work() const {
+  if (flat || outer.empty()) return inner_size;
+  int64_t n = 1;
+  for (int64_t d : outer) n *= dims[d];
+  return n;
+}
+
+int64_t KernelShape::Grain() const { return flat || outer.empty() ? lanes : 1; }
+
+void KernelShape::MakeNested() {
+  if (!flat) return;
+  flat = false;
+  inner = -1;
+  inner_size = 1;
+  outer.clear();
+  for (size_t d = 0; d < dims.size(); ++d) {
+    if (dims[d] > 1) outer.push_back(d);
+  }
+  if (!outer.empty()) {
+    inner = outer.back();
+    outer.pop_back();
+    inner_size = dims[inner];
+  }
+  while (lanes > 1 && lanes / 2 >= inner_size) lanes /= 2;
+}
+
+KernelShape PlanArray(const Shape& shape, const codegen::CodegenTarget& target) {
+  KernelShape plan;
+  plan.dims = shape.dims();
+  plan.elements = shape.ElementCount();
+  const ElementType type = ComplexComponent(shape.type());
+  const int width = IsFloating(type) ? std::max(32, ElementBits(type)) : std::max(8, ElementBits(type));
+  plan.lanes = std::max(1, std::min(64, target.vector_bytes * 8 / width));
+  plan.flat = true;  // turned into loops here
+  plan.MakeNested();
+  return plan;
+}
+
+KernelShape PlanKernel(const std::vector<const HloInstruction*>& values, bool fused,
+                       const codegen::CodegenTarget& target) {
+  KernelShape plan;
+  plan.dims = values[0]->shape().IsTuple() ? values[0]->shape().tuple_shape(0).dims() : values[0]->shape().dims();
+  for (int64_t d : plan.dims) plan.elements *= d;
+  Scan scan(plan.dims);
+  for (const HloInstruction* value : values) {
+    if (fused) {
+      scan.Visit(value, true);
+    } else {
+      scan.VisitOp(value);
+    }
+  }
+  Findings& f = scan.findings;
+  int width = f.widest;
+  if (f.positions) width = std::max(width, 32);
+  plan.lanes = std::max(1, std::min(64, target.vector_bytes * 8 / width));
+  if (f.row_reduce) plan.lanes = 1;
+  plan.flat = f.flat && !f.row_reduce;
+  if (plan.flat) {
+    plan.inner_size = plan.elements;
+    while (plan.lanes > 1 && plan.lanes / 2 >= plan.inner_size) plan.lanes /= 2;
+    return plan;
+  }
+  plan.flat = true;  // turned into loops here
+  plan.MakeNested();
+  return plan;
+}
+
+int64_t ExpressionCost(const HloInstruction& instruction) {
+  if (instruction.opcode() == HloOpcode::kFusion) return std::max<int64_t>(1, CostOf(*instruction.fused_computation()));
+  int64_t elements = 0;
+  if (instruction.shape().IsArray()) elements = instruction.shape().ElementCount();
+  if (instruction.opcode() == HloOpcode::kReduce) elements = instruction.operand(0)->shape().ElementCount();
+  return std::max<int64_t>(1, elements * std::max(1, OpWeight(instruction)));
+}
+
+std::vector<const HloInstruction*> InnerConstants(const HloComputation& computation) {
+  std::vector<const HloInstruction*> constants;
+  for (const auto& i : computation.instructions()) {
+    if (i->opcode() == HloOpcode::kConstant && !i->literal().IsSplat()) constants.push_back(i.get());
+    if (i->opcode() == HloOpcode::kFusion) {
+      for (const HloInstruction* c : InnerConstants(*i->fused_computation())) constants.push_back(c);
+    }
+  }
+  return constants;
+}
+
+}  // namespace xc::cpu

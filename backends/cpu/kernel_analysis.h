@@ -1,0 +1,46 @@
+// Decisions about a kernel that need no code: loop shape, vector width, cost.
+#ifndef XC_BACKENDS_CPU_KERNEL_ANALYSIS_H_
+#define XC_BACKENDS_CPU_KERNEL_ANALYSIS_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "backends/codegen/element.h"
+#include "hlo/module.h"
+
+namespace xc::cpu {
+
+// The loops of a kernel over an output of dimensions `dims` (row-major): one loop over all elements in memory order if
+// `flat`, else an outer loop over the dimensions `outer` together and an inner one over dimension `inner`.
+struct KernelShape {
+  std::vector<int64_t> dims;
+  bool flat = false;
+  std::vector<int64_t> outer;  // dimensions with more than one element, major first, without the inner one
+  int64_t inner = -1;          // -1: no dimension has more than one element
+  int64_t inner_size = 1;
+  int64_t elements = 1;
+  int lanes = 1;
+
+  // Iterations that can be divided among threads, and what pieces must be multiples of.
+  int64_t Work() const;
+  int64_t Grain() const;
+  // Turns a flat shape into a nested one.
+  void MakeNested();
+};
+
+// The loop shape for computing `values`, of equal dimensions, together. `fused`: they belong to a fused computation;
+// else there is one, an op whose operands are in memory.
+KernelShape PlanKernel(const std::vector<const HloInstruction*>& values, bool fused,
+                       const codegen::CodegenTarget& target);
+// Nested loops over an array that is only read.
+KernelShape PlanArray(const Shape& shape, const codegen::CodegenTarget& target);
+
+// Estimated scalar operations of an instruction or fusion.
+int64_t ExpressionCost(const HloInstruction& instruction);
+
+// Constants inside a fused computation (and nested ones) that need memory: arrays whose elements differ.
+std::vector<const HloInstruction*> InnerConstants(const HloComputation& computation);
+
+}  // namespace xc::cpu
+
+#endif  // XC_BACKENDS_CPU_KERNEL_ANALYSIS_H_

@@ -1,0 +1,172 @@
+// dot and convolution: descriptors for the runtime's kernels.
+#include <algorithm>
+#include <vector>
+
+#include "backends/cpu/ir_emitter.h"
+#include "backends/cpu/ir_emitter_impl.h"
+#include "backends/runtime/convolution.h"
+#include "backends/runtime/matmul.h"
+
+namespace xc::cpu {
+namespace {
+
+// Whether the runtime multiplies these types.
+bool TypesKnown(ElementType a, ElementType b, ElementType c) {
+  auto plain = [](ElementType t) {
+    return t == ElementType::kF32 || t == ElementType::kF64 || t == ElementType::kF16 || t == ElementType::kBF16 ||
+           t == ElementType::kC64 || t == ElementType::kC128 || (IsIntegral(t) && ElementBits(t) >= 8);
+  };
+  auto byte = [](ElementType t) { return t == ElementType::kS8 || t == ElementType::kU8; };
+  if (a == b && b == c && plain(a)) return true;
+  if (a == b && c == ElementType::kF32 && (a == ElementType::kF16 || a == ElementType::kBF16)) return true;
+  return byte(a) && byte(b) && c == ElementType::kS32;
+}
+
+// Dimensions walked together with one stride, or several.
+struct Axis {
+  int64_t size = 1, stride = 0;
+};
+
+// Joins neighbouring dimensions (major first) that one stride can walk.
+std::vector<Axis> Collapse(const std::vector<int64_t>& dims, const Shape& shape, const std::vector<int64_t>& strides) {
+  std::vector<Axis> axes;
+  for (int64_t d : dims) {
+    const int64_t size = shape.dim(d);
+    if (size == 1) continue;
+    if (!axes.empty() && axes.back().stride == size * strides[d]) {
+      axes.back() = {axes.back().size * size, strides[d]};
+    } else {
+      axes.push_back({size, strides[d]});
+    }
+  }
+  return axes;
+}
+
+bool Contains(const Int64List& list, int64_t value) { return std::find(list.begin(), list.end(), value) != list.end(); }
+
+}  // namespace
+
+absl::StatusOr<bool> IrEmitter::EmitDot(const HloInstruction* dot) {
+  const HloInstruction *lhs = dot->operand(0), *rhs = dot->operand(1);
+  if (!TypesKnown(lhs->type(), rhs->type(), dot->type()) || dot->shape().is_dynamic()) return false;
+  if (lhs->shape().is_dynamic() || rhs->shape().is_dynamic()) return false;
+  if (dot->FindAttr<AttrKind::kSparsity>() != nullptr) return false;
+  const DotDims& dims = dot->dot_dims();
+  const std::vector<int64_t> ls = ElementStrides(lhs->shape()), rs = ElementStrides(rhs->shape()),
+                             os = ElementStrides(dot->shape());
+  MatmulDesc desc;
+  desc.a_type = static_cast<int32_t>(lhs->type());
+  desc.b_type = static_cast<int32_t>(rhs->type());
+  desc.c_type = static_cast<int32_t>(dot->type());
+  struct Batch {
+    int64_t size, a, b, c;
+  };
+  std::vector<Batch> batch;
+  auto add_batch = [&](Batch next) {
+    if (next.size == 1) return;
+    if (!batch.empty()) {
+      Batch& last = batch.back();
+      if (last.a == next.a * next.size && last.b == next.b * next.size && last.c == next.c * next.size) {
+        last = {last.size * next.size, next.a, next.b, next.c};
+        return;
+      }
+    }
+    batch.push_back(next);
+  };
+  int64_t out = 0;
+  for (size_t i = 0; i < dims.lhs_batch.size(); ++i, ++out) {
+    add_batch({lhs->shape().dim(dims.lhs_batch[i]), ls[dims.lhs_batch[i]], rs[dims.rhs_batch[i]], os[out]});
+  }
+  // Free dimensions that one stride cannot walk in both operand and result count as batches of the other operand.
+  auto free_axes = [&](const HloInstruction* side, const Int64List& side_batch, const Int64List& contracting,
+                       const std::vector<int64_t>& strides) {
+    std::vector<std::pair<Axis, int64_t>> axes;  // axis in the operand, stride in the result
+    for (int64_t d = 0; d < side->shape().rank(); ++d) {
+      if (Contains(side_batch, d) || Contains(contracting, d)) continue;
+      const int64_t size = side->shape().dim(d), in = strides[d], to = os[out++];
+      if (size == 1) continue;
+      if (!axes.empty() && axes.back().first.stride == size * in && axes.back().second == size * to) {
+        axes.back() = {{axes.back().first.size * size, in}, to};
+      } else {
+        axes.push_back({{size, in}, to});
+      }
+    }
+    return axes;
+  };
+  auto m = free_axes(lhs, dims.lhs_batch, dims.lhs_contracting, ls);
+  auto n = free_axes(rhs, dims.rhs_batch, dims.rhs_contracting, rs);
+  for (size_t i = 0; i + 1 < m.size(); ++i) add_batch({m[i].first.size, m[i].first.stride, 0, m[i].second});
+  for (size_t i = 0; i + 1 < n.size(); ++i) add_batch({n[i].first.size, 0, n[i].first.stride, n[i].second});
+  if (!m.empty()) desc.m = m.back().first.size, desc.a_m = m.back().first.stride, desc.c_m = m.back().second;
+  if (!n.empty()) desc.n = n.back().first.size, desc.b_n = n.back().first.stride, desc.c_n = n.back().second;
+  std::vector<Axis> ka = Collapse(dims.lhs_contracting, lhs->shape(), ls);
+  std::vector<Axis> kb = Collapse(dims.rhs_contracting, rhs->shape(), rs);
+  if (ka.size() > 1 || kb.size() > 1 || batch.size() > static_cast<size_t>(kMaxBatchDims)) return false;
+  for (int64_t d : dims.lhs_contracting) desc.k *= lhs->shape().dim(d);
+  if (!ka.empty()) desc.a_k = ka[0].stride, desc.b_k = kb[0].stride;
+  // Strides of single rows and columns are free: the natural ones let the library see a dense matrix.
+  if (desc.m == 1) desc.a_m = desc.k, desc.c_m = desc.n;
+  if (desc.n == 1) desc.b_n = 1, desc.c_n = 1;
+  if (desc.k == 1) desc.a_k = 1, desc.b_k = desc.n;
+  desc.num_batch_dims = batch.size();
+  for (size_t i = 0; i < batch.size(); ++i) {
+    desc.batch[i] = batch[i].size;
+    desc.a_batch[i] = batch[i].a;
+    desc.b_batch[i] = batch[i].b;
+    desc.c_batch[i] = batch[i].c;
+  }
+  if (dot->shape().IsZeroSized()) return true;
+  CallChecked("xc_rt_matmul",
+              {run_context(), DataPointer(&desc, sizeof(desc)), Pointer(lhs), Pointer(rhs), Pointer(dot)});
+  return true;
+}
+
+absl::StatusOr<bool> IrEmitter::EmitConvolution(const HloInstruction* conv) {
+  const HloInstruction *lhs = conv->operand(0), *rhs = conv->operand(1);
+  if (!TypesKnown(lhs->type(), rhs->type(), conv->type()) || conv->shape().is_dynamic()) return false;
+  if (lhs->shape().is_dynamic() || rhs->shape().is_dynamic()) return false;
+  const ConvDims& dims = conv->conv_dims();
+  const WindowAttr window = conv->attr_or<AttrKind::kWindow>({});
+  const size_t rank = dims.input_spatial.size();
+  if (rank > 3 || (rank > 0 && window.dims.size() != rank)) return false;
+  if (lhs->shape().IsZeroSized() || rhs->shape().IsZeroSized()) return false;
+  if (conv->shape().IsZeroSized()) return true;
+  const std::vector<int64_t> ls = ElementStrides(lhs->shape()), rs = ElementStrides(rhs->shape()),
+                             os = ElementStrides(conv->shape());
+  ConvDesc desc;
+  desc.lhs_type = static_cast<int32_t>(lhs->type());
+  desc.rhs_type = static_cast<int32_t>(rhs->type());
+  desc.out_type = static_cast<int32_t>(conv->type());
+  desc.rank = rank;
+  desc.batch = lhs->shape().dim(dims.input_batch);
+  desc.in_features = lhs->shape().dim(dims.input_feature);
+  desc.out_features = conv->shape().dim(dims.output_feature);
+  desc.feature_groups = conv->attr_or<AttrKind::kFeatureGroupCount>(1);
+  desc.batch_groups = conv->attr_or<AttrKind::kBatchGroupCount>(1);
+  desc.lhs_strides[0] = ls[dims.input_batch];
+  desc.lhs_strides[1] = ls[dims.input_feature];
+  desc.rhs_strides[0] = rs[dims.kernel_input_feature];
+  desc.rhs_strides[1] = rs[dims.kernel_output_feature];
+  desc.out_strides[0] = os[dims.output_batch];
+  desc.out_strides[1] = os[dims.output_feature];
+  for (size_t i = 0; i < rank; ++i) {
+    const WindowDim& w = window.dims[i];
+    desc.in[i] = lhs->shape().dim(dims.input_spatial[i]);
+    desc.kernel[i] = rhs->shape().dim(dims.kernel_spatial[i]);
+    desc.out[i] = conv->shape().dim(dims.output_spatial[i]);
+    desc.stride[i] = w.stride;
+    desc.base_dilation[i] = w.base_dilation;
+    desc.window_dilation[i] = w.window_dilation;
+    desc.pad_low[i] = w.padding_low;
+    desc.pad_high[i] = w.padding_high;
+    desc.reversed[i] = w.reversal;
+    desc.lhs_strides[2 + i] = ls[dims.input_spatial[i]];
+    desc.rhs_strides[2 + i] = rs[dims.kernel_spatial[i]];
+    desc.out_strides[2 + i] = os[dims.output_spatial[i]];
+  }
+  CallChecked("xc_rt_convolution",
+              {run_context(), DataPointer(&desc, sizeof(desc)), Pointer(lhs), Pointer(rhs), Pointer(conv)});
+  return true;
+}
+
+}  // namespace xc::cpu
