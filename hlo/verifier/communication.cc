@@ -39,7 +39,7 @@ absl::Status VerifyChain(const HloInstruction& instruction, const Chain& chain) 
   if (sends && (before.opcode() == O::kGetTupleElement || before.opcode() == O::kParameter)) return absl::OkStatus();
   if (before.opcode() != chain.start && before.opcode() != chain.update) {
     return Error(instruction, OpcodeName(instruction.opcode()), ": operand 0 is the ", OpcodeName(before.opcode()), " ",
-                 before.name(), ", should be a ", OpcodeName(chain.start));
+                 before.name(), ", should be ", OpcodeName(chain.start));
   }
   if (!instruction.called_computations().empty() && !before.called_computations().empty() &&
       instruction.called(0) != before.called(0)) {

@@ -1,0 +1,61 @@
+// Runs the table of broken modules: every one must be refused by the parser or the verifier, with a message that
+// matches the `// error: REGEX` line before it.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <regex>
+#include <sstream>
+
+#include "hlo/text/parser.h"
+#include "hlo/verifier/verifier.h"
+
+namespace xc {
+namespace {
+
+struct Case {
+  std::string name, regex, text;
+};
+
+std::vector<Case> ReadCases() {
+  std::vector<std::filesystem::path> files;
+  for (const auto& entry : std::filesystem::directory_iterator("tests/bad_modules")) {
+    if (entry.path().extension() == ".txt") files.push_back(entry.path());
+  }
+  std::sort(files.begin(), files.end());
+  std::vector<Case> cases;
+  for (const auto& file : files) {
+    std::ifstream in(file);
+    std::string line;
+    const std::string head = "// error: ";
+    for (int number = 1; std::getline(in, line); ++number) {
+      if (line.rfind(head, 0) == 0) {
+        cases.push_back({file.filename().string() + ":" + std::to_string(number), line.substr(head.size()), ""});
+      } else if (!cases.empty()) {
+        cases.back().text += line + "\n";
+      }
+    }
+  }
+  return cases;
+}
+
+TEST(BadModules, AreRefusedWithTheMessageThatTheyAskFor) {
+  std::vector<Case> cases = ReadCases();
+  EXPECT_GE(cases.size(), 250u);
+  for (const Case& c : cases) {
+    auto module = ParseModule(c.text);
+    absl::Status status = module.ok() ? VerifyModule(**module) : module.status();
+    if (status.ok()) {
+      ADD_FAILURE() << c.name << " was accepted, should fail with: " << c.regex;
+      continue;
+    }
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << c.name;
+    std::string message(status.message());
+    EXPECT_TRUE(std::regex_search(message, std::regex(c.regex)))
+        << c.name << " should fail with: " << c.regex << "\nbut says: " << message;
+  }
+}
+
+}  // namespace
+}  // namespace xc
