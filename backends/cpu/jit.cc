@@ -143,6 +143,13 @@ struct Session {
   std::unique_ptr<llvm::orc::ExecutionSession> execution;
   std::unique_ptr<llvm::orc::ObjectLinkingLayer> linker;
   std::string error;
+  std::mutex mu;
+  std::string last_report;
+
+  std::string TakeReport() {
+    std::lock_guard<std::mutex> lock(mu);
+    return std::exchange(last_report, "");
+  }
 };
 
 Session& GetSession() {
@@ -154,7 +161,12 @@ Session& GetSession() {
       return s;
     }
     s->execution = std::make_unique<llvm::orc::ExecutionSession>(std::move(*control));
-    s->execution->setErrorReporter([](llvm::Error error) { llvm::consumeError(std::move(error)); });
+    // The session reports causes apart from the failed lookup that they explain.
+    s->execution->setErrorReporter([s](llvm::Error error) {
+      std::string text = Message(std::move(error));
+      std::lock_guard<std::mutex> lock(s->mu);
+      s->last_report = std::move(text);
+    });
     s->linker = std::make_unique<llvm::orc::ObjectLinkingLayer>(*s->execution);
     return s;
   }();
@@ -298,7 +310,10 @@ absl::StatusOr<std::unique_ptr<CompiledCode>> LinkObjects(std::vector<std::strin
   orc::SymbolLookupSet wanted;
   for (const std::string& name : exports) wanted.add(session.execution->intern(name));
   auto found = session.execution->lookup({{&dylib, orc::JITDylibLookupFlags::MatchAllSymbols}}, std::move(wanted));
-  if (!found) return absl::InternalError(absl::StrCat("linking generated code: ", Message(found.takeError())));
+  if (!found) {
+    std::string message = Message(found.takeError());
+    return absl::InternalError(absl::StrCat("linking generated code: ", message, " ", session.TakeReport()));
+  }
   for (const auto& [name, symbol] : *found) {
     code->impl_->functions[(*name).str()] = symbol.getAddress().toPtr<void*>();
   }

@@ -15,9 +15,14 @@ namespace xc {
 
 absl::Span<const RuntimeSymbol> RuntimeSymbols() {
   static const RuntimeSymbol kSymbols[] = {
-      XC_SYMBOL(xc_rt_parallel_for), XC_SYMBOL(xc_rt_fail),         XC_SYMBOL(xc_rt_failed),
-      XC_SYMBOL(xc_rt_infeed),       XC_SYMBOL(xc_rt_outfeed),      XC_SYMBOL(xc_rt_rng_get_and_update_state),
+      XC_SYMBOL(xc_rt_parallel_for), XC_SYMBOL(xc_rt_fail),
+      XC_SYMBOL(xc_rt_failed),       XC_SYMBOL(xc_rt_infeed),
+      XC_SYMBOL(xc_rt_outfeed),      XC_SYMBOL(xc_rt_rng_get_and_update_state),
       XC_SYMBOL(xc_rt_replica_id),   XC_SYMBOL(xc_rt_partition_id),
+      XC_SYMBOL(xc_rt_matmul),       XC_SYMBOL(xc_rt_convolution),
+      XC_SYMBOL(xc_rt_sort),         XC_SYMBOL(xc_rt_top_k),
+      XC_SYMBOL(xc_rt_fft),          XC_SYMBOL(xc_rt_rng_uniform),
+      XC_SYMBOL(xc_rt_rng_normal),   XC_SYMBOL(xc_rt_rng_bit_generator),
   };
   return kSymbols;
 }
