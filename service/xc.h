@@ -1,8 +1,9 @@
 /* The C API of the core library: compile HLO, look at it, run it. Stable: functions and fields are only added.
  *
- * Every function that can fail returns an xc_status*: NULL for success, otherwise an error that the caller reads and frees.
- * No function aborts, throws or exits on bad input. All functions may be called from any thread; an executable may be run
- * by any number of threads at once. Strings are UTF-8; those returned belong to the object asked unless it says otherwise. */
+ * Every function that can fail returns an xc_status*: NULL for success, otherwise an error that the caller reads and
+ * frees. No function aborts, throws or exits on bad input. All functions may be called from any thread; an executable
+ * may be run by any number of threads at once. Strings are UTF-8; those returned belong to the object asked unless it
+ * says otherwise. */
 #ifndef XC_SERVICE_XC_H_
 #define XC_SERVICE_XC_H_
 
@@ -24,7 +25,8 @@ int xc_status_code(const xc_status* status);
 const char* xc_status_message(const xc_status* status);
 void xc_status_free(xc_status* status);
 
-/* An array's element type (the numbers of PrimitiveType in HLO protos: 1 pred, 2 s8, …, 11 f32, 16 bf16) and dimensions. */
+/* An array's element type (the numbers of PrimitiveType in HLO protos: 1 pred, 2 s8, …, 11 f32, 16 bf16) and
+ * dimensions. */
 typedef struct xc_shape {
   int element_type;
   int rank;
@@ -70,14 +72,6 @@ typedef struct xc_cache_stats {
 xc_cache_stats xc_cache_get_stats(void);
 void xc_cache_clear(void);
 void xc_cache_set_budget(int64_t bytes);
-
-/* A custom call of the caller's own: `function` computes outputs from inputs (arrays in the memory order of their
- * shapes) and returns NULL, or a message that becomes the run's error (static, or alive until the next call on that
- * thread). `config` is the instruction's backend_config. Names are taken once; 1 if the name is taken already. */
-typedef const char* (*xc_custom_call)(void* user_data, const void* const* inputs, const xc_shape* input_shapes,
-                                      size_t num_inputs, void* const* outputs, const xc_shape* output_shapes,
-                                      size_t num_outputs, const char* config);
-int xc_register_custom_call(const char* name, xc_custom_call function, void* user_data);
 
 #ifdef __cplusplus
 } /* extern "C" */

@@ -1,3 +1,4 @@
+// A module as a graph: DOT, and SVG laid out here.
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"

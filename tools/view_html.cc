@@ -1,3 +1,4 @@
+// Shows a module as an HTML page.
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"

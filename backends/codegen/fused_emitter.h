@@ -41,8 +41,8 @@ class FusedEmitter {
   // All results of a reduce (one for each of its inputs) at `position`.
   absl::StatusOr<std::vector<Element>> GetReduce(const HloInstruction* reduce, const Index& position);
 
-  // The start indices of a dynamic-slice or dynamic-update-slice, operands `first` and following, limited so that a window
-  // of `sizes` lies inside the first operand.
+  // The start indices of a dynamic-slice or dynamic-update-slice, operands `first` and following, limited so that a
+  // window of `sizes` lies inside the first operand.
   absl::StatusOr<std::vector<Term>> Starts(const HloInstruction* instruction, int64_t first,
                                            const std::vector<int64_t>& sizes);
 

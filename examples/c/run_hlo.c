@@ -2,8 +2,8 @@
  *
  *   gcc -I. examples/c/run_hlo.c -ldl -o run_hlo && ./run_hlo bazel-bin/libxc.so examples/small.hlo
  *
- * The library is opened with RTLD_LOCAL | RTLD_DEEPBIND, so that its own LLVM, protobuf and Abseil and those of the host
- * do not meet. */
+ * The library is opened with RTLD_LOCAL | RTLD_DEEPBIND, so that its own LLVM, protobuf and Abseil and those of the
+ * host do not meet. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdio.h>

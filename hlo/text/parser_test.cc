@@ -1,3 +1,4 @@
+// What the parser accepts, what it makes of it, and the messages for what it refuses.
 #include "hlo/text/parser.h"
 
 #include <gtest/gtest.h>

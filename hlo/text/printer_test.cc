@@ -1,3 +1,4 @@
+// The exact text of what the printer writes, and that it reads back the same.
 #include "hlo/text/printer.h"
 
 #include <gtest/gtest.h>
