@@ -9,6 +9,7 @@
 #include "backends/cpu/cpu_backend.h"
 #include "backends/cpu/ir_emitter.h"
 #include "backends/cpu/jit.h"
+#include "backends/cpu/layout.h"
 #include "backends/runtime/arena.h"
 #include "backends/runtime/run_context.h"
 #include "backends/runtime/symbols.h"
@@ -98,6 +99,7 @@ class CpuExecutable : public Executable {
     module_ = std::move(module);
     SetSignature(*module_);
     XC_ASSIGN_OR_RETURN(Target target, GetTarget(options.cpu));
+    XC_RETURN_IF_ERROR(NormalizeLayouts(module_.get()).status());
     XC_RETURN_IF_ERROR(FlattenCalls(module_.get()).status());
     XC_RETURN_IF_ERROR(ScheduleModule(module_.get()));
     XC_ASSIGN_OR_RETURN(buffers_, AssignBuffers(module_.get()));
