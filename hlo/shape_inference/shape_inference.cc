@@ -339,7 +339,11 @@ std::optional<int64_t> Narrow(__int128 size) {
   return static_cast<int64_t>(size);
 }
 
-Dim MergeDims(Dim a, Dim b) { return {IsUnknown(a.size) ? b.size : a.size, a.dynamic || b.dynamic}; }
+Dim MergeDims(Dim a, Dim b) {
+  if (IsUnknown(a.size)) return b;
+  if (IsUnknown(b.size)) return a;
+  return {a.size, a.dynamic || b.dynamic};
+}
 
 Shape MakeShape(ElementType type, absl::Span<const Dim> dims) {
   std::vector<int64_t> sizes;
