@@ -8,8 +8,8 @@
 namespace xc::cpu {
 
 // Entry parameters and results keep their bytes: one with another layout becomes the row-major array of the same bytes,
-// transposed inside. Bitcasts that reinterpret other layouts become transposes around a reshape. Unimplemented for tuple
-// parameters with such layouts. Returns whether anything changed.
+// transposed inside. Bitcasts that reinterpret other layouts become transposes around a reshape. Unimplemented for
+// tuple parameters with such layouts. Returns whether anything changed.
 absl::StatusOr<bool> NormalizeLayouts(HloModule* module);
 
 }  // namespace xc::cpu
