@@ -91,7 +91,7 @@ Client* Client::Default() {
 }
 
 absl::StatusOr<Backend*> BackendByName(absl::string_view platform) {
-  if (platform == "cpu") return absl::UnimplementedError("platform cpu is not in this build");
+  if (platform == "cpu") return CpuBackend();
   if (platform == "interpreter") return InterpreterBackend();
   if (platform == "gpu") {
     return absl::UnimplementedError("platform gpu is not in this build: cpu and interpreter are");
