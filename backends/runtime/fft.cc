@@ -374,7 +374,7 @@ absl::Status RealInverse(RunContext* ctx, int64_t n, int64_t lines, const std::c
 template <typename T>
 absl::Status Transform(RunContext* ctx, const FftDesc& d, const void* in, void* out) {
   using C = std::complex<T>;
-  const FftType type = static_cast<FftType>(d.type);
+  const FftKind type = static_cast<FftKind>(d.type);
   const int64_t last = d.length[d.rank - 1];
   const int64_t half = last / 2 + 1;
   int64_t rows = d.batch;  // lines of the last axis
@@ -392,19 +392,19 @@ absl::Status Transform(RunContext* ctx, const FftDesc& d, const void* in, void* 
     return absl::OkStatus();
   };
   switch (type) {
-    case FftType::kFft:
-    case FftType::kIfft: {
-      const bool inverse = type == FftType::kIfft;
+    case FftKind::kFft:
+    case FftKind::kIfft: {
+      const bool inverse = type == FftKind::kIfft;
       C* to = static_cast<C*>(out);
       XC_RETURN_IF_ERROR(ComplexAxis<T>(ctx, last, inverse, rows, 1, static_cast<const C*>(in), to));
       return other_axes(inverse, last, to, to);
     }
-    case FftType::kRfft: {
+    case FftKind::kRfft: {
       C* to = static_cast<C*>(out);
       XC_RETURN_IF_ERROR(RealForward<T>(ctx, last, rows, static_cast<const T*>(in), to));
       return other_axes(false, half, to, to);
     }
-    case FftType::kIrfft: {
+    case FftKind::kIrfft: {
       const C* from = static_cast<const C*>(in);
       Block copy;
       if (d.rank > 1) {

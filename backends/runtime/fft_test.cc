@@ -43,7 +43,7 @@ std::vector<Complex> NaiveAll(std::vector<Complex> x, const FftDesc& d, bool inv
   return x;
 }
 
-FftDesc MakeDesc(FftType type, bool is_double, int64_t batch, const std::vector<int64_t>& lengths) {
+FftDesc MakeDesc(FftKind type, bool is_double, int64_t batch, const std::vector<int64_t>& lengths) {
   FftDesc d;
   d.type = static_cast<int>(type);
   d.is_double = is_double;
@@ -87,16 +87,16 @@ void Check(RunContext* ctx, int64_t batch, const std::vector<int64_t>& lengths) 
   for (Complex& v : real) v = static_cast<T>(normal(random));
 
   std::vector<std::complex<T>> in(x.begin(), x.end()), out(n);
-  FftDesc d = MakeDesc(FftType::kFft, is_double, batch, lengths);
+  FftDesc d = MakeDesc(FftKind::kFft, is_double, batch, lengths);
   ASSERT_EQ(xc_rt_fft(ctx, &d, in.data(), out.data()), 0);
   ExpectNear(out, NaiveAll(x, d, false), d);
-  d = MakeDesc(FftType::kIfft, is_double, batch, lengths);
+  d = MakeDesc(FftKind::kIfft, is_double, batch, lengths);
   ASSERT_EQ(xc_rt_fft(ctx, &d, in.data(), in.data()), 0);  // in place
   ExpectNear(in, NaiveAll(x, d, true), d);
 
   std::vector<T> real_in(n), real_out(n);
   for (int64_t i = 0; i < n; ++i) real_in[i] = static_cast<T>(real[i].real());
-  d = MakeDesc(FftType::kRfft, is_double, batch, lengths);
+  d = MakeDesc(FftKind::kRfft, is_double, batch, lengths);
   const std::vector<Complex> spectrum = Half(NaiveAll(real, d, false), last);
   std::vector<std::complex<T>> half(spectrum.size());
   ASSERT_EQ(xc_rt_fft(ctx, &d, real_in.data(), half.data()), 0);
@@ -107,7 +107,7 @@ void Check(RunContext* ctx, int64_t batch, const std::vector<int64_t>& lengths) 
       if (last % 2 == 0) half[row * (last / 2 + 1) + last / 2].imag(9);
     }
   }
-  d = MakeDesc(FftType::kIrfft, is_double, batch, lengths);
+  d = MakeDesc(FftKind::kIrfft, is_double, batch, lengths);
   ASSERT_EQ(xc_rt_fft(ctx, &d, half.data(), real_out.data()), 0);
   std::vector<std::complex<T>> back(real_out.begin(), real_out.end());
   ExpectNear(back, real, d);
@@ -153,12 +153,12 @@ TEST(Fft, LongLines) {
       in[i] = Complex(re, -im);
     }
     RunContext ctx(nullptr, executor.get()), single;
-    FftDesc d = MakeDesc(FftType::kFft, true, 1, {n});
+    FftDesc d = MakeDesc(FftKind::kFft, true, 1, {n});
     ASSERT_EQ(xc_rt_fft(&ctx, &d, in.data(), out.data()), 0);
     for (int64_t i = 0; i < n; ++i) ASSERT_LT(std::abs(out[i] - (i == peak ? double(n) : 0.0)), 1e-12 * n) << i;
     ASSERT_EQ(xc_rt_fft(&single, &d, in.data(), again.data()), 0);
     EXPECT_EQ(std::memcmp(out.data(), again.data(), n * sizeof(Complex)), 0);
-    d.type = static_cast<int>(FftType::kIfft);
+    d.type = static_cast<int>(FftKind::kIfft);
     ASSERT_EQ(xc_rt_fft(&ctx, &d, out.data(), out.data()), 0);
     for (int64_t i = 0; i < n; ++i) ASSERT_LT(std::abs(out[i] - in[i]), 1e-12) << i;
   }
@@ -188,9 +188,9 @@ TEST(Fft, EveryInstructionSet) {
 
 TEST(Fft, EmptyAndWrong) {
   RunContext ctx;
-  EXPECT_TRUE(Fft(&ctx, MakeDesc(FftType::kFft, false, 0, {4}), nullptr, nullptr).ok());
-  EXPECT_TRUE(Fft(&ctx, MakeDesc(FftType::kFft, false, 3, {0}), nullptr, nullptr).ok());
-  FftDesc d = MakeDesc(FftType::kFft, false, 1, {4});
+  EXPECT_TRUE(Fft(&ctx, MakeDesc(FftKind::kFft, false, 0, {4}), nullptr, nullptr).ok());
+  EXPECT_TRUE(Fft(&ctx, MakeDesc(FftKind::kFft, false, 3, {0}), nullptr, nullptr).ok());
+  FftDesc d = MakeDesc(FftKind::kFft, false, 1, {4});
   d.rank = 4;
   EXPECT_EQ(Fft(&ctx, d, nullptr, nullptr).message(), "fft: type 0, rank 4, batch 1");
 }
