@@ -3,6 +3,7 @@
 
 #include "backends/runtime/convolution.h"
 #include "backends/runtime/fft.h"
+#include "backends/runtime/linalg.h"
 #include "backends/runtime/matmul.h"
 #include "backends/runtime/rng.h"
 #include "backends/runtime/run_context.h"

@@ -1,0 +1,345 @@
+// Blocked Cholesky, LU and triangular solves, and Householder QR.
+#include "backends/runtime/dense.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "backends/runtime/matmul.h"
+#include "hlo/base/status.h"
+
+namespace xc {
+namespace {
+
+constexpr int64_t kBlockSize = 64;
+
+template <typename T>
+constexpr RtType TypeOf() {
+  if constexpr (std::is_same_v<T, float>) return RtType::kF32;
+  if constexpr (std::is_same_v<T, double>) return RtType::kF64;
+  if constexpr (std::is_same_v<T, std::complex<float>>) return RtType::kC64;
+  return RtType::kC128;
+}
+
+template <typename T>
+inline T Product(T a, T b) {
+  return a * b;
+}
+// Without the library's care for infinities, which costs a call.
+template <typename T>
+inline std::complex<T> Product(std::complex<T> a, std::complex<T> b) {
+  return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()};
+}
+
+// The size by which LAPACK chooses pivots.
+template <typename T>
+inline T PivotSize(T x) {
+  return std::abs(x);
+}
+template <typename T>
+inline T PivotSize(std::complex<T> x) {
+  return std::abs(x.real()) + std::abs(x.imag());
+}
+
+template <typename T>
+inline Real<T> RealPart(T x) {
+  return std::real(x);
+}
+
+// b = l^-1 * b for a lower triangle.
+template <typename T>
+absl::Status LowerSolve(RunContext* ctx, const Matrix<T>& l, const Matrix<T>& b, bool unit) {
+  const int64_t n = l.rows;
+  for (int64_t k = 0; k < n; k += kBlockSize) {
+    const int64_t size = std::min(kBlockSize, n - k);
+    const Matrix<T> here = b.Part(k, 0, size, b.cols);
+    if (k > 0) XC_RETURN_IF_ERROR(MultiplySubtract(ctx, l.Part(k, 0, size, k), b.Part(0, 0, k, b.cols), here));
+    const Matrix<T> diagonal = l.Part(k, k, size, size);
+    ctx->ParallelFor(b.cols, 32, [&](int64_t begin, int64_t end) {
+      for (int64_t j = begin; j < end; ++j) {
+        T* x = &here(0, j);
+        for (int64_t p = 0; p < size; ++p) {
+          const T* column = &diagonal(0, p);
+          if (!unit) x[p] = x[p] / column[p];
+          const T value = x[p];
+          for (int64_t i = p + 1; i < size; ++i) x[i] -= Product(column[i], value);
+        }
+      }
+    });
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+template <typename T>
+absl::Status MultiplySubtract(RunContext* ctx, const Matrix<T>& a, const Matrix<T>& b, const Matrix<T>& c) {
+  if (c.rows == 0 || c.cols == 0 || a.cols == 0) return absl::OkStatus();
+  if (c.rows * c.cols * a.cols <= 8192) {
+    for (int64_t j = 0; j < c.cols; ++j) {
+      for (int64_t p = 0; p < a.cols; ++p) {
+        const T value = b(p, j);
+        for (int64_t i = 0; i < c.rows; ++i) c(i, j) -= Product(a(i, p), value);
+      }
+    }
+    return absl::OkStatus();
+  }
+  OwnedMatrix<T> product(c.rows, c.cols);
+  MatmulDesc d;
+  d.a_type = d.b_type = d.c_type = static_cast<int32_t>(TypeOf<T>());
+  d.m = c.rows;
+  d.n = c.cols;
+  d.k = a.cols;
+  d.a_m = d.b_k = d.c_m = 1;
+  d.a_k = a.ld;
+  d.b_n = b.ld;
+  d.c_n = product.ld;
+  XC_RETURN_IF_ERROR(Matmul(ctx, d, a.data, b.data, product.data));
+  for (int64_t j = 0; j < c.cols; ++j) {
+    for (int64_t i = 0; i < c.rows; ++i) c(i, j) -= product(i, j);
+  }
+  return absl::OkStatus();
+}
+
+template <typename T>
+absl::Status CholeskyLower(RunContext* ctx, const Matrix<T>& a, int32_t* info) {
+  const int64_t n = a.rows;
+  *info = 0;
+  for (int64_t k = 0; k < n; k += kBlockSize) {
+    const int64_t size = std::min(kBlockSize, n - k);
+    if (k > 0) {
+      // The block column less what the columns before it contribute.
+      OwnedMatrix<T> row(k, size);
+      for (int64_t p = 0; p < k; ++p) {
+        for (int64_t j = 0; j < size; ++j) row(p, j) = Conj(a(k + j, p));
+      }
+      // Only the lower triangle is to be written: the diagonal block goes apart.
+      OwnedMatrix<T> corner(size, size);
+      XC_RETURN_IF_ERROR(MultiplySubtract<T>(ctx, a.Part(k, 0, size, k), row, corner));
+      for (int64_t j = 0; j < size; ++j) {
+        for (int64_t i = j; i < size; ++i) a(k + i, k + j) += corner(i, j);
+      }
+      XC_RETURN_IF_ERROR(
+          MultiplySubtract<T>(ctx, a.Part(k + size, 0, n - k - size, k), row, a.Part(k + size, k, n - k - size, size)));
+    }
+    for (int64_t j = k; j < k + size; ++j) {
+      Real<T> d = RealPart(a(j, j));
+      for (int64_t p = k; p < j; ++p) d -= std::norm(a(j, p));
+      if (!(d > 0)) {
+        a(j, j) = d;
+        *info = static_cast<int32_t>(j + 1);
+        return absl::OkStatus();
+      }
+      const Real<T> root = std::sqrt(d);
+      a(j, j) = root;
+      for (int64_t p = k; p < j; ++p) {
+        const T factor = Conj(a(j, p));
+        for (int64_t i = j + 1; i < n; ++i) a(i, j) -= Product(a(i, p), factor);
+      }
+      for (int64_t i = j + 1; i < n; ++i) a(i, j) /= root;
+    }
+  }
+  return absl::OkStatus();
+}
+
+template <typename T>
+absl::Status TriangularSolve(RunContext* ctx, const Matrix<T>& a, const Matrix<T>& b, bool left, bool lower, bool unit,
+                             Op op) {
+  // Everything becomes a lower triangle on the left: X op(A) = B is op(A)^T X^T = B^T, and an upper triangle is a lower
+  // one with rows and columns in reverse.
+  const int64_t n = a.rows, m = left ? b.cols : b.rows;
+  const bool transpose = (op != Op::kNone) == left;
+  const bool conjugate = op == Op::kAdjoint;
+  const bool reverse = lower == transpose;
+  auto at = [&](int64_t i) { return reverse ? n - 1 - i : i; };
+  OwnedMatrix<T> l(n, n);
+  for (int64_t j = 0; j < n; ++j) {
+    for (int64_t i = j; i < n; ++i) {
+      const T x = transpose ? a(at(j), at(i)) : a(at(i), at(j));
+      l(i, j) = conjugate ? Conj(x) : x;
+    }
+  }
+  if (left && !reverse) return LowerSolve<T>(ctx, l, b, unit);
+  OwnedMatrix<T> x(n, m);
+  for (int64_t j = 0; j < m; ++j) {
+    for (int64_t i = 0; i < n; ++i) x(i, j) = left ? b(at(i), j) : b(j, at(i));
+  }
+  XC_RETURN_IF_ERROR(LowerSolve<T>(ctx, l, x, unit));
+  for (int64_t j = 0; j < m; ++j) {
+    for (int64_t i = 0; i < n; ++i) (left ? b(at(i), j) : b(j, at(i))) = x(i, j);
+  }
+  return absl::OkStatus();
+}
+
+template <typename T>
+absl::Status Lu(RunContext* ctx, const Matrix<T>& a, int32_t* pivots, int32_t* info) {
+  const int64_t m = a.rows, n = a.cols, steps = std::min(m, n);
+  *info = 0;
+  for (int64_t k = 0; k < steps; k += kBlockSize) {
+    const int64_t size = std::min(kBlockSize, steps - k);
+    for (int64_t j = k; j < k + size; ++j) {
+      int64_t best = j;
+      for (int64_t i = j + 1; i < m; ++i) {
+        if (PivotSize(a(i, j)) > PivotSize(a(best, j))) best = i;
+      }
+      pivots[j] = static_cast<int32_t>(best + 1);
+      if (best != j) {
+        for (int64_t c = 0; c < n; ++c) std::swap(a(j, c), a(best, c));
+      }
+      if (a(j, j) == T(0)) {
+        if (*info == 0) *info = static_cast<int32_t>(j + 1);
+      } else {
+        const T pivot = a(j, j);
+        for (int64_t i = j + 1; i < m; ++i) a(i, j) /= pivot;
+      }
+      for (int64_t c = j + 1; c < k + size; ++c) {
+        const T factor = a(j, c);
+        for (int64_t i = j + 1; i < m; ++i) a(i, c) -= Product(a(i, j), factor);
+      }
+    }
+    const int64_t right = k + size;
+    if (right >= n) continue;
+    const Matrix<T> above = a.Part(k, right, size, n - right);
+    XC_RETURN_IF_ERROR(LowerSolve<T>(ctx, a.Part(k, k, size, size), above, true));
+    XC_RETURN_IF_ERROR(
+        MultiplySubtract<T>(ctx, a.Part(right, k, m - right, size), above, a.Part(right, right, m - right, n - right)));
+  }
+  return absl::OkStatus();
+}
+
+template <typename T>
+void MakeReflector(int64_t n, T* alpha, T* x, int64_t stride, T* tau) {
+  using R = Real<T>;
+  // Scaled sum of squares, so that it neither overflows nor vanishes.
+  R largest = 0;
+  for (int64_t i = 0; i < n - 1; ++i) largest = std::max(largest, static_cast<R>(std::abs(x[i * stride])));
+  const R re = std::real(*alpha), im = std::imag(*alpha);
+  if (!(largest > 0) && im == 0 && largest == largest) {
+    *tau = 0;
+    return;
+  }
+  R norm = 0;
+  if (largest > 0) {
+    R sum = 0;
+    for (int64_t i = 0; i < n - 1; ++i) sum += std::norm(x[i * stride] / largest);
+    norm = largest * std::sqrt(sum);
+  }
+  const R length = std::hypot(std::hypot(re, im), norm);
+  const R beta = re >= 0 ? -length : length;
+  *tau = (T(beta) - *alpha) / beta;
+  const T divisor = *alpha - beta;
+  for (int64_t i = 0; i < n - 1; ++i) x[i * stride] /= divisor;
+  *alpha = beta;
+}
+
+template <typename T>
+void ReflectLeft(const T* tail, int64_t stride, T tau, const Matrix<T>& c) {
+  if (tau == T(0)) return;
+  for (int64_t j = 0; j < c.cols; ++j) {
+    T dot = c(0, j);
+    for (int64_t i = 1; i < c.rows; ++i) dot += Product(Conj(tail[(i - 1) * stride]), c(i, j));
+    dot = Product(dot, tau);
+    c(0, j) -= dot;
+    for (int64_t i = 1; i < c.rows; ++i) c(i, j) -= Product(tail[(i - 1) * stride], dot);
+  }
+}
+
+template <typename T>
+void ReflectRight(const T* tail, int64_t stride, T tau, const Matrix<T>& c) {
+  if (tau == T(0)) return;
+  std::vector<T> dots(c.rows);
+  for (int64_t i = 0; i < c.rows; ++i) dots[i] = c(i, 0);
+  for (int64_t j = 1; j < c.cols; ++j) {
+    for (int64_t i = 0; i < c.rows; ++i) dots[i] += Product(c(i, j), tail[(j - 1) * stride]);
+  }
+  for (T& dot : dots) dot = Product(dot, tau);
+  for (int64_t i = 0; i < c.rows; ++i) c(i, 0) -= dots[i];
+  for (int64_t j = 1; j < c.cols; ++j) {
+    const T factor = Conj(tail[(j - 1) * stride]);
+    for (int64_t i = 0; i < c.rows; ++i) c(i, j) -= Product(dots[i], factor);
+  }
+}
+
+template <typename T>
+void QrFactor(const Matrix<T>& a, T* tau, int32_t* permutation) {
+  const int64_t m = a.rows, n = a.cols, steps = std::min(m, n);
+  using R = Real<T>;
+  auto norm_below = [&](int64_t row, int64_t j) {
+    R sum = 0;
+    for (int64_t i = row; i < m; ++i) sum += std::norm(a(i, j));
+    return sum;
+  };
+  if (permutation != nullptr) {
+    for (int64_t j = 0; j < n; ++j) permutation[j] = static_cast<int32_t>(j + 1);
+  }
+  for (int64_t k = 0; k < steps; ++k) {
+    if (permutation != nullptr) {
+      int64_t best = k;
+      R best_norm = norm_below(k, k);
+      for (int64_t j = k + 1; j < n; ++j) {
+        const R norm = norm_below(k, j);
+        if (norm > best_norm) {
+          best = j;
+          best_norm = norm;
+        }
+      }
+      if (best != k) {
+        for (int64_t i = 0; i < m; ++i) std::swap(a(i, k), a(i, best));
+        std::swap(permutation[k], permutation[best]);
+      }
+    }
+    T* tail = k + 1 < m ? &a(k + 1, k) : nullptr;
+    MakeReflector(m - k, &a(k, k), tail, 1, &tau[k]);
+    ReflectLeft(tail, 1, Conj(tau[k]), a.Part(k, k + 1, m - k, n - k - 1));
+  }
+}
+
+template <typename T>
+void QrFormQ(const Matrix<T>& a, int64_t k, const T* tau) {
+  const int64_t m = a.rows, n = a.cols;
+  for (int64_t j = k; j < n; ++j) {
+    for (int64_t i = 0; i < m; ++i) a(i, j) = i == j ? T(1) : T(0);
+  }
+  for (int64_t j = std::min(k, n) - 1; j >= 0; --j) {
+    T* tail = j + 1 < m ? &a(j + 1, j) : nullptr;
+    ReflectLeft(tail, 1, tau[j], a.Part(j, j + 1, m - j, n - j - 1));
+    for (int64_t i = j + 1; i < m; ++i) a(i, j) = Product(-tau[j], a(i, j));
+    a(j, j) = T(1) - tau[j];
+    for (int64_t i = 0; i < j; ++i) a(i, j) = 0;
+  }
+}
+
+template <typename T>
+void QrMultiply(const Matrix<T>& a, int64_t k, const T* tau, const Matrix<T>& c, bool left, bool adjoint) {
+  // Q = H(0) H(1) …: the last reflector comes first on the left of c, without adjoint.
+  const bool forward = left == adjoint;
+  for (int64_t s = 0; s < k; ++s) {
+    const int64_t j = forward ? s : k - 1 - s;
+    const T* tail = j + 1 < a.rows ? &a(j + 1, j) : nullptr;
+    const T factor = adjoint ? Conj(tau[j]) : tau[j];
+    if (left) {
+      ReflectLeft(tail, 1, factor, c.Part(j, 0, c.rows - j, c.cols));
+    } else {
+      ReflectRight(tail, 1, factor, c.Part(0, j, c.rows, c.cols - j));
+    }
+  }
+}
+
+#define XC_INSTANTIATE(T)                                                                                          \
+  template absl::Status MultiplySubtract<T>(RunContext*, const Matrix<T>&, const Matrix<T>&, const Matrix<T>&);    \
+  template absl::Status CholeskyLower<T>(RunContext*, const Matrix<T>&, int32_t*);                                 \
+  template absl::Status TriangularSolve<T>(RunContext*, const Matrix<T>&, const Matrix<T>&, bool, bool, bool, Op); \
+  template absl::Status Lu<T>(RunContext*, const Matrix<T>&, int32_t*, int32_t*);                                  \
+  template void MakeReflector<T>(int64_t, T*, T*, int64_t, T*);                                                    \
+  template void ReflectLeft<T>(const T*, int64_t, T, const Matrix<T>&);                                            \
+  template void ReflectRight<T>(const T*, int64_t, T, const Matrix<T>&);                                           \
+  template void QrFactor<T>(const Matrix<T>&, T*, int32_t*);                                                       \
+  template void QrFormQ<T>(const Matrix<T>&, int64_t, const T*);                                                   \
+  template void QrMultiply<T>(const Matrix<T>&, int64_t, const T*, const Matrix<T>&, bool, bool);
+XC_INSTANTIATE(float)
+XC_INSTANTIATE(double)
+XC_INSTANTIATE(std::complex<float>)
+XC_INSTANTIATE(std::complex<double>)
+#undef XC_INSTANTIATE
+
+}  // namespace xc

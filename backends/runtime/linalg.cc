@@ -1,0 +1,130 @@
+// Batched cholesky and triangular-solve over dense.h, copying each matrix to column-major form and back.
+#include "backends/runtime/linalg.h"
+
+#include <atomic>
+#include <complex>
+#include <limits>
+
+#include "absl/strings/str_cat.h"
+#include "backends/runtime/dense.h"
+#include "hlo/base/status.h"
+
+namespace xc {
+namespace {
+
+// Runs one(i) for each matrix: in parallel when there are several small ones, else each with all threads.
+template <typename One>
+absl::Status ForBatch(RunContext* ctx, int64_t batch, int64_t n, One one) {
+  if (batch == 1 || (n >= 512 && batch < 2 * ctx->num_threads())) {
+    for (int64_t i = 0; i < batch; ++i) XC_RETURN_IF_ERROR(one(i));
+    return absl::OkStatus();
+  }
+  std::atomic<bool> failed{false};
+  absl::Status error;
+  ctx->ParallelFor(batch, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      absl::Status status = one(i);
+      if (!status.ok() && !failed.exchange(true)) error = status;
+    }
+  });
+  return error;
+}
+
+template <typename T>
+absl::Status CholeskyOf(RunContext* ctx, const CholeskyDesc& d, const T* in, T* out) {
+  return ForBatch(ctx, d.batch, d.n, [&](int64_t batch) -> absl::Status {
+    const T* from = in + batch * d.in[0];
+    T* to = out + batch * d.out[0];
+    const int64_t n = d.n;
+    OwnedMatrix<T> a(n, n);
+    // Of an upper triangle the adjoint is factored, and the factor's adjoint given.
+    for (int64_t j = 0; j < n; ++j) {
+      for (int64_t i = j; i < n; ++i) {
+        a(i, j) = d.lower ? from[i * d.in[1] + j * d.in[2]] : Conj(from[j * d.in[1] + i * d.in[2]]);
+      }
+    }
+    int32_t info;
+    XC_RETURN_IF_ERROR(CholeskyLower<T>(ctx, a, &info));
+    const T nan(std::numeric_limits<Real<T>>::quiet_NaN());
+    for (int64_t j = 0; j < n; ++j) {
+      for (int64_t i = 0; i < n; ++i) {
+        T& x = to[i * d.out[1] + j * d.out[2]];
+        if (info != 0) {
+          x = nan;
+        } else if (d.lower) {
+          x = i >= j ? a(i, j) : T(0);
+        } else {
+          x = i <= j ? Conj(a(j, i)) : T(0);
+        }
+      }
+    }
+    return absl::OkStatus();
+  });
+}
+
+template <typename T>
+absl::Status TriangularSolveOf(RunContext* ctx, const TriangularSolveDesc& d, const T* a, const T* b, T* out) {
+  const int64_t n = d.left_side ? d.rows : d.cols;
+  const Op op = d.transpose_a == 2 ? Op::kTranspose : (d.transpose_a == 3 ? Op::kAdjoint : Op::kNone);
+  return ForBatch(ctx, d.batch, n, [&](int64_t batch) -> absl::Status {
+    OwnedMatrix<T> ac(n, n), bc(d.rows, d.cols);
+    for (int64_t i = 0; i < n; ++i) {
+      for (int64_t j = 0; j < n; ++j) ac(i, j) = a[batch * d.a[0] + i * d.a[1] + j * d.a[2]];
+    }
+    for (int64_t i = 0; i < d.rows; ++i) {
+      for (int64_t j = 0; j < d.cols; ++j) bc(i, j) = b[batch * d.b[0] + i * d.b[1] + j * d.b[2]];
+    }
+    XC_RETURN_IF_ERROR(TriangularSolve<T>(ctx, ac, bc, d.left_side != 0, d.lower != 0, d.unit_diagonal != 0, op));
+    for (int64_t i = 0; i < d.rows; ++i) {
+      for (int64_t j = 0; j < d.cols; ++j) out[batch * d.out[0] + i * d.out[1] + j * d.out[2]] = bc(i, j);
+    }
+    return absl::OkStatus();
+  });
+}
+
+// Calls f with a null pointer of the C++ type.
+template <typename F>
+absl::Status WithType(int32_t type, const char* what, F f) {
+  switch (static_cast<RtType>(type)) {
+    case RtType::kF32:
+      return f(static_cast<float*>(nullptr));
+    case RtType::kF64:
+      return f(static_cast<double*>(nullptr));
+    case RtType::kC64:
+      return f(static_cast<std::complex<float>*>(nullptr));
+    case RtType::kC128:
+      return f(static_cast<std::complex<double>*>(nullptr));
+    default:
+      return absl::UnimplementedError(absl::StrCat(what, " of element type ", type));
+  }
+}
+
+}  // namespace
+
+absl::Status Cholesky(RunContext* ctx, const CholeskyDesc& d, const void* in, void* out) {
+  if (d.batch == 0 || d.n == 0) return absl::OkStatus();
+  return WithType(d.type, "cholesky", [&](auto* type) {
+    using T = std::remove_pointer_t<decltype(type)>;
+    return CholeskyOf<T>(ctx, d, static_cast<const T*>(in), static_cast<T*>(out));
+  });
+}
+
+absl::Status TriangularSolve(RunContext* ctx, const TriangularSolveDesc& d, const void* a, const void* b, void* out) {
+  if (d.batch == 0 || d.rows == 0 || d.cols == 0) return absl::OkStatus();
+  return WithType(d.type, "triangular-solve", [&](auto* type) {
+    using T = std::remove_pointer_t<decltype(type)>;
+    return TriangularSolveOf<T>(ctx, d, static_cast<const T*>(a), static_cast<const T*>(b), static_cast<T*>(out));
+  });
+}
+
+}  // namespace xc
+
+int xc_rt_cholesky(void* ctx, const xc::CholeskyDesc* desc, const void* in, void* out) {
+  auto* run = static_cast<xc::RunContext*>(ctx);
+  return run->Record(xc::Cholesky(run, *desc, in, out));
+}
+
+int xc_rt_triangular_solve(void* ctx, const xc::TriangularSolveDesc* desc, const void* a, const void* b, void* out) {
+  auto* run = static_cast<xc::RunContext*>(ctx);
+  return run->Record(xc::TriangularSolve(run, *desc, a, b, out));
+}
