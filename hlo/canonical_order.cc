@@ -41,14 +41,15 @@ ComputationOrder CanonicalComputationOrder(absl::Span<const HloComputation* cons
   absl::flat_hash_set<const HloComputation*> entered;
   struct Frame {
     const HloComputation* computation;
+    std::vector<const HloInstruction*> instructions;
     std::vector<const HloComputation*> callees;
     size_t next = 0;
   };
   std::vector<Frame> stack;
   auto enter = [&](const HloComputation* computation) {
     if (!entered.insert(computation).second) return;
-    Frame frame{computation, {}};
-    for (const HloInstruction* instruction : CanonicalOrder(*computation)) {
+    Frame frame{computation, CanonicalOrder(*computation), {}};
+    for (const HloInstruction* instruction : frame.instructions) {
       for (const HloComputation* callee : instruction->called_computations()) frame.callees.push_back(callee);
     }
     stack.push_back(std::move(frame));
@@ -63,6 +64,7 @@ ComputationOrder CanonicalComputationOrder(absl::Span<const HloComputation* cons
       }
       order.number.emplace(frame.computation, static_cast<int64_t>(order.computations.size()));
       order.computations.push_back(frame.computation);
+      order.instructions.push_back(std::move(frame.instructions));
       stack.pop_back();
     }
   }

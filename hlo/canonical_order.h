@@ -17,6 +17,7 @@ std::vector<const HloInstruction*> CanonicalOrder(const HloComputation& computat
 // Numbers of computations: callees before callers, in the order in which `roots` reach them.
 struct ComputationOrder {
   std::vector<const HloComputation*> computations;
+  std::vector<std::vector<const HloInstruction*>> instructions;  // CanonicalOrder of each
   absl::flat_hash_map<const HloComputation*, int64_t> number;
 };
 ComputationOrder CanonicalComputationOrder(absl::Span<const HloComputation* const> roots);

@@ -28,7 +28,7 @@ class Comparison {
       return Differ("there are ", a_.computations.size(), " and ", b_.computations.size(), " computations");
     }
     for (size_t i = 0; i < a_.computations.size(); ++i) {
-      XC_RETURN_IF_ERROR(Compare(*a_.computations[i], *b_.computations[i]));
+      XC_RETURN_IF_ERROR(Compare(i));
     }
     return absl::OkStatus();
   }
@@ -42,14 +42,15 @@ class Comparison {
     return numbers;
   }
 
-  absl::Status Compare(const HloComputation& a, const HloComputation& b) const {
+  absl::Status Compare(size_t at) const {
+    const HloComputation &a = *a_.computations[at], &b = *b_.computations[at];
     if (options_.names && a.name() != b.name()) return Differ("computation ", a.name(), " is named ", b.name());
     if (a.execution_thread() != b.execution_thread()) return Differ("threads of computation ", a.name(), " differ");
     if (a.instruction_count() != b.instruction_count() || a.parameter_count() != b.parameter_count()) {
       return Differ("computation ", a.name(), " has ", a.instruction_count(), " instructions and ", a.parameter_count(),
                     " parameters, ", b.name(), " ", b.instruction_count(), " and ", b.parameter_count());
     }
-    auto order_a = CanonicalOrder(a), order_b = CanonicalOrder(b);
+    const auto &order_a = a_.instructions[at], &order_b = b_.instructions[at];
     Numbers numbers_a = Number(order_a), numbers_b = Number(order_b);
     for (size_t i = 0; i < order_a.size(); ++i) {
       if (std::string reason = Difference(*order_a[i], *order_b[i], numbers_a, numbers_b); !reason.empty()) {

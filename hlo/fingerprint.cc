@@ -112,11 +112,11 @@ bool IsMetadata(AttrKind kind) {
   return kind == AttrKind::kMetadata || kind == AttrKind::kStatistics || kind == AttrKind::kOrigin;
 }
 
-void FeedComputation(const HloComputation& computation,
-                     const absl::flat_hash_map<const HloComputation*, int64_t>& computation_numbers,
-                     const std::vector<HloInstruction*>* schedule, FingerprintHasher* hasher) {
+void FeedComputation(const ComputationOrder& computations, size_t at, const std::vector<HloInstruction*>* schedule,
+                     FingerprintHasher* hasher) {
   Feeder feeder(hasher);
-  auto order = CanonicalOrder(computation);
+  const HloComputation& computation = *computations.computations[at];
+  const auto& order = computations.instructions[at];
   absl::flat_hash_map<const HloInstruction*, int64_t> numbers;
   numbers.reserve(order.size());
   for (const HloInstruction* instruction : order) numbers.emplace(instruction, numbers.size());
@@ -132,7 +132,7 @@ void FeedComputation(const HloComputation& computation,
       feeder.Feed(before);
     }
     hasher->Add(instruction->called_computations().size());
-    for (const HloComputation* callee : instruction->called_computations()) hasher->Add(computation_numbers.at(callee));
+    for (const HloComputation* callee : instruction->called_computations()) hasher->Add(computations.number.at(callee));
     for (const auto& [kind, value] : instruction->attributes().entries()) {
       if (!IsMetadata(kind)) feeder.All(kind, *value);
     }
@@ -186,9 +186,9 @@ Fingerprint FingerprintOf(const HloModule& module) {
              config.num_partitions, config.frontend_attributes, config.other);
   if (module.entry() == nullptr) return hasher.Finish();
   ComputationOrder order = CanonicalComputationOrder({module.entry()});
-  for (const HloComputation* computation : order.computations) {
-    auto it = module.schedule().find(computation);
-    FeedComputation(*computation, order.number, it != module.schedule().end() ? &it->second : nullptr, &hasher);
+  for (size_t i = 0; i < order.computations.size(); ++i) {
+    auto it = module.schedule().find(order.computations[i]);
+    FeedComputation(order, i, it != module.schedule().end() ? &it->second : nullptr, &hasher);
   }
   return hasher.Finish();
 }
@@ -196,7 +196,7 @@ Fingerprint FingerprintOf(const HloModule& module) {
 Fingerprint FingerprintOf(const HloComputation& computation) {
   FingerprintHasher hasher;
   ComputationOrder order = CanonicalComputationOrder({&computation});
-  for (const HloComputation* each : order.computations) FeedComputation(*each, order.number, nullptr, &hasher);
+  for (size_t i = 0; i < order.computations.size(); ++i) FeedComputation(order, i, nullptr, &hasher);
   return hasher.Finish();
 }
 

@@ -63,14 +63,33 @@ absl::Status VerifyParameters(const HloComputation& computation) {
   return absl::OkStatus();
 }
 
+// Whether all that an instruction depends on has smaller ids: then there is no cycle.
+bool IsOrderedById(const HloComputation& computation) {
+  for (const auto& instruction : computation.instructions()) {
+    for (const auto* befores : {&instruction->operands(), &instruction->control_predecessors()}) {
+      for (const HloInstruction* before : *befores) {
+        if (before->id() >= instruction->id()) return false;
+      }
+    }
+  }
+  return true;
+}
+
 // Kahn's algorithm over operands and control predecessors; what is left lies on cycles or behind them.
 absl::Status VerifyAcyclic(const HloComputation& computation) {
+  if (IsOrderedById(computation)) return absl::OkStatus();
   absl::flat_hash_map<const HloInstruction*, int64_t> missing;
   missing.reserve(computation.instruction_count());
   std::vector<const HloInstruction*> ready;
   for (const auto& instruction : computation.instructions()) {
-    absl::flat_hash_set<const HloInstruction*> before(instruction->operands().begin(), instruction->operands().end());
-    int64_t count = static_cast<int64_t>(before.size() + instruction->control_predecessors().size());
+    // Each distinct operand counts once, as users do.
+    const auto& operands = instruction->operands();
+    int64_t count = static_cast<int64_t>(instruction->control_predecessors().size());
+    if (operands.size() > 8) {
+      count += absl::flat_hash_set<const HloInstruction*>(operands.begin(), operands.end()).size();
+    } else {
+      for (auto it = operands.begin(); it != operands.end(); ++it) count += std::find(operands.begin(), it, *it) == it;
+    }
     missing[instruction.get()] = count;
     if (count == 0) ready.push_back(instruction.get());
   }
@@ -122,6 +141,9 @@ absl::Status VerifyStructure(const HloModule& module) {
   absl::flat_hash_set<absl::string_view> instruction_names, computation_names;
   absl::flat_hash_set<int64_t> ids;
   bool entry_found = false;
+  const int64_t total = module.InstructionCount();
+  instruction_names.reserve(total);
+  ids.reserve(total);
   for (const auto& computation : module.computations()) {
     entry_found = entry_found || computation.get() == module.entry();
     if (computation->module() != &module) return Error(*computation, "does not belong to its module");
