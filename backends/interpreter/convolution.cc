@@ -15,6 +15,7 @@ struct Problem {
   Dims input_sizes, input_strides;  // spatial
   Dims kernel_sizes;                // spatial
   Dims row_batch_offset;            // of each output position: offset of its batch element in the input
+  int64_t last_size = 1;            // output positions in the last spatial dimension
   std::vector<Dims> row_origin;     // [spatial][output position]: input coordinate of window place 0
 };
 
@@ -62,6 +63,53 @@ absl::Status RunGroup(const Problem& p, const Literal& input, int input_part, in
                  [&] { return context.CheckTime(); });
 }
 
+// The same, one output feature at a time, without packing: sums grow along runs of output positions that differ in the
+// last spatial dimension only. For kernels with few elements (depthwise convolutions), where a matrix product has no
+// depth.
+template <typename T>
+absl::Status RunGroupDirect(const Problem& p, const Literal& input, int64_t input_base, const Literal& kernel,
+                            const std::vector<int64_t>& kernel_rows, const std::vector<int64_t>& kernel_depth, T* c,
+                            OpContext& context) {
+  const ElementSource<T> a(input, 0), b(kernel, 0);
+  const size_t spatial = p.input_sizes.size(), last = spatial - 1;
+  const int64_t depth = kernel_depth.size(), features = kernel_rows.size(), run = p.last_size;
+  const int64_t rows = p.row_batch_offset.size();
+  std::vector<T> weights(depth * features), values(run);
+  for (int64_t f = 0; f < features; ++f) b.Load(kernel_rows[f], kernel_depth.data(), depth, &weights[f * depth]);
+  std::vector<Dims> places(depth / p.features, Dims(spatial));
+  for (size_t i = 0; i < places.size(); ++i) Delinearize(i, p.kernel_sizes, places[i].data());
+  const WindowDim& inner = p.window->dims[last];
+  for (int64_t row = 0; row < rows; row += run) {
+    if (row / run % 256 == 0) XC_RETURN_IF_ERROR(context.CheckTime());
+    for (int64_t k = 0; k < depth; ++k) {
+      const Dims& place = places[k / p.features];
+      int64_t offset = input_base + p.row_batch_offset[row] + k % p.features * p.input_feature_stride;
+      bool inside = true;
+      for (size_t d = 0; d < last && inside; ++d) {
+        const WindowDim& w = p.window->dims[d];
+        int64_t at = p.row_origin[d][row] + place[d] * w.window_dilation;
+        inside = at >= 0 && at % w.base_dilation == 0 && at / w.base_dilation < p.input_sizes[d];
+        offset += at / w.base_dilation * p.input_strides[d];
+      }
+      if (!inside) continue;
+      // Positions first … end - 1 of the run meet elements of the input.
+      const int64_t origin = p.row_origin[last][row] + place[last] * inner.window_dilation;
+      const int64_t first = origin >= 0 ? 0 : (-origin + inner.stride - 1) / inner.stride;
+      const int64_t room = p.input_sizes[last] - 1 - origin;
+      const int64_t end = room < 0 ? 0 : std::min(run, room / inner.stride + 1);
+      if (first >= end) continue;
+      a.LoadStrided(offset + (origin + first * inner.stride) * p.input_strides[last],
+                    inner.stride * p.input_strides[last], end - first, values.data());
+      for (int64_t f = 0; f < features; ++f) {
+        const T weight = weights[f * depth + k];
+        T* to = c + (row + first) * features + f;
+        for (int64_t i = 0; i < end - first; ++i) to[i * features] += weight * values[i];
+      }
+    }
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 OpResult Convolution(const HloInstruction& instruction, Operands& operands, OpContext& context) {
@@ -91,6 +139,7 @@ OpResult Convolution(const HloInstruction& instruction, Operands& operands, OpCo
     p.kernel_sizes.push_back(kernel_shape.dim(dims.kernel_spatial[d]));
     out_spatial.push_back(out_shape.dim(dims.output_spatial[d]));
   }
+  if (spatial > 0) p.last_size = out_spatial.back();
   // Output positions: batch, then space.
   const int64_t positions = Product(out_spatial), batch = out_shape.dim(dims.output_batch);
   const int64_t rows = batch * positions;
@@ -126,6 +175,8 @@ OpResult Convolution(const HloInstruction& instruction, Operands& operands, OpCo
   const bool in_double = SumsInDouble(in_type, kernel_type);
   const bool complex = IsComplex(in_type) || IsComplex(kernel_type);
   XC_RETURN_IF_ERROR(context.CheckMemory(rows * group_features * (complex ? 32 : 16)));
+  const bool direct = !complex && spatial > 0 && window.dims.back().base_dilation == 1 && group_features <= 4 &&
+                      p.features <= 4 && rows > 0;
   std::vector<double> real, imaginary;
   std::vector<uint64_t> whole;
   Literal result(Shape(out_shape.type(), {rows, group_features}));
@@ -145,7 +196,12 @@ OpResult Convolution(const HloInstruction& instruction, Operands& operands, OpCo
         return RunGroup<double>(p, input, input_part, base, kernel, kernel_part, negate, kernel_rows, kernel_depth,
                                 sums.data(), context);
       };
-      XC_RETURN_IF_ERROR(run(0, 0, false, real));
+      if (direct) {
+        XC_RETURN_IF_ERROR(
+            RunGroupDirect<double>(p, input, base, kernel, kernel_rows, kernel_depth, real.data(), context));
+      } else {
+        XC_RETURN_IF_ERROR(run(0, 0, false, real));
+      }
       if (complex) {
         imaginary.assign(size, 0);
         if (IsComplex(in_type) && IsComplex(kernel_type)) XC_RETURN_IF_ERROR(run(1, 1, true, real));

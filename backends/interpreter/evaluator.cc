@@ -77,12 +77,6 @@ absl::Status Run::CheckMemory(int64_t bytes) {
   return absl::OkStatus();
 }
 
-unsigned __int128 Run::AdvanceRngState(uint64_t delta) {
-  const unsigned __int128 before = rng_state_;
-  rng_state_ += delta;
-  return before;
-}
-
 absl::StatusOr<Literal> Run::Call(const HloComputation& computation, std::vector<Literal> arguments) {
   std::vector<Value> values;
   for (Literal& argument : arguments) values.push_back(Own(std::move(argument)));

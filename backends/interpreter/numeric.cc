@@ -11,6 +11,20 @@ OpFn FindNumeric(HloOpcode opcode) {
       return BatchNormInference;
     case HloOpcode::kBatchNormGrad:
       return BatchNormGrad;
+    case HloOpcode::kCholesky:
+      return Cholesky;
+    case HloOpcode::kFft:
+      return FourierTransform;
+    case HloOpcode::kRng:
+      return RngNumbers;
+    case HloOpcode::kRngBitGenerator:
+      return RngBits;
+    case HloOpcode::kRngGetAndUpdateState:
+      return RngState;
+    case HloOpcode::kTriangularSolve:
+      return TriangularSolve;
+    case HloOpcode::kCustomCall:
+      return CustomCall;
     default:
       return nullptr;
   }

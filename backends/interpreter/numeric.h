@@ -9,6 +9,13 @@ namespace xc::interp {
 OpResult BatchNormTraining(const HloInstruction& instruction, Operands& operands, OpContext& context);
 OpResult BatchNormInference(const HloInstruction& instruction, Operands& operands, OpContext& context);
 OpResult BatchNormGrad(const HloInstruction& instruction, Operands& operands, OpContext& context);
+OpResult Cholesky(const HloInstruction& instruction, Operands& operands, OpContext& context);
+OpResult FourierTransform(const HloInstruction& instruction, Operands& operands, OpContext& context);
+OpResult RngBits(const HloInstruction& instruction, Operands& operands, OpContext& context);
+OpResult RngNumbers(const HloInstruction& instruction, Operands& operands, OpContext& context);
+OpResult RngState(const HloInstruction& instruction, Operands& operands, OpContext& context);
+OpResult TriangularSolve(const HloInstruction& instruction, Operands& operands, OpContext& context);
+OpResult CustomCall(const HloInstruction& instruction, Operands& operands, OpContext& context);
 
 }  // namespace xc::interp
 

@@ -8,6 +8,7 @@
 
 #include "absl/status/statusor.h"
 #include "backends/interpreter/scalar_function.h"
+#include "backends/runtime/run_context.h"
 #include "hlo/instruction.h"
 #include "hlo/literal.h"
 #include "hlo/module.h"
@@ -51,8 +52,8 @@ class OpContext {
   virtual absl::Status CheckTime() = 0;
   // An error when `bytes` more would pass the memory limit.
   virtual absl::Status CheckMemory(int64_t bytes) = 0;
-  // Adds `delta` to the run's random state; gives the state from before.
-  virtual unsigned __int128 AdvanceRngState(uint64_t delta) = 0;
+  // What the runtime's functions take: the random state, one thread.
+  virtual RunContext* run_context() = 0;
 };
 
 using OpResult = absl::StatusOr<Literal>;

@@ -62,6 +62,9 @@ OpResult ReduceWindow(const HloInstruction& instruction, Operands& operands, OpC
 OpResult SelectAndScatter(const HloInstruction& instruction, Operands& operands, OpContext& context);
 OpResult Sort(const HloInstruction& instruction, Operands& operands, OpContext& context);
 OpResult TopK(const HloInstruction& instruction, Operands& operands, OpContext& context);
+// The k largest (or smallest) along the last dimension, and their indices, as `shape` says; floats in total order,
+// equal elements by ascending index.
+OpResult TopKOf(const Literal& in, bool largest, const Shape& shape);
 OpResult Scan(const HloInstruction& instruction, Operands& operands, OpContext& context);
 
 }  // namespace xc::interp

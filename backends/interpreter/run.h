@@ -30,7 +30,7 @@ class Run : public OpContext {
   absl::StatusOr<ScalarFunction*> Function(const HloComputation& computation, bool widen) override;
   absl::Status CheckTime() override;
   absl::Status CheckMemory(int64_t bytes) override;
-  unsigned __int128 AdvanceRngState(uint64_t delta) override;
+  RunContext* run_context() override { return &run_context_; }
 
  private:
   // One instruction of a plan: where its operands are, and which of them it is the last to use.
@@ -60,7 +60,7 @@ class Run : public OpContext {
   int depth_ = 0;
   int ticks_ = 0;
   int64_t live_bytes_ = 0;
-  unsigned __int128 rng_state_ = 0x7012395ull;
+  RunContext run_context_;
   std::vector<std::shared_ptr<const Literal>> borrowed_;
   absl::flat_hash_map<int64_t, std::deque<Value>> channels_;  // what was sent and not yet received
   absl::flat_hash_map<const HloComputation*, std::unique_ptr<Plan>> plans_;

@@ -126,23 +126,21 @@ OpResult Sort(const HloInstruction& instruction, Operands& operands, OpContext& 
   return finish();
 }
 
-// The k largest (or smallest) along the last dimension; floats in total order, equal elements by ascending index.
-OpResult TopK(const HloInstruction& instruction, Operands& operands, OpContext& context) {
-  const Literal& in = operands[0];
-  const int64_t k = instruction.attr<AttrKind::kK>();
-  const bool largest = instruction.attr_or<AttrKind::kLargest>(true);
-  Literal values(instruction.shape().tuple_shape(0)), indices(instruction.shape().tuple_shape(1));
+OpResult TopKOf(const Literal& in, bool largest, const Shape& shape) {
+  Literal values(shape.tuple_shape(0)), indices(shape.tuple_shape(1));
   const int64_t n = in.shape().dim(in.shape().rank() - 1);
+  const int64_t k = values.shape().dim(values.shape().rank() - 1);
+  if (k > n) return absl::InvalidArgumentError(absl::StrCat("k is ", k, ", more than the ", n, " elements of a row"));
   const int64_t rows = n == 0 ? 0 : in.size() / n;
+  if (values.size() != rows * k || indices.size() != rows * k) return absl::InvalidArgumentError("sizes do not agree");
   const int bytes = StorageBytes(in.shape().type());
   const auto store = GetStore<int64_t>(indices.shape().type());
   Keys keys;
   std::vector<int64_t> order(n);
   for (int64_t row = 0; row < rows; ++row) {
-    XC_RETURN_IF_ERROR(context.CheckTime());
     keys.Load(in, row * n, 1, n, true);
     std::iota(order.begin(), order.end(), 0);
-    std::partial_sort(order.begin(), order.begin() + std::min(k, n), order.end(), [&](int64_t a, int64_t b) {
+    std::partial_sort(order.begin(), order.begin() + k, order.end(), [&](int64_t a, int64_t b) {
       if (keys.ints[a] != keys.ints[b]) return largest ? keys.ints[a] > keys.ints[b] : keys.ints[a] < keys.ints[b];
       return a < b;
     });
@@ -155,6 +153,10 @@ OpResult TopK(const HloInstruction& instruction, Operands& operands, OpContext& 
   parts.push_back(std::move(values));
   parts.push_back(std::move(indices));
   return Literal::Tuple(std::move(parts));
+}
+
+OpResult TopK(const HloInstruction& instruction, Operands& operands, OpContext& context) {
+  return TopKOf(operands[0], instruction.attr_or<AttrKind::kLargest>(true), instruction.shape());
 }
 
 // Calls the computation for each slice along one dimension: (slices, carries) to (slices, carries).
