@@ -75,4 +75,24 @@ absl::Status CheckInputMemory(const HloModule& module, int64_t limit_bytes) {
                                                    static_cast<int64_t>(limit / (1 << 20)), " MiB"));
 }
 
+int64_t FillElidedConstants(HloModule* module) {
+  int64_t filled = 0;
+  uint8_t next = 0;
+  for (const auto& computation : module->computations()) {
+    for (const auto& instruction : computation->instructions()) {
+      if (!instruction->IsConstant() || !instruction->literal().elided()) continue;
+      Literal literal = instruction->literal().Clone();
+      const bool pred = literal.shape().type() == ElementType::kPred;
+      for (int64_t i = 0; i < literal.byte_size(); ++i) {
+        literal.mutable_bytes()[i] = pred ? next & 1 : next;
+        ++next;
+      }
+      literal.set_elided(false);
+      instruction->set_literal(std::make_shared<const Literal>(std::move(literal)));
+      ++filled;
+    }
+  }
+  return filled;
+}
+
 }  // namespace xc

@@ -17,6 +17,11 @@ absl::Status TimeRuns(const Executable& executable, const std::vector<Literal>& 
 // ResourceExhausted if parameters and result alone are larger than `limit_bytes` (0: than this machine's memory).
 absl::Status CheckInputMemory(const HloModule& module, int64_t limit_bytes);
 
+// Gives constants whose elements the text leaves out (`{...}`) the elements that XLA's own text reader gives them:
+// bytes that count up through the module (pred: their lowest bit). Returns how many constants there were. Only for
+// replaying what XLA ran; everywhere else such constants are refused.
+int64_t FillElidedConstants(HloModule* module);
+
 }  // namespace xc
 
 #endif  // XC_TOOLS_PROGRAM_H_

@@ -67,7 +67,7 @@ struct Settings {
   std::string platform, against, inputs, output_dir, cpu, passes = "all", dump_to, disable, until;
   int64_t runs = 1, threads = 0, memory_limit_mb = 0, instruction_limit = 0;
   double seconds = 0, compile_timeout_s = 0;
-  bool json = false, guard_pages = false, dump_values = false, compile_only = false;
+  bool json = false, guard_pages = false, dump_values = false, compile_only = false, fill_elided = true;
 };
 
 absl::Status Replay(const std::string& path, Settings s, bool* wrong) {
@@ -77,6 +77,14 @@ absl::Status Replay(const std::string& path, Settings s, bool* wrong) {
     XC_ASSIGN_OR_RETURN(bundle, ReadBundle(path));
   } else {
     XC_ASSIGN_OR_RETURN(bundle.module, ReadModuleFile(path));
+  }
+  if (s.fill_elided) {
+    if (const int64_t filled = FillElidedConstants(bundle.module.get()); filled > 0) {
+      std::fprintf(stderr,
+                   "note: %lld constants have no elements (`{...}`) and get those that XLA's text reader gives them; "
+                   "--nofill_elided refuses such modules\n",
+                   static_cast<long long>(filled));
+    }
   }
   const double parse_s = absl::ToDoubleSeconds(absl::Now() - parse_start);
   if (s.platform.empty()) s.platform = bundle.platform;
@@ -179,6 +187,7 @@ int ReplayCommand(const std::vector<std::string>& args) {
   flags.Add("dump_values", &s.dump_values, "with --dump_to: also inputs and outputs");
   flags.Add("guard_pages", &s.guard_pages, "put temporary memory between pages that cannot be accessed");
   flags.Add("compile_only", &s.compile_only, "do not run");
+  flags.Add("fill_elided", &s.fill_elided, "give elided constants the elements that XLA's text reader gives them");
   flags.Add("memory_limit_mb", &s.memory_limit_mb, "refuse programs that need more memory (0: no limit)");
   flags.Add("instruction_limit", &s.instruction_limit, "refuse modules with more instructions (0: no limit)");
   flags.Add("compile_timeout_s", &s.compile_timeout_s, "give up compiling after this time (0: never)");
