@@ -104,7 +104,7 @@ bool OnlyReachesInPosition(const HloInstruction* from, const HloInstruction* end
     for (const HloInstruction* user : instruction->users()) {
       if (user == end) {
         for (int64_t i = 0; i < user->operand_count(); ++i) {
-          if (user->operand(i) == instruction && i != at) return false;
+          if (at >= 0 && user->operand(i) == instruction && i != at) return false;
         }
         continue;
       }
@@ -161,7 +161,15 @@ bool MayOverwrite(const HloInstruction* instruction, int64_t operand, int64_t le
       const HloComputation* fused = instruction->fused_computation();
       const HloInstruction* parameter = fused->parameter(operand);
       if (const HloInstruction* updated = InPlaceUpdateParameter(fused)) return updated == parameter;
-      if (fused->root()->opcode() == HloOpcode::kTuple) return false;
+      if (fused->root()->opcode() == HloOpcode::kTuple) {
+        // Several results over one index space: all values at an index are computed before any is written.
+        const HloInstruction* tuple = fused->root();
+        for (const HloInstruction* element : tuple->operands()) {
+          if (!element->shape().IsArray() || !SameDims(element->shape(), tuple->operand(0)->shape())) return false;
+        }
+        return SameBytesPerElement(source->shape(), tuple->operand(leaf)->shape()) &&
+               OnlyReachesInPosition(parameter, tuple, -1);
+      }
       return SameBytesPerElement(source->shape(), instruction->shape()) && OnlyReachesInPosition(parameter, nullptr, 0);
     }
     case HloOpcode::kCustomCall:

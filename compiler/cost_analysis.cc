@@ -1,0 +1,192 @@
+#include "compiler/cost_analysis.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace xc {
+namespace {
+
+int64_t Add(int64_t a, int64_t b) {
+  int64_t out;
+  return __builtin_add_overflow(a, b, &out) ? std::numeric_limits<int64_t>::max() : out;
+}
+int64_t Mul(int64_t a, int64_t b) {
+  int64_t out;
+  return __builtin_mul_overflow(a, b, &out) ? std::numeric_limits<int64_t>::max() : out;
+}
+InstructionCost Times(InstructionCost cost, int64_t n) {
+  return {Mul(cost.flops, n), Mul(cost.transcendentals, n), Mul(cost.bytes_read, n), Mul(cost.bytes_written, n)};
+}
+
+int64_t Elements(const Shape& shape) { return shape.IsArray() ? shape.ElementCount() : 0; }
+
+// Operations of a scalar computation run `times` times.
+InstructionCost Applied(const HloComputation* scalar, int64_t times) {
+  InstructionCost cost = Times(CostOf(scalar), times);
+  cost.bytes_read = cost.bytes_written = 0;
+  return cost;
+}
+
+int64_t Log2(int64_t n) {
+  int64_t log = 1;
+  while ((int64_t{1} << log) < n && log < 62) ++log;
+  return log;
+}
+
+}  // namespace
+
+InstructionCost& InstructionCost::operator+=(const InstructionCost& other) {
+  flops = Add(flops, other.flops);
+  transcendentals = Add(transcendentals, other.transcendentals);
+  bytes_read = Add(bytes_read, other.bytes_read);
+  bytes_written = Add(bytes_written, other.bytes_written);
+  return *this;
+}
+
+bool IsTranscendental(HloOpcode opcode) {
+  switch (opcode) {
+    case HloOpcode::kAcos:
+    case HloOpcode::kAcosh:
+    case HloOpcode::kAsin:
+    case HloOpcode::kAsinh:
+    case HloOpcode::kAtan2:
+    case HloOpcode::kAtanh:
+    case HloOpcode::kCbrt:
+    case HloOpcode::kCosine:
+    case HloOpcode::kCosh:
+    case HloOpcode::kErf:
+    case HloOpcode::kExponential:
+    case HloOpcode::kExponentialMinusOne:
+    case HloOpcode::kLog:
+    case HloOpcode::kLogPlusOne:
+    case HloOpcode::kLogistic:
+    case HloOpcode::kPower:
+    case HloOpcode::kSine:
+    case HloOpcode::kSinh:
+    case HloOpcode::kTan:
+    case HloOpcode::kTanh:
+      return true;
+    default:
+      return false;
+  }
+}
+
+InstructionCost CostOf(const HloInstruction* instruction) {
+  InstructionCost cost;
+  const int64_t out = Elements(instruction->shape());
+  const auto read_all = [&] {
+    for (const HloInstruction* operand : instruction->operands()) {
+      cost.bytes_read = Add(cost.bytes_read, operand->shape().TotalByteSize());
+    }
+  };
+  switch (instruction->opcode()) {
+    case HloOpcode::kParameter:
+    case HloOpcode::kConstant:
+    case HloOpcode::kTuple:
+    case HloOpcode::kGetTupleElement:
+    case HloOpcode::kBitcast:
+    case HloOpcode::kReshape:
+    case HloOpcode::kOptBarrier:
+    case HloOpcode::kAfterAll:
+    case HloOpcode::kAddDependency:
+    case HloOpcode::kDomain:
+      return cost;
+    case HloOpcode::kWhile:
+      cost += CostOf(instruction->while_condition());
+      cost += CostOf(instruction->while_body());
+      return cost;
+    case HloOpcode::kConditional:
+      for (const HloComputation* branch : instruction->called_computations()) {
+        const InstructionCost one = CostOf(branch);
+        if (Add(one.flops, one.bytes_read) > Add(cost.flops, cost.bytes_read)) cost = one;
+      }
+      return cost;
+    case HloOpcode::kCall:
+      return CostOf(instruction->to_apply());
+    case HloOpcode::kFusion: {
+      cost = CostOf(instruction->fused_computation());
+      cost.bytes_read = 0;
+      cost.bytes_written = 0;
+      break;
+    }
+    case HloOpcode::kSlice:
+    case HloOpcode::kDynamicSlice:
+    case HloOpcode::kGather:
+    case HloOpcode::kBroadcast:
+    case HloOpcode::kIota:
+      cost.bytes_written = instruction->shape().TotalByteSize();
+      cost.bytes_read = instruction->opcode() == HloOpcode::kIota ? 0 : cost.bytes_written;
+      if (instruction->opcode() == HloOpcode::kBroadcast) {
+        cost.bytes_read = instruction->operand(0)->shape().TotalByteSize();
+      }
+      return cost;
+    case HloOpcode::kDynamicUpdateSlice:
+      cost.bytes_read = instruction->operand(1)->shape().TotalByteSize();
+      cost.bytes_written = cost.bytes_read;
+      return cost;
+    case HloOpcode::kScatter: {
+      const HloInstruction* updates = instruction->operand(instruction->operand_count() - 1);
+      cost += Applied(instruction->to_apply(), Elements(updates->shape()));
+      cost.bytes_read = Mul(2, updates->shape().TotalByteSize());
+      cost.bytes_written = updates->shape().TotalByteSize();
+      return cost;
+    }
+    case HloOpcode::kDot: {
+      int64_t contracted = 1;
+      for (int64_t d : instruction->dot_dims().lhs_contracting) {
+        contracted = Mul(contracted, instruction->operand(0)->shape().dim(d));
+      }
+      cost.flops = Mul(2, Mul(out, contracted));
+      break;
+    }
+    case HloOpcode::kConvolution: {
+      const Shape& kernel = instruction->operand(1)->shape();
+      const int64_t features = kernel.dim(instruction->conv_dims().kernel_output_feature);
+      cost.flops = features == 0 ? 0 : Mul(2, Mul(out, Elements(kernel) / features));
+      break;
+    }
+    case HloOpcode::kReduce:
+    case HloOpcode::kMap:
+    case HloOpcode::kScan:
+      cost += Applied(instruction->to_apply(), Elements(instruction->operand(0)->shape()));
+      break;
+    case HloOpcode::kReduceWindow:
+    case HloOpcode::kSelectAndScatter: {
+      int64_t window = 1;
+      for (const WindowDim& d : instruction->window().dims) window = Mul(window, d.size);
+      cost += Applied(instruction->called(0), Mul(out, window));
+      break;
+    }
+    case HloOpcode::kSort: {
+      const int64_t n = Elements(instruction->operand(0)->shape());
+      cost += Applied(instruction->to_apply(), Mul(n, Log2(n)));
+      break;
+    }
+    case HloOpcode::kFft:
+      cost.flops = Mul(5, Mul(out, Log2(out)));
+      break;
+    case HloOpcode::kCholesky:
+    case HloOpcode::kTriangularSolve: {
+      const Shape& a = instruction->operand(0)->shape();
+      cost.flops = Mul(out, a.rank() > 0 ? a.dim(a.rank() - 1) : 1);
+      break;
+    }
+    default:
+      if (IsTranscendental(instruction->opcode())) {
+        cost.transcendentals = out;
+      } else if (instruction->IsElementwise() && instruction->opcode() != HloOpcode::kBitcastConvert) {
+        cost.flops = out;
+      }
+  }
+  read_all();
+  cost.bytes_written = instruction->shape().TotalByteSize();
+  return cost;
+}
+
+InstructionCost CostOf(const HloComputation* computation) {
+  InstructionCost cost;
+  for (const auto& instruction : computation->instructions()) cost += CostOf(instruction.get());
+  return cost;
+}
+
+}  // namespace xc

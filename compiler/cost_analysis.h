@@ -1,0 +1,29 @@
+// What an instruction costs: floating-point operations, transcendental functions, bytes read and written.
+#ifndef XC_COMPILER_COST_ANALYSIS_H_
+#define XC_COMPILER_COST_ANALYSIS_H_
+
+#include "hlo/module.h"
+
+namespace xc {
+
+struct InstructionCost {
+  int64_t flops = 0;            // simple operations; a multiply-add is two
+  int64_t transcendentals = 0;  // exp, log, tanh, …, one per element
+  int64_t bytes_read = 0;       // of operands, as far as they are looked at
+  int64_t bytes_written = 0;
+  InstructionCost& operator+=(const InstructionCost& other);
+};
+
+// The cost of one instruction. Fusions: the operations inside, the bytes of operands and result. Loops: one round of
+// condition and body. Conditionals: the dearest branch. All sums saturate.
+InstructionCost CostOf(const HloInstruction* instruction);
+
+// The cost of all instructions of a computation.
+InstructionCost CostOf(const HloComputation* computation);
+
+// Whether the op computes a function such as exp for each element.
+bool IsTranscendental(HloOpcode opcode);
+
+}  // namespace xc
+
+#endif  // XC_COMPILER_COST_ANALYSIS_H_

@@ -1,0 +1,122 @@
+#include "compiler/driver.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "hlo/base/status.h"
+
+namespace xc {
+namespace {
+
+absl::Status Annotate(const absl::Status& status, int number, absl::string_view pass, absl::string_view what) {
+  return absl::Status(status.code(), absl::StrCat(what, " pass ", number, " (", pass, "): ", status.message()));
+}
+
+class Driver {
+ public:
+  Driver(HloModule* module, PassContext& context, const DriverCallbacks& callbacks, absl::Span<const PipelineRow> rows)
+      : module_(module), context_(context), callbacks_(callbacks), rows_(rows) {}
+
+  absl::StatusOr<PipelineReport> Run() {
+    XC_RETURN_IF_ERROR(CheckNames());
+    if (callbacks_.verify) {
+      if (absl::Status status = callbacks_.verify(*module_); !status.ok()) return status;
+    }
+    if (callbacks_.dump) callbacks_.dump(0, "before", *module_);
+    for (size_t begin = 0; begin < rows_.size() && !stopped_;) {
+      size_t end = begin + 1;
+      if (rows_[begin].group != 0) {
+        while (end < rows_.size() && rows_[end].group == rows_[begin].group) ++end;
+      }
+      const int rounds = rows_[begin].group == 0 ? 1 : kMaxGroupRounds;
+      for (int round = 0; round < rounds && !stopped_; ++round) {
+        bool any = false;
+        for (size_t i = begin; i < end && !stopped_; ++i) {
+          XC_ASSIGN_OR_RETURN(const bool changed, RunOne(rows_[i]));
+          any |= changed;
+        }
+        if (!any) break;
+      }
+      begin = end;
+    }
+    return std::move(report_);
+  }
+
+ private:
+  bool Known(absl::string_view name) const {
+    return std::any_of(rows_.begin(), rows_.end(), [&](const PipelineRow& row) { return name == row.pass; });
+  }
+
+  absl::Status CheckNames() const {
+    for (const std::string& name : context_.options.disabled_passes) {
+      if (!Known(name)) return absl::InvalidArgumentError(absl::StrCat("there is no pass '", name, "' to disable"));
+    }
+    int64_t number;
+    const std::string& stop = context_.options.stop_after;
+    if (!stop.empty() && !Known(stop) && !absl::SimpleAtoi(stop, &number)) {
+      return absl::InvalidArgumentError(absl::StrCat("there is no pass '", stop, "' to stop after"));
+    }
+    return absl::OkStatus();
+  }
+
+  absl::StatusOr<bool> RunOne(const PipelineRow& row) {
+    const auto& disabled = context_.options.disabled_passes;
+    if (std::find(disabled.begin(), disabled.end(), row.pass) != disabled.end()) return false;
+    const int number = ++number_;
+    if (absl::Status status = context_.CheckDeadline(); !status.ok())
+      return Annotate(status, number, row.pass, "before");
+    PassRun run{number, row.pass, false, 0, module_->InstructionCount(), 0};
+    const auto start = std::chrono::steady_clock::now();
+    absl::StatusOr<bool> changed = row.run(module_, context_);
+    run.milliseconds = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+    if (!changed.ok()) return Annotate(changed.status(), number, row.pass, "in");
+    run.changed = *changed;
+    run.instructions_after = module_->InstructionCount();
+    report_.runs.push_back(run);
+    if (*changed || context_.options.verify_always) {
+      if (callbacks_.verify) {
+        if (absl::Status status = callbacks_.verify(*module_); !status.ok()) {
+          return Annotate(absl::InternalError(status.message()), number, row.pass, "after");
+        }
+      }
+      if (callbacks_.dump && *changed) callbacks_.dump(number, row.pass, *module_);
+    }
+    const std::string& stop = context_.options.stop_after;
+    if (!stop.empty() && (stop == row.pass || stop == absl::StrCat(number))) stopped_ = true;
+    return *changed;
+  }
+
+  HloModule* module_;
+  PassContext& context_;
+  const DriverCallbacks& callbacks_;
+  absl::Span<const PipelineRow> rows_;
+  PipelineReport report_;
+  int number_ = 0;
+  bool stopped_ = false;
+};
+
+}  // namespace
+
+std::string PipelineReport::ToString(const PassContext& context) const {
+  std::string text;
+  double total = 0;
+  for (const PassRun& run : runs) {
+    total += run.milliseconds;
+    absl::StrAppendFormat(&text, "%4d %-28s %9.3f ms  %s %d -> %d\n", run.number, run.pass, run.milliseconds,
+                          run.changed ? "changed" : "      -", run.instructions_before, run.instructions_after);
+  }
+  absl::StrAppendFormat(&text, "     %-28s %9.3f ms\n", "all passes", total);
+  for (const auto& [rule, count] : context.counters) absl::StrAppendFormat(&text, "%8d %s\n", count, rule);
+  return text;
+}
+
+absl::StatusOr<PipelineReport> RunPipeline(HloModule* module, PassContext& context, const DriverCallbacks& callbacks,
+                                           absl::Span<const PipelineRow> rows) {
+  return Driver(module, context, callbacks, rows).Run();
+}
+
+}  // namespace xc

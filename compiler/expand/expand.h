@@ -1,0 +1,27 @@
+// Passes that put ops into the forms that backends take.
+#ifndef XC_COMPILER_EXPAND_EXPAND_H_
+#define XC_COMPILER_EXPAND_EXPAND_H_
+
+#include "compiler/pass.h"
+
+namespace xc {
+
+// Makes every array row-major: entry parameters and results with other layouts, bitcasts and custom calls that ask for
+// a layout get a bitcast and a transpose.
+absl::StatusOr<bool> AssignLayouts(HloModule* module, PassContext& context);
+// batch-norm-training, -inference and -grad as elementwise ops and reductions.
+absl::StatusOr<bool> ExpandBatchNorm(HloModule* module, PassContext& context);
+// Products as [batch…, m, k] × [batch…, k, n]: one contracted and one free dimension an operand, in either order.
+absl::StatusOr<bool> CanonicalizeDots(HloModule* module, PassContext& context);
+// A sort of (values, iota) of which only the first k are used -> topk.
+absl::StatusOr<bool> RecognizeTopK(HloModule* module, PassContext& context);
+// Removes optimization barriers, and what else only orders: add-dependency, domain.
+absl::StatusOr<bool> ExpandBarriers(HloModule* module, PassContext& context);
+// Gives each emitted computation one caller.
+absl::StatusOr<bool> FlattenCallGraph(HloModule* module, PassContext& context);
+// Orders every emitted computation.
+absl::StatusOr<bool> Schedule(HloModule* module, PassContext& context);
+
+}  // namespace xc
+
+#endif  // XC_COMPILER_EXPAND_EXPAND_H_

@@ -1,0 +1,88 @@
+#include <algorithm>
+
+#include "compiler/expand/expand.h"
+#include "compiler/make.h"
+
+namespace xc {
+namespace {
+
+// Whether the comparator orders by its first pair of arguments alone, descending: p0 > p1 on numbers whose order is
+// total (integers), or by total order on floats.
+bool IsDescending(const HloComputation* comparator) {
+  const HloInstruction* root = comparator->root();
+  if (root->opcode() != HloOpcode::kCompare || root->operand(0) != comparator->parameter(0) ||
+      root->operand(1) != comparator->parameter(1) || root->direction() != CompareDirection::kGt) {
+    return false;
+  }
+  if (IsIntegral(root->operand(0)->type())) return true;
+  const CompareType* type = root->FindAttr<AttrKind::kCompareType>();
+  return type != nullptr && *type == CompareType::kTotalOrder;
+}
+
+// The number of leading elements along `dimension` that all users of `value` keep, or -1.
+int64_t LeadingSlice(const HloInstruction* value, int64_t dimension) {
+  int64_t k = -1;
+  for (const HloInstruction* user : value->users()) {
+    if (user->opcode() != HloOpcode::kSlice) return -1;
+    const SliceAttr& s = user->slice();
+    for (int64_t d = 0; d < value->shape().rank(); ++d) {
+      if (s.starts[d] != 0 || s.strides[d] != 1) return -1;
+      if (d != dimension && s.limits[d] != value->shape().dim(d)) return -1;
+    }
+    if (k >= 0 && k != s.limits[dimension]) return -1;
+    k = s.limits[dimension];
+  }
+  return value->IsRoot() ? -1 : k;
+}
+
+}  // namespace
+
+absl::StatusOr<bool> RecognizeTopK(HloModule* module, PassContext& context) {
+  if (!context.target.topk) return false;
+  bool changed = false;
+  for (HloComputation* computation : module->ComputationPostOrder()) {
+    for (HloInstruction* sort : computation->PostOrder()) {
+      if (sort->opcode() != HloOpcode::kSort || sort->operand_count() != 2 || sort->IsRoot()) continue;
+      HloInstruction *values = sort->operand(0), *numbers = sort->operand(1);
+      const Shape& shape = values->shape();
+      const int64_t last = shape.rank() - 1, d = sort->dimensions()[0];
+      // topk is stable like every sort here, so equal values keep the order of their numbers.
+      while (numbers->opcode() == HloOpcode::kBroadcast && numbers->operand(0)->opcode() == HloOpcode::kIota &&
+             numbers->dimensions() == Int64List{last}) {
+        numbers = numbers->operand(0);
+      }
+      const bool counts = numbers->opcode() == HloOpcode::kIota && numbers->type() == ElementType::kS32 &&
+                          (numbers == sort->operand(1) ? numbers->attr<AttrKind::kIotaDimension>() == last
+                                                       : numbers->shape().rank() == 1);
+      if (d != last || shape.rank() < 1 || shape.rank() > 2 || !counts || shape.is_dynamic() ||
+          !IsDescending(sort->to_apply()) || !sort->control_predecessors().empty() ||
+          !sort->control_successors().empty()) {
+        continue;
+      }
+      int64_t k = -1;
+      bool fits = true;
+      for (const HloInstruction* user : sort->users()) {
+        const int64_t kept = user->opcode() == HloOpcode::kGetTupleElement ? LeadingSlice(user, d) : -1;
+        fits &= kept >= 0 && (k < 0 || kept == k);
+        k = kept;
+      }
+      if (!fits || k < 1 || k * 8 > shape.dim(d)) continue;
+      Int64List dims = shape.dims();
+      dims[d] = k;
+      HloInstruction* topk = computation->Add(
+          HloOpcode::kTopk, Shape::Tuple({Shape(values->type(), dims), Shape(ElementType::kS32, dims)}), {values});
+      topk->set_attr<AttrKind::kK>(k);
+      topk->set_attr<AttrKind::kLargest>(true);
+      for (HloInstruction* element : std::vector<HloInstruction*>(sort->users())) {
+        HloInstruction* part = make::Element(topk, element->tuple_index());
+        for (HloInstruction* slice : std::vector<HloInstruction*>(element->users())) slice->ReplaceAllUsesWith(part);
+      }
+      context.Count("topk.recognized");
+      changed = true;
+    }
+    if (changed) computation->RemoveDead();
+  }
+  return changed;
+}
+
+}  // namespace xc

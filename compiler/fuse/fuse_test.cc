@@ -1,0 +1,108 @@
+// Fusion decisions: text in, text out.
+#include "compiler/fuse/fuse.h"
+
+#include "compiler/pass_test_support.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace xc {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+std::string Fuse(const char* text, const char* computations = "") {
+  return Simplified({FuseInstructions}, text, computations);
+}
+
+constexpr char kAdd[] = R"(
+add { x = f32[] parameter(0)
+  y = f32[] parameter(1)
+  ROOT r = f32[] add(x, y) }
+)";
+
+TEST(Fuse, ElementwiseChainIsOneLoop) {
+  EXPECT_EQ(Fuse(R"(
+    a = f32[1000] parameter(0)
+    b = f32[1000] parameter(1)
+    c = f32[1000] add(a, b)
+    d = f32[1000] tanh(c)
+    ROOT e = f32[1000] multiply(d, b))"),
+            "root = f32[1000] fusion(p0, p1), kind=kLoop, calls=fused_multiply\n");
+}
+
+TEST(Fuse, ProducersOfAReductionAreInputFusion) {
+  EXPECT_EQ(Fuse(R"(
+    a = f32[100,1000] parameter(0)
+    b = f32[100,1000] multiply(a, a)
+    z = f32[] constant(0)
+    s = f32[100] reduce(b, z), dimensions={1}, to_apply=add
+    ROOT r = f32[100] sqrt(s))",
+                 kAdd),
+            "root = f32[100] fusion(p0), kind=kInput, calls=fused_sqrt\n");
+}
+
+TEST(Fuse, ReductionIsNotRecomputedForEveryElement) {
+  EXPECT_EQ(Fuse(R"(
+    a = f32[100,1000] parameter(0)
+    z = f32[] constant(0)
+    s = f32[100] reduce(a, z), dimensions={1}, to_apply=add
+    b = f32[100,1000] broadcast(s), dimensions={0}
+    ROOT r = f32[100,1000] subtract(a, b))",
+                 kAdd),
+            "t0 = f32[100] fusion(p0), kind=kInput, calls=fused_reduce\n"
+            "root = f32[100,1000] fusion(t0, p0), kind=kLoop, calls=fused_subtract\n");
+}
+
+TEST(Fuse, ExpensiveProducerOfTwoIsComputedOnce) {
+  EXPECT_THAT(Fuse(R"(
+    a = f32[100000] parameter(0)
+    e = f32[100000] exponential(a)
+    n = f32[100000] negate(e)
+    t = f32[100,1000] reshape(e)
+    u = f32[1000,100] transpose(t), dimensions={1,0}
+    ROOT r = (f32[100000], f32[1000,100]) tuple(n, u))"),
+              HasSubstr("kind=kLoop"));
+}
+
+TEST(Fuse, BarrierKeepsItsSidesApart) {
+  const std::string out = Fuse(R"(
+    a = f32[1000] parameter(0)
+    b = f32[1000] negate(a)
+    c = f32[1000] opt-barrier(b)
+    ROOT d = f32[1000] tanh(c))");
+  EXPECT_THAT(out, HasSubstr("opt-barrier"));
+  EXPECT_THAT(out, Not(HasSubstr("fusion")));
+}
+
+TEST(Fuse, SiblingsThatReadTheSameBecomeOne) {
+  EXPECT_THAT(Fuse(R"(
+    a = f32[100000] parameter(0)
+    b = f32[100000] parameter(1)
+    c = f32[100000] add(a, b)
+    d = f32[100000] subtract(a, b)
+    ROOT r = (f32[100000], f32[100000]) tuple(c, d))"),
+              HasSubstr("(f32[100000], f32[100000]) fusion(p0, p1), kind=kLoop"));
+}
+
+TEST(Fuse, UpdateInPlaceKeepsItsTargetOutside) {
+  const std::string out = Fuse(R"(
+    a = f32[1000] parameter(0)
+    b = f32[10] parameter(1)
+    i = s32[] parameter(2)
+    c = f32[10] tanh(b)
+    n = f32[1000] negate(a)
+    ROOT r = f32[1000] dynamic-update-slice(n, c, i))");
+  EXPECT_THAT(out, HasSubstr("negate(p0)"));
+  EXPECT_THAT(out, HasSubstr("fused_dynamic-update-slice"));
+}
+
+TEST(Fuse, ReasonsAreGiven) {
+  auto dot = HloInstruction::Create(HloOpcode::kDot, Shape(ElementType::kF32, {2, 2}));
+  EXPECT_EQ(CanBeFused(dot.get(), {}).reason, "dot is not computed per element");
+  auto rng = HloInstruction::Create(HloOpcode::kRng, Shape(ElementType::kF32, {2, 2}));
+  EXPECT_EQ(CanBeFused(rng.get(), {}).reason, "it has a side effect");
+}
+
+}  // namespace
+}  // namespace xc

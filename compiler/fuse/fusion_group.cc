@@ -1,0 +1,210 @@
+#include "compiler/fuse/fusion_group.h"
+
+#include <algorithm>
+
+#include "absl/hash/hash.h"
+#include "absl/strings/str_cat.h"
+#include "compiler/cost_analysis.h"
+
+namespace xc {
+namespace {
+
+// Code for more positions than this is not worth what it saves.
+constexpr size_t kMaxPositions = 8;
+constexpr int64_t kMaxCodeSize = 400;
+
+bool KeepsPosition(const HloInstruction* i) {
+  return i->IsElementwise() || i->opcode() == HloOpcode::kReshape || i->opcode() == HloOpcode::kBitcast ||
+         i->opcode() == HloOpcode::kCopy || i->opcode() == HloOpcode::kTuple;
+}
+
+// Whether neighbours in the result's last dimension come from operand elements that are not neighbours.
+bool MovesMinorDimension(const HloInstruction* i) {
+  const int64_t rank = i->shape().rank();
+  switch (i->opcode()) {
+    case HloOpcode::kTranspose: {
+      // The last dimension of more than one element must stay last.
+      int64_t last = rank - 1;
+      while (last > 0 && i->shape().dim(last) == 1) --last;
+      int64_t source_last = rank - 1;
+      while (source_last > 0 && i->operand(0)->shape().dim(source_last) == 1) --source_last;
+      return rank > 0 && i->dimensions()[last] != source_last;
+    }
+    case HloOpcode::kSlice:
+      return rank > 0 && i->slice().strides[rank - 1] != 1;
+    case HloOpcode::kReverse:
+      return std::find(i->dimensions().begin(), i->dimensions().end(), rank - 1) != i->dimensions().end();
+    case HloOpcode::kGather:
+      return true;
+    default:
+      return false;
+  }
+}
+
+}  // namespace
+
+int64_t ElementCost(const HloInstruction* instruction, const TargetInfo& target) {
+  switch (instruction->opcode()) {
+    case HloOpcode::kParameter:
+    case HloOpcode::kConstant:
+    case HloOpcode::kBroadcast:
+    case HloOpcode::kReshape:
+    case HloOpcode::kBitcast:
+    case HloOpcode::kBitcastConvert:
+    case HloOpcode::kCopy:
+    case HloOpcode::kIota:
+    case HloOpcode::kSlice:
+    case HloOpcode::kTuple:
+    case HloOpcode::kGetTupleElement:
+      return 0;
+    case HloOpcode::kDynamicSlice:
+    case HloOpcode::kTranspose:
+    case HloOpcode::kReverse:
+    case HloOpcode::kPad:
+      return 1;
+    case HloOpcode::kConcatenate:
+      return instruction->operand_count();
+    case HloOpcode::kGather:
+      return 6;
+    case HloOpcode::kDivide:
+    case HloOpcode::kRemainder:
+    case HloOpcode::kSqrt:
+    case HloOpcode::kRsqrt:
+      return 4;
+    case HloOpcode::kReduce: {
+      const int64_t out = instruction->shape().IsArray() ? instruction->shape().ElementCount()
+                                                         : instruction->shape().tuple_shape(0).ElementCount();
+      return out == 0 ? 1 : std::max<int64_t>(1, instruction->operand(0)->shape().ElementCount() / out);
+    }
+    default:
+      return IsTranscendental(instruction->opcode()) ? target.transcendental_cost : 1;
+  }
+}
+
+FusionGroup::FusionGroup(HloInstruction* root, int id, const TargetInfo& target)
+    : root_(root), id_(id), target_(target) {
+  members_.push_back(root);
+  const Shape& shape = root->shape().IsTuple() ? root->shape().tuple_shape(0) : root->shape();
+  int64_t times = shape.ElementCount();
+  if (root->opcode() == HloOpcode::kDynamicUpdateSlice) times = root->operand(1)->shape().ElementCount();
+  evaluations_[root] = {{1, times, false, false}};
+  if (root->opcode() == HloOpcode::kReduce) reduce_ = root;
+  CountInputs(root);
+}
+
+void FusionGroup::CountInputs(const HloInstruction* member) {
+  for (const HloInstruction* operand : member->operands()) {
+    if (!Contains(operand) && !(operand->IsConstant() && operand->shape().IsScalar())) inputs_.insert(operand);
+  }
+}
+
+std::vector<Evaluation> FusionGroup::EvaluationsOf(const HloInstruction* producer) const {
+  std::vector<Evaluation> out;
+  const auto add = [&](Evaluation e) {
+    for (Evaluation& known : out) {
+      if (known.position == e.position) {
+        known.times = std::max(known.times, e.times);
+        return;
+      }
+    }
+    out.push_back(e);
+  };
+  for (const HloInstruction* user : producer->users()) {
+    auto it = evaluations_.find(user);
+    if (it == evaluations_.end()) continue;
+    for (int64_t o = 0; o < user->operand_count(); ++o) {
+      if (user->operand(o) != producer) continue;
+      for (const Evaluation& e : it->second) {
+        if (producer->shape().rank() == 0) {
+          // A scalar is read at one place, whoever reads it; code motion takes it out of loops only if it is cheap.
+          add({2, e.times, false, e.inner});
+          continue;
+        }
+        if (KeepsPosition(user)) {
+          add(e);
+          continue;
+        }
+        Evaluation next = e;
+        // Arrays that are reduced together are read at one position.
+        const int64_t slot = user->opcode() == HloOpcode::kReduce ? 0 : o;
+        next.position = absl::HashOf(e.position, user->id(), slot);
+        next.strided = e.strided || MovesMinorDimension(user);
+        const int64_t out_elements = std::max<int64_t>(1, user->shape().IsArray() ? user->shape().ElementCount() : 1);
+        switch (user->opcode()) {
+          case HloOpcode::kReduce:
+            next.times = e.times * ElementCost(user, target_);
+            next.inner = true;
+            break;
+          case HloOpcode::kConcatenate:
+          case HloOpcode::kPad:
+            next.times = static_cast<int64_t>(static_cast<double>(e.times) *
+                                              static_cast<double>(producer->shape().ElementCount()) /
+                                              static_cast<double>(out_elements));
+            break;
+          default:
+            break;
+        }
+        add(next);
+      }
+    }
+  }
+  return out;
+}
+
+Decision FusionGroup::CanAdd(const HloInstruction* producer, const std::vector<Evaluation>& evaluations) const {
+  const TargetInfo& target = target_;
+  if (static_cast<int64_t>(members_.size()) + 1 > target.max_fused_instructions) {
+    return Decision::No("the fusion has its full number of instructions");
+  }
+  if (evaluations.size() > kMaxPositions) return Decision::No("it is read at too many positions");
+  const int64_t size = code_size_ + static_cast<int64_t>(evaluations.size()) * (1 + ElementCost(producer, target) / 4);
+  if (size > kMaxCodeSize && producer->opcode() != HloOpcode::kReduce)
+    return Decision::No("the code would be too large");
+  int64_t array_inputs = 0, new_inputs = 0;
+  for (const HloInstruction* operand : producer->operands()) {
+    if (operand->shape().rank() > 0 || operand->shape().IsTuple()) ++array_inputs;
+    if (!inputs_.contains(operand) && !Contains(operand)) ++new_inputs;
+  }
+  if (input_count() - 1 + new_inputs > target.max_fusion_parameters) return Decision::No("it has too many operands");
+  if (producer->opcode() == HloOpcode::kReduce) {
+    if (reduce_ != nullptr) return Decision::No("the fusion has a reduction already");
+    for (const Evaluation& e : evaluations) {
+      if (e.position != 1) return Decision::No("a reduction would be computed for every element that reads it");
+    }
+  }
+  for (const Evaluation& e : evaluations) {
+    // One strided stream instead of several, and none where it was not before.
+    if (e.strided && array_inputs > 1 && producer->shape().ElementCount() > 4096) {
+      return Decision::No("its operands would be read across rows");
+    }
+  }
+  if (root_->opcode() == HloOpcode::kDynamicUpdateSlice) {
+    // What is updated must not be read elsewhere, or it could not be updated in place.
+    const HloInstruction* target_array = root_->operand(0);
+    if (producer == target_array) return Decision::No("it is updated in place");
+    for (const HloInstruction* operand : producer->operands()) {
+      if (operand != target_array) continue;
+      bool same_place = producer->opcode() == HloOpcode::kDynamicSlice &&
+                        SameDims(producer->shape(), root_->operand(1)->shape()) && producer->operand(0) == operand;
+      for (int64_t i = 1; same_place && i < producer->operand_count(); ++i) {
+        same_place = i + 1 < root_->operand_count() && producer->operand(i) == root_->operand(i + 1);
+      }
+      for (const Evaluation& e : evaluations)
+        same_place &= e.position == absl::HashOf(uint64_t{1}, root_->id(), int64_t{1});
+      if (!same_place) return Decision::No("it reads what is updated in place");
+    }
+  }
+  return Decision::Yes();
+}
+
+void FusionGroup::Add(HloInstruction* producer, std::vector<Evaluation> evaluations) {
+  code_size_ +=
+      static_cast<int64_t>(evaluations.size()) * (1 + std::min<int64_t>(16, ElementCost(producer, target_)) / 4);
+  if (producer->opcode() == HloOpcode::kReduce) reduce_ = producer;
+  inputs_.erase(producer);
+  evaluations_[producer] = std::move(evaluations);
+  members_.push_back(producer);
+  CountInputs(producer);
+}
+
+}  // namespace xc

@@ -1,0 +1,56 @@
+// Short forms for the instructions that passes make, added to the computation of their first operand.
+#ifndef XC_COMPILER_MAKE_H_
+#define XC_COMPILER_MAKE_H_
+
+#include <optional>
+
+#include "hlo/module.h"
+
+namespace xc::make {
+
+HloInstruction* Unary(HloOpcode opcode, HloInstruction* x);
+HloInstruction* Binary(HloOpcode opcode, HloInstruction* a, HloInstruction* b);
+HloInstruction* Compare(CompareDirection direction, HloInstruction* a, HloInstruction* b);
+HloInstruction* Select(HloInstruction* p, HloInstruction* on_true, HloInstruction* on_false);
+HloInstruction* Convert(HloInstruction* x, ElementType type);
+// Dimension i of `x` becomes dimension dimensions[i] of the result.
+HloInstruction* Broadcast(HloInstruction* x, Int64List dims, Int64List dimensions);
+HloInstruction* Reshape(HloInstruction* x, Int64List dims);
+// Dimension i of the result is dimension permutation[i] of `x`.
+HloInstruction* Transpose(HloInstruction* x, Int64List permutation);
+HloInstruction* Slice(HloInstruction* x, Int64List starts, Int64List limits, Int64List strides);
+HloInstruction* Element(HloInstruction* tuple, int64_t index);
+HloInstruction* Tuple(HloComputation* computation, absl::Span<HloInstruction* const> elements);
+// A constant scalar, rounded to `type`.
+HloInstruction* Scalar(HloComputation* computation, ElementType type, double value);
+HloInstruction* ScalarInt(HloComputation* computation, ElementType type, int64_t value);
+// `dims` of a scalar constant.
+HloInstruction* Splat(HloComputation* computation, ElementType type, const Int64List& dims, double value);
+HloInstruction* Reduce(HloInstruction* x, HloInstruction* init, Int64List dimensions, HloComputation* combiner);
+// (x, y) -> x op y on scalars of `type`.
+HloComputation* Combiner(HloModule* module, HloOpcode opcode, ElementType type);
+
+// The dimension list {0, …, n-1}.
+Int64List Iota(int64_t n);
+Int64List InversePermutation(const Int64List& permutation);
+bool IsIdentity(const Int64List& permutation);
+
+}  // namespace xc::make
+
+namespace xc {
+
+// The scalar that `x` repeats: a splat constant or (through reshapes) the broadcast of one. Nothing otherwise, and for
+// elided constants. The returned literal lives as long as the module's constants.
+struct SplatValue {
+  const Literal* literal = nullptr;
+  double number() const { return literal->GetDouble(0); }
+};
+std::optional<SplatValue> AsSplat(const HloInstruction* x);
+// Whether every element of `x` is `value` exactly; zeros by sign (IsAll(x, 0.0) does not hold for -0.0).
+bool IsAll(const HloInstruction* x, double value);
+// Whether the combiner computation is exactly `parameter 0 opcode parameter 1` (in either order if commutative).
+bool IsCombiner(const HloComputation* computation, HloOpcode opcode);
+
+}  // namespace xc
+
+#endif  // XC_COMPILER_MAKE_H_

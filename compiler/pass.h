@@ -1,0 +1,87 @@
+// What a pass is, and what it is given besides the module.
+#ifndef XC_COMPILER_PASS_H_
+#define XC_COMPILER_PASS_H_
+
+#include <chrono>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "hlo/module.h"
+
+namespace xc {
+
+// Computes single instructions at compile time; a backend provides it.
+class ConstantEvaluator {
+ public:
+  virtual ~ConstantEvaluator() = default;
+  // The value of `instruction` (with its called computations) for these operand values.
+  virtual absl::StatusOr<Literal> Evaluate(const HloInstruction* instruction,
+                                           absl::Span<const Literal* const> operands) = 0;
+};
+
+// What passes ask about the machine and the backend. The defaults are a backend that emits everything.
+struct TargetInfo {
+  std::string name = "cpu";
+  // Bytes that the fastest cache of one core holds: fused reductions read their row again only within it.
+  int64_t cache_bytes = 1 << 20;
+  // Instructions in one fused computation: its compile time grows faster than its size.
+  int64_t max_fused_instructions = 96;
+  // Operands and results of one fusion.
+  int64_t max_fusion_parameters = 48;
+  // Cost of one transcendental operation in units of a simple one.
+  int64_t transcendental_cost = 12;
+  // Whether a fusion may have several roots (a tuple) over one index space.
+  bool multi_output_fusion = true;
+  // Whether the backend has a kernel for topk.
+  bool topk = false;
+  // Whether elementwise producers may be fused into a reduction's input.
+  bool reduce_input_fusion = true;
+};
+
+struct PassOptions {
+  // Passes not to run, by name.
+  std::vector<std::string> disabled_passes;
+  // Runs no pass after this one; "" runs all. "NAME" or "NUMBER" (the number of the dump).
+  std::string stop_after;
+  // Verify after every pass, not only after those that say that they changed something.
+  bool verify_always = false;
+  // Bounds of constant folding.
+  int64_t fold_max_bytes = 1 << 16;
+  int64_t fold_max_flops = 1 << 22;
+  // Time after which compilation is given up.
+  std::optional<std::chrono::steady_clock::time_point> deadline;
+};
+
+// One per compilation; not shared between threads.
+struct PassContext {
+  PassOptions options;
+  TargetInfo target;
+  ConstantEvaluator* evaluator = nullptr;  // none: nothing is folded
+  // How often each rule fired: "simplify.add_zero" → 3.
+  std::map<std::string, int64_t, std::less<>> counters;
+
+  // Counts a rule of the running pass.
+  void Count(absl::string_view rule) {
+    auto it = counters.find(std::string(rule));
+    if (it == counters.end()) it = counters.emplace(std::string(rule), 0).first;
+    ++it->second;
+  }
+  absl::Status CheckDeadline() const {
+    if (options.deadline && std::chrono::steady_clock::now() > *options.deadline) {
+      return absl::DeadlineExceededError("compilation took longer than its deadline allows");
+    }
+    return absl::OkStatus();
+  }
+};
+
+// Returns whether it changed the module.
+using PassFunction = absl::StatusOr<bool> (*)(HloModule*, PassContext&);
+
+}  // namespace xc
+
+#endif  // XC_COMPILER_PASS_H_

@@ -1,0 +1,54 @@
+#include "compiler/pipeline.h"
+
+#include "compiler/expand/expand.h"
+#include "compiler/fuse/fuse.h"
+#include "compiler/simplify/simplify.h"
+
+namespace xc {
+
+absl::Span<const PipelineRow> Pipeline() {
+  static constexpr PipelineRow kRows[] = {
+      {"prepare", "inline-calls", InlineCalls, 0,
+       "Calls and the input's own fusions only hide instructions from all that follows."},
+      {"prepare", "flatten-calls", FlattenCallGraph, 0,
+       "Loop passes change bodies in place, which is right only if one loop runs them."},
+      {"prepare", "layouts", AssignLayouts, 0,
+       "Everything after it, emitters included, may take every array to be row-major; the transposes it makes are "
+       "simplified like others."},
+      {"prepare", "batch-norm", ExpandBatchNorm, 0, "Backends know no batch norm; its parts are simplified and fused."},
+      {"simplify", "tuples", SimplifyTuples, 1,
+       "First in the round: elements lead to the instructions that made them."},
+      {"simplify", "conditionals", SimplifyConditionals, 1, "A known branch opens its contents to the other rules."},
+      {"simplify", "loops", SimplifyLoops, 1, "Constants of a loop's state are what the algebra of its body needs."},
+      {"simplify", "algebra", SimplifyAlgebra, 1, "Rewrite rows; they leave constants for folding and equal terms."},
+      {"simplify", "fold-constants", FoldConstants, 1,
+       "After the algebra, which removes most of what could be folded."},
+      {"simplify", "cse", EliminateCommonSubexpressions, 1, "After the rules, which make equal what means the same."},
+      {"simplify", "dead-code", EliminateDeadCode, 1, "Last in the round: what the others left behind."},
+      {"expand", "topk", RecognizeTopK, 0, "Needs the slices of a sort in their simplest form."},
+      {"expand", "dots", CanonicalizeDots, 0,
+       "After the algebra has moved transposes into dimension numbers: makes those left fit the matrix kernels."},
+      {"expand", "simplify-expanded", SimplifyAlgebra, 2,
+       "Transposes and reshapes of the expansions meet their operands."},
+      {"expand", "cse-expanded", EliminateCommonSubexpressions, 2, "Expansions repeat terms."},
+      {"expand", "dead-code-expanded", EliminateDeadCode, 2, "Only live code is fused."},
+      {"fuse", "fusion", FuseInstructions, 0,
+       "On simplified code; barriers still stand between what must not be fused."},
+      {"finish", "barriers", ExpandBarriers, 0, "After the last pass that moves code across them."},
+      {"finish", "tuples-finish", SimplifyTuples, 0, "Barriers leave tuples taken apart and put together."},
+      {"finish", "dead-code-finish", EliminateDeadCode, 0, "What fusion left, so that only live code has buffers."},
+      {"finish", "flatten-calls-finish", FlattenCallGraph, 0,
+       "Inlined branches may share bodies; buffers need one caller for each."},
+      {"finish", "schedule", Schedule, 0, "The order decides what is live together; buffer assignment follows it."},
+  };
+  return kRows;
+}
+
+const PipelineRow* FindPass(absl::string_view name) {
+  for (const PipelineRow& row : Pipeline()) {
+    if (name == row.pass) return &row;
+  }
+  return nullptr;
+}
+
+}  // namespace xc

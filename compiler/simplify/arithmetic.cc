@@ -1,0 +1,219 @@
+// Rewrite rows of arithmetic. Floats keep every bit of strict IEEE results, the sign of zero included; which NaN comes
+// out of an operation on NaNs is not specified.
+#include <bit>
+#include <cmath>
+
+#include "compiler/make.h"
+#include "compiler/simplify/simplify.h"
+
+namespace xc {
+namespace {
+
+using I = HloInstruction;
+
+bool IsInt(const I* x) { return IsIntegral(x->type()); }
+bool IsReal(const I* x) { return IsFloating(x->type()); }
+
+// x + 0 -> x for integers; x + -0 -> x for floats (x + +0 turns -0 into +0).
+I* AddZero(I* i, PassContext&) {
+  for (int side : {0, 1}) {
+    const I* c = i->operand(side);
+    if (IsInt(i) ? IsAll(c, 0.0) : IsReal(i) && IsAll(c, -0.0)) return i->operand(1 - side);
+  }
+  return nullptr;
+}
+
+// x + -y -> x - y
+I* AddNegate(I* i, PassContext&) {
+  if (IsComplex(i->type())) return nullptr;
+  for (int side : {1, 0}) {
+    I* n = i->operand(side);
+    if (n->opcode() == HloOpcode::kNegate && n->user_count() == 1) {
+      return make::Binary(HloOpcode::kSubtract, i->operand(1 - side), n->operand(0));
+    }
+  }
+  return nullptr;
+}
+
+// x - 0 -> x
+I* SubtractZero(I* i, PassContext&) {
+  return (IsInt(i) || IsReal(i)) && IsAll(i->operand(1), 0.0) ? i->operand(0) : nullptr;
+}
+
+// x - -y -> x + y
+I* SubtractNegate(I* i, PassContext&) {
+  I* n = i->operand(1);
+  if (n->opcode() != HloOpcode::kNegate || n->user_count() != 1 || IsComplex(i->type())) return nullptr;
+  return make::Binary(HloOpcode::kAdd, i->operand(0), n->operand(0));
+}
+
+// x - x -> 0, integers
+I* SubtractSelf(I* i, PassContext&) {
+  if (!IsInt(i) || i->operand(0) != i->operand(1)) return nullptr;
+  return make::Splat(i->parent(), i->type(), i->shape().dims(), 0);
+}
+
+// x * 1 -> x
+I* MultiplyOne(I* i, PassContext&) {
+  if (IsComplex(i->type())) return nullptr;
+  for (int side : {0, 1}) {
+    if (IsAll(i->operand(side), 1.0)) return i->operand(1 - side);
+  }
+  return nullptr;
+}
+
+// x * 0 -> 0, integers
+I* MultiplyZero(I* i, PassContext&) {
+  if (!IsInt(i)) return nullptr;
+  for (int side : {0, 1}) {
+    if (IsAll(i->operand(side), 0.0)) return i->operand(side);
+  }
+  return nullptr;
+}
+
+// x * -1 -> -x
+I* MultiplyMinusOne(I* i, PassContext&) {
+  if (!IsReal(i) && !IsSignedInt(i->type())) return nullptr;
+  for (int side : {0, 1}) {
+    if (IsAll(i->operand(side), -1.0)) return make::Unary(HloOpcode::kNegate, i->operand(1 - side));
+  }
+  return nullptr;
+}
+
+// x / 1 -> x
+I* DivideOne(I* i, PassContext&) {
+  return !IsComplex(i->type()) && IsAll(i->operand(1), 1.0) ? i->operand(0) : nullptr;
+}
+
+// x / 2^k -> x * 2^-k where both are normal numbers of the type: the same rounding of the same number.
+I* DividePowerOfTwo(I* i, PassContext&) {
+  const ElementType type = i->type();
+  if (type != ElementType::kF32 && type != ElementType::kF64 && type != ElementType::kBF16 &&
+      type != ElementType::kF16) {
+    return nullptr;
+  }
+  const auto splat = AsSplat(i->operand(1));
+  if (!splat) return nullptr;
+  int exponent;
+  const double c = splat->number();
+  if (!std::isfinite(c) || std::fabs(std::frexp(c, &exponent)) != 0.5 || c == 0) return nullptr;
+  const int limit = type == ElementType::kF16 ? 13 : 120;
+  if (exponent < -limit || exponent > limit) return nullptr;
+  return make::Binary(HloOpcode::kMultiply, i->operand(0), make::Splat(i->parent(), type, i->shape().dims(), 1.0 / c));
+}
+
+// log2 of a positive power of two that all elements of `x` are, or -1.
+int64_t PowerOfTwo(const I* x) {
+  const auto splat = AsSplat(x);
+  if (!splat || !IsIntegral(x->type())) return -1;
+  const uint64_t c = static_cast<uint64_t>(splat->literal->GetInt(0));
+  if (c == 0 || (c & (c - 1)) != 0) return -1;
+  if (IsSignedInt(x->type()) && splat->literal->GetInt(0) < 0) return -1;
+  return std::countr_zero(c);
+}
+
+// x / 2^k -> x >> k, unsigned
+I* UnsignedDivide(I* i, PassContext&) {
+  const int64_t k = PowerOfTwo(i->operand(1));
+  if (!IsUnsignedInt(i->type()) || k <= 0) return nullptr;
+  return make::Binary(HloOpcode::kShiftRightLogical, i->operand(0),
+                      make::Splat(i->parent(), i->type(), i->shape().dims(), static_cast<double>(k)));
+}
+
+// x % 2^k -> x & (2^k - 1), unsigned
+I* UnsignedRemainder(I* i, PassContext&) {
+  const int64_t k = PowerOfTwo(i->operand(1));
+  if (!IsUnsignedInt(i->type()) || k < 0 || k > 52) return nullptr;
+  return make::Binary(
+      HloOpcode::kAnd, i->operand(0),
+      make::Splat(i->parent(), i->type(), i->shape().dims(), static_cast<double>((int64_t{1} << k) - 1)));
+}
+
+// --x -> x; the same for not
+I* TwiceUndone(I* i, PassContext&) {
+  return i->operand(0)->opcode() == i->opcode() ? i->operand(0)->operand(0) : nullptr;
+}
+
+// |-x| -> |x|, ||x|| -> |x|
+I* AbsOfSign(I* i, PassContext&) {
+  I* x = i->operand(0);
+  if (IsComplex(x->type())) return nullptr;
+  if (x->opcode() == HloOpcode::kAbs && !IsComplex(x->operand(0)->type())) return x;
+  if (x->opcode() == HloOpcode::kNegate) return make::Unary(HloOpcode::kAbs, x->operand(0));
+  return nullptr;
+}
+
+// op(op(x)) -> op(x) for floor, ceil and the roundings
+I* TwiceTheSame(I* i, PassContext&) { return i->operand(0)->opcode() == i->opcode() ? i->operand(0) : nullptr; }
+
+// max(x, x) -> x, min(x, x) -> x, x & x -> x, x | x -> x
+I* SameOperands(I* i, PassContext&) { return i->operand(0) == i->operand(1) ? i->operand(0) : nullptr; }
+
+// x^1 -> x, x^2 -> x * x (correctly rounded, as a power function may but need not be), x^-1 -> 1 / x
+I* SimplePower(I* i, PassContext&) {
+  if (!IsReal(i) && !IsInt(i)) return nullptr;
+  I *x = i->operand(0), *y = i->operand(1);
+  if (IsAll(y, 1.0)) return x;
+  if (IsAll(y, 2.0)) return make::Binary(HloOpcode::kMultiply, x, x);
+  if (IsReal(i) && IsAll(y, -1.0)) {
+    return make::Binary(HloOpcode::kDivide, make::Splat(i->parent(), i->type(), i->shape().dims(), 1.0), x);
+  }
+  return nullptr;
+}
+
+// x << 0 -> x and so on
+I* ShiftZero(I* i, PassContext&) { return IsAll(i->operand(1), 0.0) ? i->operand(0) : nullptr; }
+
+// real(complex(a, b)) -> a, imag(complex(a, b)) -> b
+I* PartOfComplex(I* i, PassContext&) {
+  I* z = i->operand(0);
+  if (z->opcode() != HloOpcode::kComplex) return nullptr;
+  return z->operand(i->opcode() == HloOpcode::kReal ? 0 : 1);
+}
+
+// complex(real(z), imag(z)) -> z
+I* ComplexOfParts(I* i, PassContext&) {
+  const I *a = i->operand(0), *b = i->operand(1);
+  if (a->opcode() != HloOpcode::kReal || b->opcode() != HloOpcode::kImag || a->operand(0) != b->operand(0))
+    return nullptr;
+  return IsComplex(a->operand(0)->type()) ? i->operand(0)->operand(0) : nullptr;
+}
+
+}  // namespace
+
+absl::Span<const RewriteRow> ArithmeticRows() {
+  static constexpr RewriteRow kRows[] = {
+      {"add_zero", HloOpcode::kAdd, AddZero},
+      {"add_negate", HloOpcode::kAdd, AddNegate},
+      {"subtract_zero", HloOpcode::kSubtract, SubtractZero},
+      {"subtract_negate", HloOpcode::kSubtract, SubtractNegate},
+      {"subtract_self", HloOpcode::kSubtract, SubtractSelf},
+      {"multiply_one", HloOpcode::kMultiply, MultiplyOne},
+      {"multiply_zero", HloOpcode::kMultiply, MultiplyZero},
+      {"multiply_minus_one", HloOpcode::kMultiply, MultiplyMinusOne},
+      {"divide_one", HloOpcode::kDivide, DivideOne},
+      {"divide_power_of_two", HloOpcode::kDivide, DividePowerOfTwo},
+      {"unsigned_divide", HloOpcode::kDivide, UnsignedDivide},
+      {"unsigned_remainder", HloOpcode::kRemainder, UnsignedRemainder},
+      {"negate_twice", HloOpcode::kNegate, TwiceUndone},
+      {"not_twice", HloOpcode::kNot, TwiceUndone},
+      {"abs_of_sign", HloOpcode::kAbs, AbsOfSign},
+      {"floor_twice", HloOpcode::kFloor, TwiceTheSame},
+      {"ceil_twice", HloOpcode::kCeil, TwiceTheSame},
+      {"round_twice", HloOpcode::kRoundNearestEven, TwiceTheSame},
+      {"max_self", HloOpcode::kMaximum, SameOperands},
+      {"min_self", HloOpcode::kMinimum, SameOperands},
+      {"and_self", HloOpcode::kAnd, SameOperands},
+      {"or_self", HloOpcode::kOr, SameOperands},
+      {"simple_power", HloOpcode::kPower, SimplePower},
+      {"shift_left_zero", HloOpcode::kShiftLeft, ShiftZero},
+      {"shift_right_arithmetic_zero", HloOpcode::kShiftRightArithmetic, ShiftZero},
+      {"shift_right_logical_zero", HloOpcode::kShiftRightLogical, ShiftZero},
+      {"real_of_complex", HloOpcode::kReal, PartOfComplex},
+      {"imag_of_complex", HloOpcode::kImag, PartOfComplex},
+      {"complex_of_parts", HloOpcode::kComplex, ComplexOfParts},
+  };
+  return kRows;
+}
+
+}  // namespace xc

@@ -1,0 +1,143 @@
+#include "absl/hash/hash.h"
+#include "absl/strings/str_cat.h"
+#include "compiler/simplify/simplify.h"
+
+namespace xc {
+namespace {
+
+// Attributes that say nothing about the value computed.
+bool IsAnnotation(AttrKind kind) {
+  switch (kind) {
+    case AttrKind::kMetadata:
+    case AttrKind::kSharding:
+    case AttrKind::kFrontendAttributes:
+    case AttrKind::kStatistics:
+    case AttrKind::kOrigin:
+      return true;
+    default:
+      return false;
+  }
+}
+
+bool SameAttributes(const HloInstruction* a, const HloInstruction* b) {
+  const auto &x = a->attributes().entries(), &y = b->attributes().entries();
+  size_t i = 0, j = 0;
+  while (true) {
+    while (i < x.size() && IsAnnotation(x[i].first)) ++i;
+    while (j < y.size() && IsAnnotation(y[j].first)) ++j;
+    if (i == x.size() || j == y.size()) return i == x.size() && j == y.size();
+    if (x[i].first != y[j].first) return false;
+    if (x[i].second != y[j].second && !AttrEqual(*x[i].second, *y[j].second)) return false;
+    ++i;
+    ++j;
+  }
+}
+
+// Whether two computations without control flow of their own (combiners, comparators) are the same program.
+bool SameProgram(const HloComputation* a, const HloComputation* b) {
+  if (a == b) return true;
+  if (a->instruction_count() != b->instruction_count() || a->parameter_count() != b->parameter_count()) return false;
+  if (a->instruction_count() > 32) return false;
+  const std::vector<HloInstruction*> x = a->PostOrder(), y = b->PostOrder();
+  absl::flat_hash_map<const HloInstruction*, const HloInstruction*> match;
+  for (size_t i = 0; i < x.size(); ++i) {
+    if (x[i]->opcode() != y[i]->opcode() || x[i]->HasSideEffect() || !x[i]->called_computations().empty()) return false;
+    if (x[i]->shape() != y[i]->shape() || x[i]->operand_count() != y[i]->operand_count()) return false;
+    if (x[i]->parameter_number() != y[i]->parameter_number()) return false;
+    for (int64_t o = 0; o < x[i]->operand_count(); ++o) {
+      if (match.at(x[i]->operand(o)) != y[i]->operand(o)) return false;
+    }
+    if (x[i]->IsConstant() && !x[i]->literal().BitEqual(y[i]->literal())) return false;
+    if (!SameAttributes(x[i], y[i])) return false;
+    match[x[i]] = y[i];
+  }
+  return match.at(a->root()) == b->root();
+}
+
+// Whether the instruction may stand for an equal one.
+bool MayMerge(const HloInstruction* instruction) {
+  switch (instruction->opcode()) {
+    case HloOpcode::kParameter:
+    case HloOpcode::kOptBarrier:  // keeps its operands apart
+    case HloOpcode::kWhile:
+    case HloOpcode::kConditional:
+    case HloOpcode::kCall:
+    case HloOpcode::kFusion:
+    case HloOpcode::kCustomCall:
+    case HloOpcode::kAsyncStart:
+    case HloOpcode::kAsyncUpdate:
+    case HloOpcode::kAsyncDone:
+    case HloOpcode::kDomain:
+      return false;
+    case HloOpcode::kConstant:
+      return !instruction->literal().elided();
+    default:
+      return !instruction->HasSideEffect() && instruction->control_predecessors().empty() &&
+             instruction->control_successors().empty();
+  }
+}
+
+std::vector<const HloInstruction*> KeyOperands(const HloInstruction* instruction) {
+  std::vector<const HloInstruction*> operands(instruction->operands().begin(), instruction->operands().end());
+  if (IsCommutative(instruction->opcode()) && operands.size() == 2 && operands[0]->id() > operands[1]->id()) {
+    std::swap(operands[0], operands[1]);
+  }
+  return operands;
+}
+
+size_t KeyHash(const HloInstruction* instruction) {
+  size_t hash = absl::HashOf(static_cast<int>(instruction->opcode()), static_cast<int>(instruction->type()),
+                             instruction->shape().dims());
+  for (const HloInstruction* operand : KeyOperands(instruction)) hash = absl::HashOf(hash, operand);
+  if (instruction->IsConstant()) {
+    const Literal& literal = instruction->literal();
+    hash = absl::HashOf(hash, absl::string_view(reinterpret_cast<const char*>(literal.bytes()), literal.byte_size()));
+  }
+  return hash;
+}
+
+bool Same(const HloInstruction* a, const HloInstruction* b) {
+  if (a->opcode() != b->opcode() || !SameShape(a->shape(), b->shape()) || KeyOperands(a) != KeyOperands(b))
+    return false;
+  if (a->shape().is_dynamic() != b->shape().is_dynamic()) return false;
+  if (a->IsConstant()) return a->shared_literal() == b->shared_literal() || a->literal().BitEqual(b->literal());
+  if (!SameAttributes(a, b)) return false;
+  if (a->called_computations().size() != b->called_computations().size()) return false;
+  for (size_t i = 0; i < a->called_computations().size(); ++i) {
+    if (!SameProgram(a->called(i), b->called(i))) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+absl::StatusOr<bool> EliminateCommonSubexpressions(HloModule* module, PassContext& context) {
+  bool changed = false;
+  for (HloComputation* computation : module->ComputationPostOrder()) {
+    absl::flat_hash_map<size_t, std::vector<HloInstruction*>> seen;
+    bool here = false;
+    for (HloInstruction* instruction : computation->PostOrder()) {
+      if (!MayMerge(instruction)) continue;
+      std::vector<HloInstruction*>& candidates = seen[KeyHash(instruction)];
+      HloInstruction* equal = nullptr;
+      for (HloInstruction* candidate : candidates) {
+        if (Same(candidate, instruction)) {
+          equal = candidate;
+          break;
+        }
+      }
+      if (equal == nullptr) {
+        candidates.push_back(instruction);
+        continue;
+      }
+      instruction->ReplaceAllUsesWith(equal);
+      context.Count("cse.instruction");
+      here = true;
+    }
+    if (here) computation->RemoveDead();
+    changed |= here;
+  }
+  return changed;
+}
+
+}  // namespace xc

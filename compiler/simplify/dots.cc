@@ -1,0 +1,121 @@
+// Rewrite rows of dot.
+#include <algorithm>
+
+#include "compiler/make.h"
+#include "compiler/simplify/simplify.h"
+
+namespace xc {
+namespace {
+
+using I = HloInstruction;
+
+// dot that sums nothing -> 0
+I* DotEmpty(I* i, PassContext&) {
+  if (!i->operand(0)->shape().IsZeroSized() && !i->operand(1)->shape().IsZeroSized()) return nullptr;
+  return make::Splat(i->parent(), i->type(), i->shape().dims(), 0);
+}
+
+Int64List Mapped(const Int64List& dims, const Int64List& permutation) {
+  Int64List out;
+  for (int64_t d : dims) out.push_back(permutation[d]);
+  return out;
+}
+
+bool IsOneOf(const Int64List& list, int64_t d) { return std::find(list.begin(), list.end(), d) != list.end(); }
+
+// The free dimensions of an operand in order, as numbers of the dimensions before `permutation`.
+bool FreeDimsStayInOrder(const I* transpose, const Int64List& batch, const Int64List& contracting) {
+  int64_t last = -1;
+  for (int64_t d = 0; d < transpose->shape().rank(); ++d) {
+    if (IsOneOf(batch, d) || IsOneOf(contracting, d)) continue;
+    if (transpose->dimensions()[d] < last) return false;
+    last = transpose->dimensions()[d];
+  }
+  return true;
+}
+
+// Whether one stride walks the dimensions `dims` of a row-major array, in this order.
+bool OneStride(const Shape& shape, const Int64List& dims) {
+  int64_t last = -1;
+  for (int64_t d : dims) {
+    if (shape.dim(d) == 1) continue;
+    for (int64_t between = last + 1; last >= 0 && between < d; ++between) {
+      if (shape.dim(between) != 1) return false;
+    }
+    if (d < last) return false;
+    last = d;
+  }
+  return true;
+}
+
+// Whether a matrix library reads the operand as it lies: one stride for rows, one for columns, one of them 1.
+bool ReadsWell(const Shape& shape, const Int64List& batch, const Int64List& contracting) {
+  Int64List free;
+  int64_t minor = -1;
+  for (int64_t d = 0; d < shape.rank(); ++d) {
+    if (shape.dim(d) != 1) minor = d;
+    if (!IsOneOf(batch, d) && !IsOneOf(contracting, d)) free.push_back(d);
+  }
+  return OneStride(shape, contracting) && OneStride(shape, free) && (minor < 0 || !IsOneOf(batch, minor));
+}
+
+// dot(transpose(x), y) -> dot(x, y) with other dimension numbers: a product reads any order of dimensions
+I* DotTranspose(I* i, PassContext&) {
+  if (i->FindAttr<AttrKind::kSparsity>() != nullptr) return nullptr;
+  DotDims dims = i->dot_dims();
+  std::vector<I*> operands = i->operands();
+  bool changed = false;
+  for (int side : {0, 1}) {
+    I* t = operands[side];
+    Int64List& batch = side == 0 ? dims.lhs_batch : dims.rhs_batch;
+    Int64List& contracting = side == 0 ? dims.lhs_contracting : dims.rhs_contracting;
+    if (t->opcode() != HloOpcode::kTranspose || !FreeDimsStayInOrder(t, batch, contracting)) continue;
+    const Int64List new_batch = Mapped(batch, t->dimensions());
+    const Int64List new_contracting = Mapped(contracting, t->dimensions());
+    if (!ReadsWell(t->operand(0)->shape(), new_batch, new_contracting)) continue;
+    batch = new_batch;
+    contracting = new_contracting;
+    operands[side] = t->operand(0);
+    changed = true;
+  }
+  if (!changed) return nullptr;
+  I* dot = i->parent()->Add(i->CloneWith(WithoutLayout(i->shape()), operands));
+  dot->set_attr<AttrKind::kDotDims>(dims);
+  return dot;
+}
+
+// transpose(dot(a, b)) that exchanges the two free dimensions -> dot(b, a)
+I* TransposeDot(I* i, PassContext&) {
+  I* dot = i->operand(0);
+  if (dot->opcode() != HloOpcode::kDot || dot->user_count() != 1 || dot->FindAttr<AttrKind::kSparsity>() != nullptr ||
+      dot->FindAttr<AttrKind::kAlgorithm>() != nullptr) {
+    return nullptr;
+  }
+  const DotDims& d = dot->dot_dims();
+  const int64_t batch = d.lhs_batch.size(), rank = dot->shape().rank();
+  const int64_t lhs_free = dot->operand(0)->shape().rank() - batch - static_cast<int64_t>(d.lhs_contracting.size());
+  Int64List exchange;
+  for (int64_t k = 0; k < batch; ++k) exchange.push_back(k);
+  for (int64_t k = batch + lhs_free; k < rank; ++k) exchange.push_back(k);
+  for (int64_t k = batch; k < batch + lhs_free; ++k) exchange.push_back(k);
+  if (exchange != i->dimensions() || dot->operand(0)->type() != dot->operand(1)->type()) return nullptr;
+  I* swapped = i->parent()->Add(dot->CloneWith(WithoutLayout(i->shape()), {dot->operand(1), dot->operand(0)}));
+  swapped->set_attr<AttrKind::kDotDims>({d.rhs_batch, d.lhs_batch, d.rhs_contracting, d.lhs_contracting});
+  if (const auto* precision = dot->FindAttr<AttrKind::kOperandPrecision>(); precision && precision->size() == 2) {
+    swapped->set_attr<AttrKind::kOperandPrecision>({(*precision)[1], (*precision)[0]});
+  }
+  return swapped;
+}
+
+}  // namespace
+
+absl::Span<const RewriteRow> DotRows() {
+  static constexpr RewriteRow kRows[] = {
+      {"dot_empty", HloOpcode::kDot, DotEmpty},
+      {"dot_transpose", HloOpcode::kDot, DotTranspose},
+      {"transpose_dot", HloOpcode::kTranspose, TransposeDot},
+  };
+  return kRows;
+}
+
+}  // namespace xc

@@ -1,0 +1,81 @@
+#include "compiler/cost_analysis.h"
+#include "compiler/simplify/simplify.h"
+
+namespace xc {
+namespace {
+
+// Whether it is worth trying; the bounds come after.
+bool Foldable(const HloInstruction* instruction) {
+  switch (instruction->opcode()) {
+    case HloOpcode::kConstant:
+    case HloOpcode::kParameter:
+    case HloOpcode::kBroadcast:  // cheap to emit anywhere, costly to keep
+    case HloOpcode::kIota:
+    case HloOpcode::kTuple:
+    case HloOpcode::kGetTupleElement:
+    case HloOpcode::kOptBarrier:
+    case HloOpcode::kAfterAll:
+    case HloOpcode::kAddDependency:
+    case HloOpcode::kDomain:
+    case HloOpcode::kWhile:
+    case HloOpcode::kConditional:
+    case HloOpcode::kCall:
+    case HloOpcode::kFusion:
+    case HloOpcode::kCustomCall:
+    case HloOpcode::kRngBitGenerator:
+    case HloOpcode::kReplicaId:
+    case HloOpcode::kPartitionId:
+    case HloOpcode::kInfeed:
+    case HloOpcode::kAsyncStart:
+    case HloOpcode::kAsyncUpdate:
+    case HloOpcode::kAsyncDone:
+    case HloOpcode::kCopyStart:
+    case HloOpcode::kCopyDone:
+    case HloOpcode::kStochasticConvert:
+      return false;
+    default:
+      break;
+  }
+  if (instruction->operand_count() == 0 || !instruction->shape().IsArray() || instruction->shape().is_dynamic() ||
+      instruction->HasSideEffect()) {
+    return false;
+  }
+  for (const HloInstruction* operand : instruction->operands()) {
+    if (!operand->IsConstant() || !operand->shape().IsArray() || operand->literal().elided() ||
+        operand->shape().is_dynamic()) {
+      return false;
+    }
+  }
+  return instruction->control_predecessors().empty() && instruction->control_successors().empty();
+}
+
+}  // namespace
+
+absl::StatusOr<bool> FoldConstants(HloModule* module, PassContext& context) {
+  if (context.evaluator == nullptr) return false;
+  bool changed = false;
+  for (HloComputation* computation : module->ComputationPostOrder()) {
+    for (HloInstruction* instruction : computation->PostOrder()) {
+      if (!Foldable(instruction)) continue;
+      const int64_t bytes = instruction->shape().ByteSize();
+      const InstructionCost cost = CostOf(instruction);
+      if (bytes > context.options.fold_max_bytes ||
+          cost.flops + cost.transcendentals > context.options.fold_max_flops) {
+        continue;
+      }
+      std::vector<const Literal*> operands;
+      for (const HloInstruction* operand : instruction->operands()) operands.push_back(&operand->literal());
+      absl::StatusOr<Literal> value = context.evaluator->Evaluate(instruction, operands);
+      // What the evaluator cannot do is left for run time, where its error belongs to the instruction.
+      if (!value.ok() || !SameShape(value->shape(), instruction->shape())) continue;
+      HloInstruction* constant = computation->Add(HloInstruction::CreateConstant(*std::move(value)));
+      instruction->ReplaceAllUsesWith(constant);
+      context.Count("fold_constants.instruction");
+      changed = true;
+    }
+    if (changed) computation->RemoveDead();
+  }
+  return changed;
+}
+
+}  // namespace xc
