@@ -17,6 +17,7 @@ struct Command {
 constexpr Command kCommands[] = {
     {"replay", ReplayCommand, "compile and run an HLO module or a dumped bundle; compare platforms"},
     {"check", CheckCommand, "run self-checking HLO programs of a manifest"},
+    {"graph", GraphCommand, "run a host graph, clustered or op by op, and explain its clusters"},
     {"view", ViewCommand, "draw a module as HTML, SVG or dot"},
 };
 

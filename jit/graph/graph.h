@@ -37,6 +37,7 @@ struct Node {
   std::vector<int> control_inputs;
   std::vector<DataType> input_types;
   std::vector<DataType> output_types;
+  std::shared_ptr<const HostConstant> constant;  // the value of a Const node
 
   int num_outputs() const { return static_cast<int>(output_types.size()); }
   bool HasAttr(const std::string& key) const { return attrs.count(key) != 0; }

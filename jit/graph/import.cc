@@ -192,7 +192,15 @@ absl::Status ResolveSignature(Node& node) {
     }
   }
   XC_RETURN_IF_ERROR(ExpandArgs(node, node.def->inputs, &node.input_types));
-  return ExpandArgs(node, node.def->outputs, &node.output_types);
+  XC_RETURN_IF_ERROR(ExpandArgs(node, node.def->outputs, &node.output_types));
+  if (node.op == "Const" && node.constant == nullptr) {
+    const TensorProto& proto = node.FindAttr("value")->tensor();
+    if (BaseType(proto.dtype()) != node.output_types[0]) return NodeError(node, "the types of dtype and value differ");
+    auto value = Tensor::FromProto(proto);
+    if (!value.ok()) return NodeError(node, std::string(value.status().message()));
+    node.constant = std::make_shared<const HostConstant>(*std::move(value));
+  }
+  return absl::OkStatus();
 }
 
 absl::StatusOr<std::pair<std::string, int>> ParseTensorName(const std::string& text) {

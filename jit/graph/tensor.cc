@@ -17,11 +17,11 @@ constexpr int64_t kMaxTensorBytes = int64_t{1} << 36;
 constexpr int64_t kMaxStrings = int64_t{1} << 28;
 constexpr size_t kAlignment = 64;
 
-std::shared_ptr<void> Allocate(size_t bytes) {
+std::shared_ptr<void> Allocate(size_t bytes, bool zero) {
   size_t rounded = (bytes + kAlignment - 1) / kAlignment * kAlignment;
   void* p = std::aligned_alloc(kAlignment, rounded == 0 ? kAlignment : rounded);
   if (p == nullptr) return nullptr;
-  std::memset(p, 0, rounded == 0 ? kAlignment : rounded);
+  if (zero) std::memset(p, 0, rounded == 0 ? kAlignment : rounded);
   return std::shared_ptr<void>(p, std::free);
 }
 
@@ -111,7 +111,11 @@ std::string PartialShape::ToString() const {
       "]");
 }
 
-absl::StatusOr<Tensor> Tensor::Create(DataType type, Dims dims) {
+absl::StatusOr<Tensor> Tensor::Create(DataType type, Dims dims) { return Make(type, std::move(dims), true); }
+
+absl::StatusOr<Tensor> Tensor::Uninitialized(DataType type, Dims dims) { return Make(type, std::move(dims), false); }
+
+absl::StatusOr<Tensor> Tensor::Make(DataType type, Dims dims, bool zero) {
   Tensor t;
   XC_ASSIGN_OR_RETURN(t.count_, CheckedNumElements(dims));
   t.type_ = type;
@@ -127,7 +131,7 @@ absl::StatusOr<Tensor> Tensor::Create(DataType type, Dims dims) {
     return absl::ResourceExhaustedError(
         absl::StrCat("tensor ", DataTypeName(type), DimsToString(t.dims_), " is too large"));
   }
-  t.buffer_ = Allocate(t.count_ * size);
+  t.buffer_ = Allocate(t.count_ * size, zero);
   if (t.buffer_ == nullptr) {
     return absl::ResourceExhaustedError(
         absl::StrCat("no memory for tensor ", DataTypeName(type), DimsToString(t.dims_)));

@@ -42,6 +42,8 @@ class Tensor {
 
   // Allocates zeroed memory; refuses sizes that are negative, overflow or exceed the limit of one tensor.
   static absl::StatusOr<Tensor> Create(DataType type, Dims dims);
+  // The same without zeroing, for whoever writes every element.
+  static absl::StatusOr<Tensor> Uninitialized(DataType type, Dims dims);
   static absl::StatusOr<Tensor> FromProto(const TensorProto& proto);
   // Wraps memory that `owner` keeps alive. The bytes are row-major and of the right number.
   static Tensor FromBuffer(DataType type, Dims dims, std::shared_ptr<void> owner, void* data);
@@ -94,6 +96,8 @@ class Tensor {
   std::string Summary(int limit = 8) const;  // shape and the first elements
 
  private:
+  static absl::StatusOr<Tensor> Make(DataType type, Dims dims, bool zero);
+
   DataType type_ = DT_INVALID;
   Dims dims_;
   int64_t count_ = 0;
@@ -117,6 +121,16 @@ struct Variable {
   DataType type = DT_INVALID;
   std::mutex mutex;
   Tensor value;
+};
+
+class Literal;
+
+// A tensor whose value is fixed: its form as an IR literal is made once (by whoever lowers it first) and shared.
+struct HostConstant {
+  explicit HostConstant(Tensor t) : tensor(std::move(t)) {}
+  const Tensor tensor;
+  mutable std::mutex mutex;
+  mutable std::shared_ptr<const Literal> literal;
 };
 
 // Conversions between half-width floats and float, rounding to nearest even.

@@ -1,0 +1,95 @@
+// Runs a host graph: clusters through their launches, other nodes by host kernels or as modules of one op.
+#ifndef XC_JIT_HOST_EXECUTOR_H_
+#define XC_JIT_HOST_EXECUTOR_H_
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "jit/host/launch.h"
+#include "jit/kernels/kernel.h"
+#include "jit/mark/encapsulate.h"
+
+namespace xc {
+
+enum class HostMode { kJit, kHost };  // with clusters, or op by op
+
+struct HostOptions {
+  HostMode mode = HostMode::kJit;
+  MarkOptions mark;
+  LaunchOptions launch;
+};
+
+// Variables of a session, by name.
+class VariableStore {
+ public:
+  std::shared_ptr<Variable> Get(const std::string& name, DataType type);
+
+ private:
+  std::mutex mutex_;
+  std::map<std::string, std::shared_ptr<Variable>> variables_;
+};
+
+// A graph of _Arg and _Retval nodes made ready to run. Immutable after Create but for caches; any number of threads may
+// run it at once.
+class GraphExecutor {
+ public:
+  static absl::StatusOr<std::unique_ptr<GraphExecutor>> Create(std::shared_ptr<const Graph> graph,
+                                                               const HostOptions& options,
+                                                               std::shared_ptr<VariableStore> variables, int depth = 0);
+
+  absl::StatusOr<std::vector<Tensor>> Run(const std::vector<Tensor>& args);
+
+  // Totals over launches, functions included.
+  LaunchStats stats() const;
+  const Graph& original() const { return *original_; }
+  const Marking& marking() const { return marking_; }
+  const std::vector<std::unique_ptr<ClusterLaunch>>& clusters() const { return clusters_; }
+  // Executors of function bodies that were run so far, by name.
+  std::vector<const GraphExecutor*> functions() const;
+
+ private:
+  struct Step {
+    enum Kind { kConst, kArg, kRetval, kKernel, kCluster, kSingle, kWhile, kIf, kCase, kCall, kVariable, kPlaceholder };
+    Kind kind;
+    const Node* node;
+    std::vector<int> inputs;  // slots
+    int first_output = 0;
+    std::vector<int> dead;  // slots not needed after this step
+    const HostKernel* kernel = nullptr;
+    int cluster = -1;
+    std::unique_ptr<ClusterLaunch> single;
+    std::unique_ptr<std::mutex> mutex;        // guards fallback
+    std::unique_ptr<GraphExecutor> fallback;  // the cluster op by op
+  };
+
+  GraphExecutor() = default;
+  absl::Status Plan();
+  absl::Status RunStep(Step& step, const std::vector<Tensor>& args, std::vector<Tensor>& slots,
+                       std::vector<Tensor>& results);
+  absl::Status RunCluster(Step& step, const std::vector<Tensor>& inputs, std::vector<Tensor>* outputs);
+  absl::Status RunOp(Step& step, const std::vector<Tensor>& inputs, std::vector<Tensor>* outputs);
+  absl::Status RunWhile(const Node& node, std::vector<Tensor> state, std::vector<Tensor>* outputs);
+  absl::StatusOr<std::vector<Tensor>> RunFunction(const NameAttrList& name, const std::vector<Tensor>& args);
+
+  HostOptions options_;
+  std::shared_ptr<VariableStore> variables_;
+  int depth_ = 0;
+  std::shared_ptr<const Graph> original_;
+  Marking marking_;
+  std::unique_ptr<Graph> graph_;  // with launch nodes
+  std::vector<std::shared_ptr<const Graph>> cluster_graphs_;
+  std::vector<std::unique_ptr<ClusterLaunch>> clusters_;
+  std::vector<Step> steps_;
+  int num_slots_ = 0;
+  int num_results_ = 0;
+  int num_args_ = 0;
+  mutable std::mutex functions_mutex_;
+  std::map<std::string, std::shared_ptr<GraphExecutor>> functions_;
+};
+
+}  // namespace xc
+
+#endif  // XC_JIT_HOST_EXECUTOR_H_

@@ -1,0 +1,168 @@
+#include "jit/host/session.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+
+namespace xc {
+namespace {
+
+bool IsPlaceholder(const Node& n) { return n.op == "Placeholder" || n.op == "PlaceholderV2"; }
+
+Node Port(const Graph& graph, const std::string& op, const std::string& base, DataType type, int index) {
+  Node node;
+  node.name = graph.UniqueName(base);
+  node.op = op;
+  node.def = FindOpDef(op);
+  node.attrs["T"].set_type(type);
+  node.attrs["index"].set_i(index);
+  (op == "_Arg" ? node.output_types : node.input_types).push_back(type);
+  return node;
+}
+
+absl::StatusOr<OutputRef> Find(const Graph& graph, const std::string& name) {
+  XC_ASSIGN_OR_RETURN(auto parsed, ParseTensorName(name));
+  const Node* node = graph.FindNode(parsed.first);
+  if (node == nullptr || parsed.second < 0 || parsed.second >= node->num_outputs()) {
+    return absl::NotFoundError(absl::StrCat("the graph has no tensor '", name, "'"));
+  }
+  return OutputRef{node->id, parsed.second};
+}
+
+// Drops what no result needs.
+void Prune(Graph& graph, const std::vector<int>& keep) {
+  std::vector<bool> needed(graph.size(), false);
+  std::vector<int> todo = keep;
+  while (!todo.empty()) {
+    int id = todo.back();
+    todo.pop_back();
+    if (needed[id]) continue;
+    needed[id] = true;
+    for (const OutputRef& in : graph.node(id).inputs) todo.push_back(in.node);
+    for (int c : graph.node(id).control_inputs) todo.push_back(c);
+  }
+  for (int id = 0; id < graph.size(); ++id) {
+    if (graph.has(id) && !needed[id]) graph.Remove(id);
+  }
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Session>> Session::Create(const GraphDef& def, SessionOptions options) {
+  XC_ASSIGN_OR_RETURN(std::unique_ptr<Graph> graph, ImportGraphDef(def));
+  auto session = std::unique_ptr<Session>(new Session);
+  if (options.inputs.empty()) {
+    for (int id = 0; id < graph->size(); ++id) {
+      if (IsPlaceholder(graph->node(id))) options.inputs.push_back(graph->node(id).name + ":0");
+    }
+  }
+  if (options.outputs.empty()) {
+    std::vector<std::vector<int>> users = graph->Users();
+    for (int id = 0; id < graph->size(); ++id) {
+      const Node& n = graph->node(id);
+      for (int i = 0; users[id].empty() && i < n.num_outputs() && n.op != "Const"; ++i) {
+        options.outputs.push_back(absl::StrCat(n.name, ":", i));
+      }
+    }
+  }
+  if (options.outputs.empty()) return absl::InvalidArgumentError("the graph has no outputs");
+  std::vector<int> keep;
+  std::set<OutputRef> fed;
+  for (size_t i = 0; i < options.inputs.size(); ++i) {
+    XC_ASSIGN_OR_RETURN(OutputRef ref, Find(*graph, options.inputs[i]));
+    if (!fed.insert(ref).second)
+      return absl::InvalidArgumentError(absl::StrCat("'", options.inputs[i], "' is fed twice"));
+    const Node& n = graph->node(ref.node);
+    TensorInfo info;
+    info.name = options.inputs[i];
+    info.type = n.output_types[ref.index];
+    if (n.FindAttr("shape") != nullptr) info.shape = n.ShapeAttr("shape").value_or(PartialShape());
+    int arg = graph->Add(Port(*graph, "_Arg", absl::StrCat("feed_", i), info.type, static_cast<int>(i))).id;
+    session->inputs_.push_back(std::move(info));
+    graph->ReplaceOutput(ref, {arg, 0});
+    if (IsPlaceholder(graph->node(ref.node))) graph->RedirectControl(ref.node, arg);
+    keep.push_back(arg);
+  }
+  for (size_t i = 0; i < options.outputs.size(); ++i) {
+    XC_ASSIGN_OR_RETURN(OutputRef ref, Find(*graph, options.outputs[i]));
+    TensorInfo info;
+    info.name = options.outputs[i];
+    info.type = graph->node(ref.node).output_types[ref.index];
+    // An input that is fetched comes back as it was fed.
+    for (size_t k = 0; k < options.inputs.size(); ++k) {
+      if (options.inputs[k] == options.outputs[i]) ref = {keep[k], 0};
+    }
+    Node ret = Port(*graph, "_Retval", absl::StrCat("fetch_", i), info.type, static_cast<int>(i));
+    ret.inputs.push_back(ref);
+    keep.push_back(graph->Add(std::move(ret)).id);
+    session->outputs_.push_back(std::move(info));
+  }
+  Prune(*graph, keep);
+  session->variables_ = std::make_shared<VariableStore>();
+  LaunchOptions& launch = options.host.launch;
+  if (launch.client == nullptr) launch.client = Client::Default();
+  if (launch.executor == nullptr) launch.executor = DefaultExecutor();
+  XC_ASSIGN_OR_RETURN(session->executor_, GraphExecutor::Create(std::shared_ptr<const Graph>(std::move(graph)),
+                                                                options.host, session->variables_));
+  return session;
+}
+
+absl::StatusOr<std::vector<Tensor>> Session::Run(const std::vector<Tensor>& args) {
+  if (args.size() != inputs_.size()) {
+    return absl::InvalidArgumentError(absl::StrCat("the graph takes ", inputs_.size(), " inputs, got ", args.size()));
+  }
+  for (size_t i = 0; i < args.size(); ++i) {
+    const TensorInfo& info = inputs_[i];
+    if (args[i].dtype() != info.type || !info.shape.Accepts(args[i].dims())) {
+      return absl::InvalidArgumentError(absl::StrCat("input '", info.name, "' is ", args[i].ShapeString(),
+                                                     ", expected ", DataTypeName(info.type), info.shape.ToString()));
+    }
+  }
+  return executor_->Run(args);
+}
+
+namespace {
+
+void ExplainGraph(const GraphExecutor& executor, std::string* out) {
+  const Graph& graph = executor.original();
+  const Marking& marking = executor.marking();
+  std::map<std::string, int> constants;
+  absl::StrAppendFormat(out, "graph '%s': %d clusters\n", graph.name, marking.num_clusters);
+  for (int k = 0; k < marking.num_clusters; ++k) {
+    std::map<std::string, int> ops;
+    int count = 0;
+    for (int id = 0; id < graph.size(); ++id) {
+      if (!graph.has(id) || marking.nodes[id].cluster != k) continue;
+      ++ops[graph.node(id).op];
+      ++count;
+    }
+    absl::StrAppendFormat(out, "  cluster %d: %d ops:", k, count);
+    for (const auto& [op, n] : ops) absl::StrAppend(out, " ", op, n > 1 ? absl::StrCat("×", n) : "");
+    absl::StrAppend(out, "\n");
+    for (int id = 0; id < graph.size(); ++id) {
+      if (graph.has(id) && marking.nodes[id].cluster == k) absl::StrAppend(out, "    ", graph.node(id).name, "\n");
+    }
+    for (const std::string& line : executor.clusters()[k]->Report())
+      absl::StrAppend(out, "    compiled for ", line, "\n");
+  }
+  for (int id = 0; id < graph.size(); ++id) {
+    if (!graph.has(id)) continue;
+    const Node& n = graph.node(id);
+    if (marking.nodes[id].cluster >= 0 || n.op == "_Arg" || n.op == "_Retval" || n.op == "Const") continue;
+    absl::StrAppendFormat(out, "  host: '%s' (%s): %s\n", n.name, n.op, marking.nodes[id].reason);
+  }
+  for (const GraphExecutor* f : executor.functions()) ExplainGraph(*f, out);
+}
+
+}  // namespace
+
+std::string Session::Explain() const {
+  std::string out;
+  ExplainGraph(*executor_, &out);
+  return out;
+}
+
+}  // namespace xc

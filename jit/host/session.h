@@ -1,0 +1,51 @@
+// A loaded graph with named inputs and outputs: the embedded host runtime's front.
+#ifndef XC_JIT_HOST_SESSION_H_
+#define XC_JIT_HOST_SESSION_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "jit/host/executor.h"
+
+namespace xc {
+
+struct TensorInfo {
+  std::string name;  // "x:0"
+  DataType type = DT_INVALID;
+  PartialShape shape;
+};
+
+struct SessionOptions {
+  HostOptions host;
+  // Tensors to feed and fetch; empty: all placeholders, and all results that no node uses.
+  std::vector<std::string> inputs;
+  std::vector<std::string> outputs;
+};
+
+// Thread-safe: any number of threads may call Run at once.
+class Session {
+ public:
+  static absl::StatusOr<std::unique_ptr<Session>> Create(const GraphDef& def, SessionOptions options);
+
+  const std::vector<TensorInfo>& inputs() const { return inputs_; }
+  const std::vector<TensorInfo>& outputs() const { return outputs_; }
+
+  // One tensor per input, in order; gives one per output. Checks types and shapes.
+  absl::StatusOr<std::vector<Tensor>> Run(const std::vector<Tensor>& args);
+
+  const GraphExecutor& executor() const { return *executor_; }
+  VariableStore& variables() { return *variables_; }
+
+  // Clusters with their ops, and every other node with the reason why it is in none.
+  std::string Explain() const;
+
+ private:
+  std::vector<TensorInfo> inputs_, outputs_;
+  std::shared_ptr<VariableStore> variables_;
+  std::unique_ptr<GraphExecutor> executor_;
+};
+
+}  // namespace xc
+
+#endif  // XC_JIT_HOST_SESSION_H_

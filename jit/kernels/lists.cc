@@ -1,0 +1,221 @@
+// Host kernels for TensorLists that live outside clusters.
+#include <cstring>
+
+#include "absl/strings/str_cat.h"
+#include "jit/kernels/kernel.h"
+
+namespace xc {
+namespace {
+
+constexpr int64_t kMaxListLength = int64_t{1} << 26;
+
+absl::StatusOr<PartialShape> ElementShape(const Tensor& t) {
+  PartialShape shape;
+  XC_ASSIGN_OR_RETURN(shape.dims, t.AsInt64s());
+  shape.known_rank = t.rank() == 1;  // a scalar -1 means any shape
+  return shape;
+}
+
+absl::StatusOr<std::shared_ptr<TensorList>> List(const KernelContext& c, int i) {
+  if (c.in(i).list() == nullptr) return c.Error(absl::StrCat("operand ", i, " is not a TensorList"));
+  return c.in(i).list();
+}
+
+// The shape an uninitialized item reads as.
+absl::StatusOr<Dims> ZeroShape(const KernelContext& c, const TensorList& list, int shape_operand) {
+  if (list.element_shape.IsFullyKnown()) return list.element_shape.dims;
+  if (shape_operand < c.num_inputs()) {
+    XC_ASSIGN_OR_RETURN(PartialShape asked, ElementShape(c.in(shape_operand)));
+    if (asked.IsFullyKnown()) return asked.dims;
+  }
+  for (const Tensor& item : list.items) {
+    if (item.initialized()) return item.dims();
+  }
+  return c.Error("reads an item that was never written, and the element shape is not known");
+}
+
+absl::Status Reserve(KernelContext& c) {
+  auto list = std::make_shared<TensorList>();
+  XC_ASSIGN_OR_RETURN(list->element_type, c.node.Type("element_dtype"));
+  XC_ASSIGN_OR_RETURN(list->element_shape, ElementShape(c.in(0)));
+  XC_ASSIGN_OR_RETURN(int64_t n, c.Int(1));
+  if (n < 0 || n > kMaxListLength) return c.Error(absl::StrCat("bad number of elements ", n));
+  list->items.resize(n);
+  c.outputs[0] = Tensor::FromList(std::move(list));
+  return absl::OkStatus();
+}
+
+absl::Status Empty(KernelContext& c) {
+  auto list = std::make_shared<TensorList>();
+  XC_ASSIGN_OR_RETURN(list->element_type, c.node.Type("element_dtype"));
+  XC_ASSIGN_OR_RETURN(list->element_shape, ElementShape(c.in(0)));
+  c.outputs[0] = Tensor::FromList(std::move(list));
+  return absl::OkStatus();
+}
+
+absl::Status FromTensor(KernelContext& c) {
+  auto list = std::make_shared<TensorList>();
+  const Tensor& t = c.in(0);
+  if (t.rank() < 1) return c.Error("the tensor must have rank 1 or more");
+  list->element_type = t.dtype();
+  XC_ASSIGN_OR_RETURN(list->element_shape, ElementShape(c.in(1)));
+  if (t.dtype() == DT_STRING) return absl::UnimplementedError("TensorListFromTensor of strings");
+  for (int64_t i = 0; i < t.dims()[0]; ++i) list->items.push_back(t.Row(i));
+  c.outputs[0] = Tensor::FromList(std::move(list));
+  return absl::OkStatus();
+}
+
+absl::Status GetItem(KernelContext& c) {
+  XC_ASSIGN_OR_RETURN(auto list, List(c, 0));
+  XC_ASSIGN_OR_RETURN(int64_t i, c.Int(1));
+  if (i < 0 || i >= static_cast<int64_t>(list->items.size())) {
+    return c.Error(absl::StrCat("trying to access element ", i, " in a list with ", list->items.size(), " elements"));
+  }
+  if (list->items[i].initialized()) {
+    c.outputs[0] = list->items[i];
+    return absl::OkStatus();
+  }
+  XC_ASSIGN_OR_RETURN(Dims dims, ZeroShape(c, *list, 2));
+  XC_ASSIGN_OR_RETURN(c.outputs[0], c.Alloc(0, dims));
+  return absl::OkStatus();
+}
+
+absl::Status SetItem(KernelContext& c) {
+  XC_ASSIGN_OR_RETURN(auto list, List(c, 0));
+  XC_ASSIGN_OR_RETURN(int64_t i, c.Int(1));
+  auto copy = std::make_shared<TensorList>(*list);
+  if (i < 0) return c.Error(absl::StrCat("bad index ", i));
+  if (i >= static_cast<int64_t>(copy->items.size())) {
+    bool grow =
+        c.node.HasAttr("resize_if_index_out_of_bounds") && c.node.Bool("resize_if_index_out_of_bounds").value_or(false);
+    if (!grow || i >= kMaxListLength) {
+      return c.Error(absl::StrCat("trying to modify element ", i, " in a list with ", copy->items.size(), " elements"));
+    }
+    copy->items.resize(i + 1);
+  }
+  if (!copy->element_shape.Accepts(c.in(2).dims())) {
+    return c.Error(absl::StrCat("item shape ", DimsToString(c.in(2).dims()), " does not fit element shape ",
+                                copy->element_shape.ToString()));
+  }
+  copy->items[i] = c.in(2);
+  c.outputs[0] = Tensor::FromList(std::move(copy));
+  return absl::OkStatus();
+}
+
+absl::Status PushBack(KernelContext& c) {
+  XC_ASSIGN_OR_RETURN(auto list, List(c, 0));
+  if (!list->element_shape.Accepts(c.in(1).dims())) return c.Error("item does not fit the element shape");
+  auto copy = std::make_shared<TensorList>(*list);
+  copy->items.push_back(c.in(1));
+  c.outputs[0] = Tensor::FromList(std::move(copy));
+  return absl::OkStatus();
+}
+
+absl::Status PopBack(KernelContext& c) {
+  XC_ASSIGN_OR_RETURN(auto list, List(c, 0));
+  if (list->items.empty()) return c.Error("trying to pop from an empty list");
+  auto copy = std::make_shared<TensorList>(*list);
+  Tensor item = copy->items.back();
+  copy->items.pop_back();
+  if (!item.initialized()) {
+    XC_ASSIGN_OR_RETURN(Dims dims, ZeroShape(c, *list, 1));
+    XC_ASSIGN_OR_RETURN(item, c.Alloc(1, dims));
+  }
+  c.outputs[0] = Tensor::FromList(std::move(copy));
+  c.outputs[1] = std::move(item);
+  return absl::OkStatus();
+}
+
+absl::Status Length(KernelContext& c) {
+  XC_ASSIGN_OR_RETURN(auto list, List(c, 0));
+  c.outputs[0] = Tensor::Scalar<int32_t>(DT_INT32, static_cast<int32_t>(list->items.size()));
+  return absl::OkStatus();
+}
+
+absl::Status Resize(KernelContext& c) {
+  XC_ASSIGN_OR_RETURN(auto list, List(c, 0));
+  XC_ASSIGN_OR_RETURN(int64_t n, c.Int(1));
+  if (n < 0 || n > kMaxListLength) return c.Error("bad size");
+  auto copy = std::make_shared<TensorList>(*list);
+  copy->items.resize(n);
+  c.outputs[0] = Tensor::FromList(std::move(copy));
+  return absl::OkStatus();
+}
+
+absl::Status StackItems(KernelContext& c, const TensorList& list, const std::vector<int64_t>& order,
+                        int shape_operand) {
+  Dims element;
+  bool known = false;
+  for (int64_t i : order) {
+    const Tensor& item = list.items[i];
+    if (!item.initialized()) continue;
+    if (known && item.dims() != element) return c.Error("items of a list differ in shape");
+    element = item.dims();
+    known = true;
+  }
+  if (!known) {
+    XC_ASSIGN_OR_RETURN(element, ZeroShape(c, list, shape_operand));
+  }
+  Dims dims = element;
+  dims.insert(dims.begin(), static_cast<int64_t>(order.size()));
+  XC_ASSIGN_OR_RETURN(Tensor out, c.Alloc(0, dims));
+  int64_t at = 0;
+  for (int64_t i : order) {
+    const Tensor& item = list.items[i];
+    int64_t n = order.empty() ? 0 : out.num_elements() / static_cast<int64_t>(order.size());
+    for (int64_t k = 0; k < n && item.initialized(); ++k) CopyElement(item, k, out, at + k);
+    at += n;
+  }
+  c.outputs[0] = std::move(out);
+  return absl::OkStatus();
+}
+
+absl::Status Stack(KernelContext& c) {
+  XC_ASSIGN_OR_RETURN(auto list, List(c, 0));
+  XC_ASSIGN_OR_RETURN(int64_t n, c.node.Int("num_elements"));
+  if (n >= 0 && n != static_cast<int64_t>(list->items.size())) {
+    return c.Error(absl::StrCat("expected ", n, " elements, the list has ", list->items.size()));
+  }
+  std::vector<int64_t> order;
+  for (size_t i = 0; i < list->items.size(); ++i) order.push_back(i);
+  return StackItems(c, *list, order, 1);
+}
+
+absl::Status GatherItems(KernelContext& c) {
+  XC_ASSIGN_OR_RETURN(auto list, List(c, 0));
+  XC_ASSIGN_OR_RETURN(auto order, c.Ints(1));
+  for (int64_t i : order) {
+    if (i < 0 || i >= static_cast<int64_t>(list->items.size())) return c.Error(absl::StrCat("bad index ", i));
+  }
+  return StackItems(c, *list, order, 2);
+}
+
+absl::Status ElementShapeKernel(KernelContext& c) {
+  XC_ASSIGN_OR_RETURN(auto list, List(c, 0));
+  bool wide = c.node.output_types[0] == DT_INT64;
+  if (!list->element_shape.known_rank) {
+    c.outputs[0] = wide ? Tensor::Scalar<int64_t>(DT_INT64, -1) : Tensor::Scalar<int32_t>(DT_INT32, -1);
+  } else {
+    c.outputs[0] = wide ? Tensor::Int64s(list->element_shape.dims) : Tensor::Int32s(list->element_shape.dims);
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+void RegisterListKernels(KernelRegistry& r) {
+  r.Add({"TensorListReserve"}, Reserve, false);
+  r.Add({"EmptyTensorList"}, Empty, false);
+  r.Add({"TensorListFromTensor"}, FromTensor, false);
+  r.Add({"TensorListGetItem"}, GetItem, false);
+  r.Add({"TensorListSetItem"}, SetItem, false);
+  r.Add({"TensorListPushBack"}, PushBack, false);
+  r.Add({"TensorListPopBack"}, PopBack, false);
+  r.Add({"TensorListLength"}, Length, false);
+  r.Add({"TensorListResize"}, Resize, false);
+  r.Add({"TensorListStack"}, Stack, false);
+  r.Add({"TensorListGather"}, GatherItems, false);
+  r.Add({"TensorListElementShape"}, ElementShapeKernel, false);
+}
+
+}  // namespace xc

@@ -1,0 +1,425 @@
+// Lowerings of functional control flow: While, If, Case and calls. Bodies are lowered by nested GraphLowerings; state
+// that is a TensorList or a variable travels as its array.
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "jit/lowering/graph_lowering.h"
+
+namespace xc {
+namespace {
+
+absl::StatusOr<std::shared_ptr<const Graph>> Body(OpContext& c, const NameAttrList& name) {
+  const auto& library = c.graph.graph().library;
+  if (library == nullptr) return c.Error("calls a function, but the graph has no library");
+  auto body = library->Instantiate(name, library);
+  if (!body.ok()) return c.Error(std::string(body.status().message()));
+  return *body;
+}
+
+// The arrays that a value consists of.
+absl::Status Flatten(OpContext& c, GraphLowering& graph, Emitter& b, LoweredValue& v, std::vector<Val>* leaves) {
+  if (v.list != nullptr) {
+    if (v.list->items == nullptr) return c.Unimplemented("a TensorList whose element shape is not known");
+    leaves->push_back(v.list->items);
+  } else if (v.variable != nullptr) {
+    if (!v.variable->initialized) return c.Unimplemented("a variable without a value");
+    leaves->push_back(graph.Materialize(v.variable->value, b));
+  } else if (v.array != nullptr || v.constant != nullptr) {
+    leaves->push_back(graph.Materialize(v, b));
+  } else {
+    return c.Unimplemented("a value that is neither an array nor a TensorList");
+  }
+  return absl::OkStatus();
+}
+
+// A value like `model` made of other arrays; variables get the slot `slot`.
+LoweredValue Rebuild(const LoweredValue& model, Val leaf, VariableSlot* slot) {
+  LoweredValue v;
+  v.type = model.type;
+  if (model.list != nullptr) {
+    v.list = std::make_shared<ListValue>(*model.list);
+    v.list->items = leaf;
+  } else if (model.variable != nullptr) {
+    slot->type = model.variable->type;
+    slot->value = LoweredValue();
+    slot->value.type = slot->type;
+    slot->value.array = leaf;
+    slot->value.dims = leaf->shape().dims();
+    slot->initialized = true;
+    slot->written = false;
+    v.variable = slot;
+  } else {
+    v.array = leaf;
+    v.dims = leaf->shape().dims();
+  }
+  return v;
+}
+
+// The error of a nested lowering; what it needs constant is asked of this graph's arguments, if they may be.
+absl::Status NestedError(OpContext& c, const GraphLowering& nested, const absl::Status& status, int first_operand) {
+  bool asked = false;
+  for (int arg : nested.needed_args()) {
+    int operand = arg + first_operand;
+    if (operand < c.num_inputs() && c.value(operand).constant == nullptr && c.value(operand).list == nullptr) {
+      (void)c.graph.RequestConstant(c.node, operand);
+      asked = true;
+    }
+  }
+  if (!nested.needed_args().empty() && !asked) {
+    return absl::UnimplementedError(
+        absl::StrCat(absl::string_view(status.message()), "; it is computed from a value that changes in the loop"));
+  }
+  return status;
+}
+
+// Whether result `i` of the body is its argument `i` unchanged.
+bool IsInvariant(const Graph& body, const std::vector<int>& rets, int i) {
+  if (i >= static_cast<int>(rets.size())) return false;
+  OutputRef at = body.node(rets[i]).inputs[0];
+  for (;;) {
+    const Node& n = body.node(at.node);
+    if (n.op == "_Arg") return n.Int("index").value_or(-1) == i;
+    if (n.op != "Identity" && n.op != "StopGradient") return false;
+    at = n.inputs[0];
+  }
+}
+
+// One lowering of body or condition into a fresh computation. `carried[i]` is the leaf number of input i, -1 if it is
+// passed as a constant or as a list that has no array yet.
+struct LoopPart {
+  HloComputation* computation = nullptr;
+  std::vector<LoweredValue> results;
+  bool has_checks = false;
+};
+
+class WhileLowering {
+ public:
+  WhileLowering(OpContext& c, std::shared_ptr<const Graph> condition, std::shared_ptr<const Graph> body)
+      : c_(c), condition_(std::move(condition)), body_(std::move(body)) {}
+
+  absl::Status Run() {
+    int n = c_.num_inputs();
+    std::vector<int> rets = body_->Retvals();
+    if (static_cast<int>(rets.size()) != n || static_cast<int>(body_->Args().size()) != n) {
+      return c_.Error("the body's signature differs from the loop's");
+    }
+    constant_.assign(n, false);
+    for (int i = 0; i < n; ++i) constant_[i] = c_.IsConstant(i) && IsInvariant(*body_, rets, i);
+    // Lists that start without an element shape take the one that the body gives them.
+    for (int attempt = 0;; ++attempt) {
+      bool open = false;
+      for (int i = 0; i < n; ++i) open |= c_.value(i).list != nullptr && c_.value(i).list->items == nullptr;
+      XC_RETURN_IF_ERROR(LowerBody(/*final=*/false));
+      if (!open) break;
+      if (attempt == 3) return c_.Unimplemented("a TensorList whose element shape the loop does not settle");
+      for (int i = 0; i < n; ++i) {
+        std::shared_ptr<ListValue> list = c_.value(i).list;
+        if (list == nullptr || list->items != nullptr) continue;
+        const std::shared_ptr<ListValue>& after = results_[i].list;
+        if (after == nullptr || after->items == nullptr) continue;
+        auto fresh = std::make_shared<ListValue>(*list);
+        fresh->items = c_.b.Zeros(after->items->shape());
+        c_.value(i).list = fresh;
+      }
+    }
+    return Emit();
+  }
+
+ private:
+  // The state as leaves and the arguments that a part sees, given the leaves' values in that part.
+  absl::Status StateLeaves(std::vector<Val>* leaves) {
+    carried_.assign(c_.num_inputs(), -1);
+    for (int i = 0; i < c_.num_inputs(); ++i) {
+      LoweredValue& v = c_.value(i);
+      if (constant_[i] || (v.list != nullptr && v.list->items == nullptr)) continue;
+      carried_[i] = static_cast<int>(leaves->size());
+      XC_RETURN_IF_ERROR(Flatten(c_, c_.graph, c_.b, v, leaves));
+    }
+    return absl::OkStatus();
+  }
+
+  std::vector<LoweredValue> PartArguments(Emitter& e, Val state, std::vector<VariableSlot>* slots) {
+    std::vector<LoweredValue> args;
+    slots->resize(c_.num_inputs());
+    for (int i = 0; i < c_.num_inputs(); ++i) {
+      if (carried_[i] >= 0) {
+        args.push_back(Rebuild(c_.value(i), e.Get(state, carried_[i]), &(*slots)[i]));
+      } else {
+        LoweredValue v = c_.value(i);
+        v.array = nullptr;
+        args.push_back(std::move(v));
+      }
+    }
+    return args;
+  }
+
+  // Lowers the body; the final one returns the state, the others are there to learn shapes and checks.
+  absl::Status LowerBody(bool final) {
+    std::vector<Val> leaves;
+    if (!final) {
+      XC_RETURN_IF_ERROR(StateLeaves(&leaves));
+      shapes_.clear();
+      for (Val v : leaves) shapes_.push_back(v->shape());
+    }
+    std::vector<Shape> shapes = shapes_;
+    if (final && checks_) shapes.push_back(Shape::Scalar(ElementType::kPred));
+    HloComputation* computation = c_.b.module()->AddComputation(body_->name);
+    Emitter e(c_.b.module(), computation);
+    Val state = e.Parameter(0, Shape::Tuple(shapes), "state");
+    GraphLowering nested(*body_, e, c_.graph.depth() + 1);
+    std::vector<VariableSlot> slots;
+    auto results = nested.Run(PartArguments(e, state, &slots));
+    if (!results.ok()) return NestedError(c_, nested, results.status(), 0);
+    Val check = nested.TakeChecks(e);
+    if (!final) {
+      checks_ = check != nullptr;
+      // Shapes must not change from turn to turn.
+      for (int i = 0; i < c_.num_inputs(); ++i) {
+        if (carried_[i] < 0) continue;
+        const LoweredValue& r = (*results)[i];
+        const Shape& want = shapes_[carried_[i]];
+        const Dims* got = r.list != nullptr       ? (r.list->items ? &r.list->items->shape().dims() : nullptr)
+                          : r.variable != nullptr ? &r.variable->value.dims
+                                                  : &r.dims;
+        if (got == nullptr || *got != want.dims()) {
+          return c_.Unimplemented(absl::StrCat("loop variable ", i, " changes its shape from ",
+                                               DimsToString(want.dims()), " to ",
+                                               got ? DimsToString(*got) : std::string("an unknown one")));
+        }
+      }
+      results_ = *std::move(results);
+      for (LoweredValue& r : results_) {
+        // Only shapes are looked at from here on; the computation itself is dropped with the unused ones.
+        if (r.list == nullptr) r.array = nullptr;
+      }
+      return absl::OkStatus();
+    }
+    std::vector<Val> next(shapes_.size());
+    for (int i = 0; i < c_.num_inputs(); ++i) {
+      if (carried_[i] < 0) continue;
+      LoweredValue& r = (*results)[i];
+      std::vector<Val> leaf;
+      XC_RETURN_IF_ERROR(Flatten(c_, nested, e, r, &leaf));
+      next[carried_[i]] = leaf[0];
+      if (slots[i].written) written_.push_back(i);
+    }
+    if (checks_) next.push_back(e.Or(e.Get(state, shapes_.size()), check));
+    computation->set_root(e.Tuple(next));
+    body_computation_ = computation;
+    return absl::OkStatus();
+  }
+
+  absl::Status Emit() {
+    std::vector<Val> leaves;
+    XC_RETURN_IF_ERROR(StateLeaves(&leaves));
+    XC_RETURN_IF_ERROR(LowerBody(/*final=*/true));
+    if (checks_) leaves.push_back(c_.b.Scalar(ElementType::kPred, 0));
+    Val init = c_.b.Tuple(leaves);
+    HloComputation* computation = c_.b.module()->AddComputation(condition_->name);
+    Emitter e(c_.b.module(), computation);
+    Val state = e.Parameter(0, init->shape(), "state");
+    GraphLowering nested(*condition_, e, c_.graph.depth() + 1);
+    std::vector<VariableSlot> slots;
+    auto results = nested.Run(PartArguments(e, state, &slots));
+    if (!results.ok()) return NestedError(c_, nested, results.status(), 0);
+    if (results->size() != 1 || !(*results)[0].dims.empty() || (*results)[0].type != DT_BOOL) {
+      return c_.Unimplemented("a loop condition that is not one bool");
+    }
+    Val go = nested.Materialize((*results)[0], e);
+    if (checks_) go = e.And(go, e.Not(e.Get(state, shapes_.size())));
+    computation->set_root(go);
+    Val loop = c_.b.While(computation, body_computation_, init);
+    for (int i = 0; i < c_.num_outputs(); ++i) {
+      if (carried_[i] < 0) {
+        c_.set_value(i, c_.value(i));
+        continue;
+      }
+      Val leaf = c_.b.Get(loop, carried_[i]);
+      const LoweredValue& model = c_.value(i);
+      if (model.variable != nullptr) {
+        if (std::find(written_.begin(), written_.end(), i) != written_.end()) {
+          model.variable->value = LoweredValue();
+          model.variable->value.type = model.variable->type;
+          model.variable->value.array = leaf;
+          model.variable->value.dims = leaf->shape().dims();
+          model.variable->written = true;
+        }
+        c_.set_value(i, model);
+      } else {
+        c_.set_value(i, Rebuild(model, leaf, nullptr));
+      }
+    }
+    if (checks_) c_.FailIf(c_.b.Get(loop, shapes_.size()));
+    return absl::OkStatus();
+  }
+
+  OpContext& c_;
+  std::shared_ptr<const Graph> condition_, body_;
+  std::vector<bool> constant_;
+  std::vector<int> carried_;
+  std::vector<Shape> shapes_;
+  std::vector<LoweredValue> results_;
+  std::vector<int> written_;
+  bool checks_ = false;
+  HloComputation* body_computation_ = nullptr;
+};
+
+absl::Status While(OpContext& c) {
+  XC_ASSIGN_OR_RETURN(NameAttrList condition, c.node.Func("cond"));
+  XC_ASSIGN_OR_RETURN(NameAttrList body, c.node.Func("body"));
+  XC_ASSIGN_OR_RETURN(auto condition_graph, Body(c, condition));
+  XC_ASSIGN_OR_RETURN(auto body_graph, Body(c, body));
+  return WhileLowering(c, condition_graph, body_graph).Run();
+}
+
+// Lowers `graph` where the call stands, with the inputs from `first` on.
+absl::Status Inline(OpContext& c, const Graph& graph, int first) {
+  GraphLowering nested(graph, c.b, c.graph.depth() + 1);
+  std::vector<LoweredValue> args;
+  for (int i = first; i < c.num_inputs(); ++i) args.push_back(c.value(i));
+  auto results = nested.Run(std::move(args));
+  if (!results.ok()) return NestedError(c, nested, results.status(), first);
+  if (Val check = nested.TakeChecks(c.b); check != nullptr) c.FailIf(check);
+  if (static_cast<int>(results->size()) != c.num_outputs()) return c.Error("the function has other results");
+  for (int i = 0; i < c.num_outputs(); ++i) c.set_value(i, (*results)[i]);
+  return absl::OkStatus();
+}
+
+absl::Status Call(OpContext& c) {
+  XC_ASSIGN_OR_RETURN(NameAttrList f, c.node.Func("f"));
+  XC_ASSIGN_OR_RETURN(auto graph, Body(c, f));
+  return Inline(c, *graph, 0);
+}
+
+// One branch as a computation from the tuple of arrays to the tuple of results, changed variables and checks.
+struct Branch {
+  HloComputation* computation = nullptr;
+  std::vector<LoweredValue> results;
+  std::vector<VariableSlot> slots;
+  Val check = nullptr;
+  std::unique_ptr<Emitter> emitter;
+  std::unique_ptr<GraphLowering> lowering;
+};
+
+absl::Status Conditional(OpContext& c, Val selector, const std::vector<std::shared_ptr<const Graph>>& graphs) {
+  int n = c.num_inputs();
+  std::vector<Val> leaves;
+  std::vector<int> carried(n, -1);
+  for (int i = 1; i < n; ++i) {
+    LoweredValue& v = c.value(i);
+    if (v.constant != nullptr || (v.list != nullptr && v.list->items == nullptr)) continue;
+    carried[i] = static_cast<int>(leaves.size());
+    XC_RETURN_IF_ERROR(Flatten(c, c.graph, c.b, v, &leaves));
+  }
+  Val operand = c.b.Tuple(leaves);
+  std::vector<Branch> branches(graphs.size());
+  for (size_t k = 0; k < graphs.size(); ++k) {
+    Branch& br = branches[k];
+    br.computation = c.b.module()->AddComputation(graphs[k]->name);
+    br.emitter = std::make_unique<Emitter>(c.b.module(), br.computation);
+    Val state = br.emitter->Parameter(0, operand->shape(), "arguments");
+    br.lowering = std::make_unique<GraphLowering>(*graphs[k], *br.emitter, c.graph.depth() + 1);
+    br.slots.resize(n);
+    std::vector<LoweredValue> args;
+    for (int i = 1; i < n; ++i) {
+      if (carried[i] >= 0) {
+        args.push_back(Rebuild(c.value(i), br.emitter->Get(state, carried[i]), &br.slots[i]));
+      } else {
+        args.push_back(c.value(i));
+        args.back().array = nullptr;
+      }
+    }
+    auto results = br.lowering->Run(std::move(args));
+    if (!results.ok()) return NestedError(c, *br.lowering, results.status(), 1);
+    if (static_cast<int>(results->size()) != c.num_outputs()) return c.Error("a branch has other results");
+    br.results = *std::move(results);
+    br.check = br.lowering->TakeChecks(*br.emitter);
+  }
+  std::vector<int> written;
+  bool checks = false;
+  for (const Branch& br : branches) {
+    checks |= br.check != nullptr;
+    for (int i = 1; i < n; ++i) {
+      if (br.slots[i].written && std::find(written.begin(), written.end(), i) == written.end()) written.push_back(i);
+    }
+  }
+  std::vector<HloComputation*> computations;
+  for (Branch& br : branches) {
+    std::vector<Val> outs;
+    for (LoweredValue& r : br.results) XC_RETURN_IF_ERROR(Flatten(c, *br.lowering, *br.emitter, r, &outs));
+    for (int i : written) outs.push_back(br.lowering->Materialize(br.slots[i].value, *br.emitter));
+    if (checks) outs.push_back(br.check != nullptr ? br.check : br.emitter->Scalar(ElementType::kPred, 0));
+    br.computation->set_root(br.emitter->Tuple(outs));
+    computations.push_back(br.computation);
+    if (!SameShape(br.computation->root()->shape(), computations[0]->root()->shape())) {
+      return c.Unimplemented(
+          absl::StrCat("branches with different result shapes: ", computations[0]->root()->shape().ToString(false),
+                       " and ", br.computation->root()->shape().ToString(false)));
+    }
+  }
+  Val result = c.b.Conditional(selector, computations, std::vector<Val>(branches.size(), operand));
+  int leaf = 0;
+  for (int i = 0; i < c.num_outputs(); ++i) {
+    const LoweredValue& model = branches[0].results[i];
+    if (model.variable != nullptr) return c.Unimplemented("a branch that gives a variable");
+    c.set_value(i, Rebuild(model, c.b.Get(result, leaf++), nullptr));
+  }
+  for (int i : written) {
+    VariableSlot& slot = *c.value(i).variable;
+    slot.value = LoweredValue();
+    slot.value.type = slot.type;
+    slot.value.array = c.b.Get(result, leaf++);
+    slot.value.dims = slot.value.array->shape().dims();
+    slot.written = true;
+  }
+  if (checks) c.FailIf(c.b.Get(result, leaf));
+  return absl::OkStatus();
+}
+
+absl::Status If(OpContext& c) {
+  XC_ASSIGN_OR_RETURN(NameAttrList then_name, c.node.Func("then_branch"));
+  XC_ASSIGN_OR_RETURN(NameAttrList else_name, c.node.Func("else_branch"));
+  XC_ASSIGN_OR_RETURN(auto then_graph, Body(c, then_name));
+  XC_ASSIGN_OR_RETURN(auto else_graph, Body(c, else_name));
+  if (c.rank(0) != 0) {
+    // Other shapes ask whether there are any elements.
+    XC_ASSIGN_OR_RETURN(int64_t elements, CheckedNumElements(c.dims(0)));
+    return Inline(c, elements != 0 ? *then_graph : *else_graph, 1);
+  }
+  if (c.IsConstant(0)) {
+    XC_ASSIGN_OR_RETURN(Tensor t, c.Const(0));
+    XC_ASSIGN_OR_RETURN(auto v, t.AsDoubles());
+    return Inline(c, v[0] != 0 ? *then_graph : *else_graph, 1);
+  }
+  return Conditional(c, c.b.Convert(c.in(0), ElementType::kPred), {then_graph, else_graph});
+}
+
+absl::Status Case(OpContext& c) {
+  XC_ASSIGN_OR_RETURN(auto names, c.node.Funcs("branches"));
+  if (names.empty()) return c.Error("has no branches");
+  XC_RETURN_IF_ERROR(c.RequireRank(0, 0));
+  std::vector<std::shared_ptr<const Graph>> graphs;
+  for (const NameAttrList& name : names) {
+    XC_ASSIGN_OR_RETURN(auto graph, Body(c, name));
+    graphs.push_back(std::move(graph));
+  }
+  if (c.IsConstant(0)) {
+    XC_ASSIGN_OR_RETURN(int64_t k, c.Int(0));
+    if (k < 0 || k >= static_cast<int64_t>(graphs.size())) k = static_cast<int64_t>(graphs.size()) - 1;
+    return Inline(c, *graphs[k], 1);
+  }
+  return Conditional(c, c.in(0), graphs);
+}
+
+}  // namespace
+
+void RegisterControlFlow(LoweringRegistry& r) {
+  constexpr TypeSet kAny = ~TypeSet{0};
+  constexpr uint32_t kFlags = kControlFlow | kUsesLists | kUsesVariables;
+  r.Add({"While", "StatelessWhile"}, kAny, While, {}, kFlags);
+  r.Add({"If", "StatelessIf"}, kAny, If, {}, kFlags);
+  r.Add({"Case", "StatelessCase"}, kAny, Case, {}, kFlags);
+  r.Add({"PartitionedCall", "StatefulPartitionedCall"}, kAny, Call, {}, kFlags);
+}
+
+}  // namespace xc

@@ -1,0 +1,161 @@
+// Lowerings of gathers, top-k and sorts.
+#include <algorithm>
+#include <numeric>
+
+#include "absl/strings/str_cat.h"
+#include "jit/kernels/kernel.h"
+#include "jit/lowering/lowering.h"
+
+namespace xc {
+namespace {
+
+Val WideIndices(Emitter& b, Val indices) {
+  bool narrow = ElementBits(indices->type()) < 32;
+  return narrow ? b.Convert(indices, ElementType::kS32) : indices;
+}
+
+absl::Status GatherAlong(OpContext& c, int64_t axis, int64_t batch) {
+  int64_t prank = c.rank(0), irank = c.rank(1);
+  XC_ASSIGN_OR_RETURN(axis, c.Axis(axis, prank));
+  if (batch < 0) batch += irank;
+  if (batch < 0 || batch > axis || batch > irank) return c.Error(absl::StrCat("bad batch_dims ", batch));
+  const Dims& p = c.dims(0);
+  const Dims& i = c.dims(1);
+  for (int64_t d = 0; d < batch; ++d) {
+    if (p[d] != i[d]) return c.Error("batch dimensions of params and indices differ");
+  }
+  Emitter& b = c.b;
+  Dims out(p.begin(), p.begin() + axis);
+  out.insert(out.end(), i.begin() + batch, i.end());
+  out.insert(out.end(), p.begin() + axis + 1, p.end());
+  XC_ASSIGN_OR_RETURN(int64_t outputs, CheckedNumElements(out));
+  XC_ASSIGN_OR_RETURN(int64_t count, CheckedNumElements(i));
+  Val indices = WideIndices(b, c.in(1));
+  if (count > 0) {
+    if (p[axis] == 0) return c.Error("indices into an empty dimension");
+    bool safe = false;
+    if (c.IsConstant(1)) {
+      XC_ASSIGN_OR_RETURN(auto values, c.Ints(1));
+      safe = std::all_of(values.begin(), values.end(), [&](int64_t v) { return v >= 0 && v < p[axis]; });
+    }
+    if (!safe) {
+      Val bad = b.Ge(indices, b.Full(indices->type(), i, static_cast<double>(p[axis])));
+      if (IsSignedInt(indices->type())) bad = b.Or(bad, b.Lt(indices, b.Like(indices, 0)));
+      c.FailIf(bad);
+    }
+  }
+  if (outputs == 0) {
+    c.set(0, b.Full(c.etype(0), out, 0));
+    return absl::OkStatus();
+  }
+  GatherDims g;
+  for (int64_t d = batch; d < axis; ++d) g.offset_dims.push_back(d);
+  for (int64_t d = axis + 1; d < prank; ++d) g.offset_dims.push_back(d - 1 + irank - batch);
+  for (int64_t d = 0; d < batch; ++d) {
+    g.operand_batching_dims.push_back(d);
+    g.start_indices_batching_dims.push_back(d);
+  }
+  g.collapsed_slice_dims = {axis};
+  g.start_index_map = {axis};
+  g.index_vector_dim = irank;
+  Dims sizes = p;
+  sizes[axis] = 1;
+  for (int64_t d = 0; d < batch; ++d) sizes[d] = 1;
+  c.set(0, b.Gather(c.in(0), indices, g, sizes));
+  return absl::OkStatus();
+}
+
+absl::Status GatherV2(OpContext& c) {
+  XC_ASSIGN_OR_RETURN(int64_t axis, c.Int(2));
+  XC_ASSIGN_OR_RETURN(int64_t batch, c.node.Int("batch_dims"));
+  return GatherAlong(c, axis, batch);
+}
+absl::Status Gather(OpContext& c) { return GatherAlong(c, 0, 0); }
+
+absl::Status GatherNd(OpContext& c) {
+  if (c.rank(1) < 1) return c.Error("indices must have rank 1 or more");
+  const Dims& p = c.dims(0);
+  Dims batch(c.dims(1).begin(), c.dims(1).end() - 1);
+  int64_t depth = c.dims(1).back();
+  if (depth > c.rank(0)) return c.Error("the indices have more components than params has dimensions");
+  XC_ASSIGN_OR_RETURN(std::string policy, c.node.String("bad_indices_policy"));
+  if (!policy.empty() && policy != "DEFAULT" && policy != "ERROR")
+    return c.Unimplemented("bad_indices_policy " + policy);
+  Emitter& b = c.b;
+  Dims out = batch;
+  out.insert(out.end(), p.begin() + depth, p.end());
+  XC_ASSIGN_OR_RETURN(int64_t outputs, CheckedNumElements(out));
+  if (outputs == 0) {
+    c.set(0, b.Full(c.etype(0), out, 0));
+    return absl::OkStatus();
+  }
+  Val indices = WideIndices(b, c.in(1));
+  if (depth == 0) {
+    std::vector<int64_t> mapping(p.size());
+    std::iota(mapping.begin(), mapping.end(), static_cast<int64_t>(batch.size()));
+    c.set(0, b.Broadcast(c.in(0), out, mapping));
+    return absl::OkStatus();
+  }
+  std::vector<int64_t> limits(p.begin(), p.begin() + depth);
+  if (std::count(limits.begin(), limits.end(), 0) > 0) return c.Error("indices into an empty dimension");
+  Val bound = b.Broadcast(b.Vector(indices->type(), limits), c.dims(1), {c.rank(1) - 1});
+  c.FailIf(b.Or(b.Lt(indices, b.Like(indices, 0)), b.Ge(indices, bound)));
+  GatherDims g;
+  Dims sizes = p;
+  for (int64_t d = 0; d < depth; ++d) {
+    g.collapsed_slice_dims.push_back(d);
+    g.start_index_map.push_back(d);
+    sizes[d] = 1;
+  }
+  for (int64_t d = depth; d < c.rank(0); ++d) {
+    g.offset_dims.push_back(static_cast<int64_t>(batch.size()) + d - depth);
+  }
+  g.index_vector_dim = c.rank(1) - 1;
+  c.set(0, b.Gather(c.in(0), indices, g, sizes));
+  return absl::OkStatus();
+}
+
+absl::Status TopK(OpContext& c) {
+  XC_ASSIGN_OR_RETURN(int64_t k, c.Int(1));
+  if (c.rank(0) < 1) return c.Error("input must have rank 1 or more");
+  int64_t axis = c.rank(0) - 1, n = c.dims(0)[axis];
+  if (k < 0 || k > n) return c.Error(absl::StrCat("input must have at least k (", k, ") columns, has ", n));
+  Emitter& b = c.b;
+  Val index = b.Iota(ElementType::kS32, c.dims(0), axis);
+  // A stable descending sort keeps the lower index first among equals.
+  HloComputation* order = b.LessThan({c.etype(0), ElementType::kS32}, CompareDirection::kGt, true);
+  Val sorted = b.Sort({c.in(0), index}, axis, order, true);
+  c.set(0, b.SliceDim(b.Get(sorted, 0), axis, 0, k));
+  c.set(1, b.Convert(b.SliceDim(b.Get(sorted, 1), axis, 0, k), c.out_etype(1)));
+  return absl::OkStatus();
+}
+
+absl::Status InTopK(OpContext& c) {
+  XC_ASSIGN_OR_RETURN(int64_t k, c.Int(2));
+  XC_RETURN_IF_ERROR(c.RequireRank(0, 2));
+  XC_RETURN_IF_ERROR(c.RequireRank(1, 1));
+  if (c.dims(1)[0] != c.dims(0)[0]) return c.Error("targets and predictions must have the same batch");
+  Emitter& b = c.b;
+  Val x = c.in(0), ids = c.in(1);
+  Val hit = b.Eq(b.Broadcast(ids, c.dims(0), {0}), b.Iota(c.etype(1), c.dims(0), 1));
+  Val target = b.ReduceSum(b.Select(hit, x, b.Like(x, 0)), {1});
+  Val wide = b.Broadcast(target, c.dims(0), {0});
+  Val above = b.ReduceSum(b.Convert(b.Gt(x, wide), ElementType::kS32), {1});
+  Val finite = b.Unary(HloOpcode::kIsFinite, x);
+  Val all_finite = b.Reduce(finite, b.Scalar(ElementType::kPred, 1), {1}, HloOpcode::kAnd);
+  Val in_range = b.And(b.Ge(ids, b.Like(ids, 0)), b.Lt(ids, b.Like(ids, static_cast<double>(c.dims(0)[1]))));
+  c.set(0, b.And(b.And(b.Lt(above, b.Like(above, static_cast<double>(k))), in_range), all_finite));
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+void RegisterGather(LoweringRegistry& r) {
+  r.Add({"GatherV2"}, kArrayTypes, GatherV2, {"axis"});
+  r.Add({"Gather"}, kArrayTypes, Gather);
+  r.Add({"GatherNd"}, kArrayTypes, GatherNd);
+  r.Add({"TopKV2"}, kRealTypes, TopK, {"k"});
+  r.Add({"InTopKV2"}, TypeBit(DT_INT32) | TypeBit(DT_INT64), InTopK, {"k"});
+}
+
+}  // namespace xc

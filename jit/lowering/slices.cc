@@ -1,0 +1,464 @@
+// Lowerings of slicing, reversing, rolling and the space/batch/depth rearrangements.
+#include <algorithm>
+#include <numeric>
+
+#include "absl/strings/str_cat.h"
+#include "jit/kernels/kernel.h"
+#include "jit/lowering/lowering.h"
+
+namespace xc {
+namespace {
+
+absl::Status Slice(OpContext& c) {
+  XC_ASSIGN_OR_RETURN(std::vector<int64_t> sizes, c.Ints(2));
+  const Dims& dims = c.dims(0);
+  if (c.dims(1) != Dims{c.rank(0)} || static_cast<int64_t>(sizes.size()) != c.rank(0)) {
+    return c.Error("begin and size must have one entry per dimension");
+  }
+  if (!c.IsConstant(1)) {
+    // A start known only at run time needs sizes that do not depend on it.
+    for (int64_t d = 0; d < c.rank(0); ++d) {
+      if (sizes[d] == -1) return c.Ints(1).status();
+      if (sizes[d] < 0 || sizes[d] > dims[d])
+        return c.Error(absl::StrCat("size of dimension ", d, " is out of bounds"));
+    }
+    std::vector<Val> starts;
+    Val begin = c.in(1);
+    Val limits = c.b.Sub(c.b.Vector(begin->type(), dims), c.b.Vector(begin->type(), sizes));
+    c.FailIf(c.b.Or(c.b.Lt(begin, c.b.Like(begin, 0)), c.b.Gt(begin, limits)));
+    for (int64_t d = 0; d < c.rank(0); ++d) starts.push_back(c.b.Reshape(c.b.SliceDim(begin, 0, d, d + 1), {}));
+    c.set(0, c.b.DynamicSlice(c.in(0), starts, sizes));
+    return absl::OkStatus();
+  }
+  XC_ASSIGN_OR_RETURN(std::vector<int64_t> begin, c.Ints(1));
+  std::vector<int64_t> limits;
+  for (int64_t d = 0; d < c.rank(0); ++d) {
+    if (begin[d] < 0 || begin[d] > dims[d]) return c.Error(absl::StrCat("begin of dimension ", d, " is out of bounds"));
+    if (sizes[d] == -1) sizes[d] = dims[d] - begin[d];
+    if (sizes[d] < 0 || sizes[d] > dims[d] - begin[d]) {
+      return c.Error(absl::StrCat("size of dimension ", d, " is out of bounds"));
+    }
+    limits.push_back(begin[d] + sizes[d]);
+  }
+  c.set(0, c.b.Slice(c.in(0), begin, limits));
+  return absl::OkStatus();
+}
+
+absl::StatusOr<StridedSliceSpec> ReadSpec(OpContext& c, int first, const Dims& dims) {
+  XC_ASSIGN_OR_RETURN(auto begin, c.Ints(first));
+  XC_ASSIGN_OR_RETURN(auto end, c.Ints(first + 1));
+  XC_ASSIGN_OR_RETURN(auto strides, c.Ints(first + 2));
+  return ResolveStridedSlice(c.node, dims, begin, end, strides);
+}
+
+// The slice as HLO: negative strides reverse first.
+struct HloSlice {
+  std::vector<int64_t> starts, limits, strides, reversed;
+};
+HloSlice ToHlo(const StridedSliceSpec& spec, const Dims& dims) {
+  HloSlice s;
+  for (size_t d = 0; d < dims.size(); ++d) {
+    int64_t stride = spec.strides[d], first = spec.begin[d], count = spec.processing[d];
+    if (stride < 0) {
+      s.reversed.push_back(static_cast<int64_t>(d));
+      first = dims[d] - 1 - first;
+      stride = -stride;
+    }
+    if (count == 0) first = 0;
+    s.starts.push_back(first);
+    s.limits.push_back(count == 0 ? 0 : first + (count - 1) * stride + 1);
+    s.strides.push_back(stride);
+  }
+  return s;
+}
+
+// One index of a dimension that is dropped, known only at run time: x[i] inside loops.
+absl::Status DynamicIndex(OpContext& c) {
+  XC_ASSIGN_OR_RETURN(int64_t shrink, c.node.Int("shrink_axis_mask"));
+  XC_ASSIGN_OR_RETURN(int64_t ellipsis, c.node.Int("ellipsis_mask"));
+  XC_ASSIGN_OR_RETURN(int64_t new_axis, c.node.Int("new_axis_mask"));
+  XC_ASSIGN_OR_RETURN(int64_t begin_mask, c.node.Int("begin_mask"));
+  XC_ASSIGN_OR_RETURN(int64_t n, CheckedNumElements(c.dims(1)));
+  // Dimensions after the indices are whole; of the indexed ones all must be dropped.
+  if (c.rank(1) != 1 || n > c.rank(0) || ellipsis != 0 || new_axis != 0 || begin_mask != 0 ||
+      shrink != (int64_t{1} << n) - 1) {
+    return c.Ints(1).status();
+  }
+  Emitter& b = c.b;
+  Val begin = c.in(1);
+  Dims sizes = c.dims(0), rest;
+  std::vector<Val> starts;
+  for (int64_t d = 0; d < c.rank(0); ++d) {
+    if (d >= n) {
+      starts.push_back(b.ScalarInt(begin->type(), 0));
+      rest.push_back(sizes[d]);
+      continue;
+    }
+    Val i = b.Reshape(b.SliceDim(begin, 0, d, d + 1), {});
+    Val size = b.ScalarInt(i->type(), sizes[d]);
+    i = b.Select(b.Lt(i, b.ScalarInt(i->type(), 0)), b.Add(i, size), i);
+    c.FailIf(b.Or(b.Lt(i, b.ScalarInt(i->type(), 0)), b.Ge(i, size)));
+    starts.push_back(i);
+    if (sizes[d] == 0) return c.Error("slice index is out of bounds");
+    sizes[d] = 1;
+  }
+  c.set(0, b.Reshape(b.DynamicSlice(c.in(0), starts, sizes), rest));
+  return absl::OkStatus();
+}
+
+absl::Status StridedSlice(OpContext& c) {
+  if (!c.IsConstant(1)) return DynamicIndex(c);
+  XC_ASSIGN_OR_RETURN(StridedSliceSpec spec, ReadSpec(c, 1, c.dims(0)));
+  HloSlice s = ToHlo(spec, c.dims(0));
+  Val x = c.b.Reverse(c.in(0), s.reversed);
+  c.set(0, c.b.Reshape(c.b.Slice(x, s.starts, s.limits, s.strides), spec.final_dims));
+  return absl::OkStatus();
+}
+
+// Spreads `part`, of the slice's shape, over zeros of shape `dims`.
+Val Unslice(Emitter& b, Val part, const StridedSliceSpec& spec, const Dims& dims, Val fill) {
+  HloSlice s = ToHlo(spec, dims);
+  std::vector<PaddingDim> padding;
+  for (size_t d = 0; d < dims.size(); ++d) {
+    int64_t count = spec.processing[d];
+    int64_t span = count == 0 ? 0 : (count - 1) * s.strides[d] + 1;
+    padding.push_back({s.starts[d], dims[d] - s.starts[d] - span, s.strides[d] - 1});
+  }
+  return b.Reverse(b.Pad(b.Reshape(part, spec.processing), fill, padding), s.reversed);
+}
+
+absl::Status StridedSliceGrad(OpContext& c) {
+  XC_ASSIGN_OR_RETURN(Dims dims, c.Ints(0));
+  XC_ASSIGN_OR_RETURN(StridedSliceSpec spec, ReadSpec(c, 1, dims));
+  if (spec.final_dims != c.dims(4)) return c.Error("dy does not have the shape of the slice");
+  c.set(0, Unslice(c.b, c.in(4), spec, dims, c.b.Scalar(c.etype(4), 0)));
+  return absl::OkStatus();
+}
+
+absl::Status TensorStridedSliceUpdate(OpContext& c) {
+  XC_ASSIGN_OR_RETURN(StridedSliceSpec spec, ReadSpec(c, 1, c.dims(0)));
+  auto fit = BroadcastDims(c.dims(4), spec.final_dims);
+  if (!fit.ok() || *fit != spec.final_dims) return c.Error("the value does not fit the slice");
+  Emitter& b = c.b;
+  Val part = b.BroadcastTo(c.in(4), spec.final_dims);
+  Val spread = Unslice(b, part, spec, c.dims(0), b.Scalar(c.etype(0), 0));
+  Val ones = b.Full(ElementType::kPred, spec.final_dims, 1);
+  Val mask = Unslice(b, ones, spec, c.dims(0), b.Scalar(ElementType::kPred, 0));
+  c.set(0, b.Select(mask, spread, c.in(0)));
+  return absl::OkStatus();
+}
+
+absl::Status ReverseV2(OpContext& c) {
+  XC_ASSIGN_OR_RETURN(auto axes, c.Ints(1));
+  std::vector<int64_t> distinct;
+  for (int64_t a : axes) {
+    XC_ASSIGN_OR_RETURN(a, c.Axis(a, c.rank(0)));
+    if (std::find(distinct.begin(), distinct.end(), a) != distinct.end()) return c.Error("an axis is given twice");
+    distinct.push_back(a);
+  }
+  c.set(0, c.b.Reverse(c.in(0), distinct));
+  return absl::OkStatus();
+}
+
+absl::Status Reverse(OpContext& c) {
+  XC_ASSIGN_OR_RETURN(auto flags, c.Ints(1));
+  if (static_cast<int64_t>(flags.size()) != c.rank(0)) return c.Error("dims must have one entry per dimension");
+  std::vector<int64_t> axes;
+  for (size_t d = 0; d < flags.size(); ++d) {
+    if (flags[d]) axes.push_back(static_cast<int64_t>(d));
+  }
+  c.set(0, c.b.Reverse(c.in(0), axes));
+  return absl::OkStatus();
+}
+
+absl::Status ReverseSequence(OpContext& c) {
+  XC_ASSIGN_OR_RETURN(int64_t seq, c.node.Int("seq_dim"));
+  XC_ASSIGN_OR_RETURN(int64_t batch, c.node.Int("batch_dim"));
+  XC_ASSIGN_OR_RETURN(seq, c.Axis(seq, c.rank(0)));
+  XC_ASSIGN_OR_RETURN(batch, c.Axis(batch, c.rank(0)));
+  XC_RETURN_IF_ERROR(c.RequireRank(1, 1));
+  if (seq == batch || c.dims(1)[0] != c.dims(0)[batch]) return c.Error("seq_lengths does not fit");
+  Emitter& b = c.b;
+  // Position i of a row of length n takes element n - 1 - i where i < n, else i.
+  Dims grid = {c.dims(0)[batch], c.dims(0)[seq]};
+  Val lengths = b.Convert(c.in(1), ElementType::kS32);
+  c.FailIf(b.Or(b.Lt(lengths, b.Like(lengths, 0)), b.Gt(lengths, b.Like(lengths, grid[1]))));
+  Val i = b.Iota(ElementType::kS32, grid, 1);
+  Val n = b.Broadcast(lengths, grid, {0});
+  Val from = b.Select(b.Lt(i, n), b.Sub(b.Sub(n, b.Like(n, 1)), i), i);
+  // Gather over [batch, seq, rest] and back.
+  std::vector<int64_t> to_front = {batch, seq}, back(c.rank(0));
+  for (int64_t d = 0; d < c.rank(0); ++d) {
+    if (d != batch && d != seq) to_front.push_back(d);
+  }
+  for (size_t d = 0; d < to_front.size(); ++d) back[to_front[d]] = static_cast<int64_t>(d);
+  Val x = b.Transpose(c.in(0), to_front);
+  Val rows = b.Iota(ElementType::kS32, {grid[0], grid[1], 1}, 0);
+  Val indices = b.Concat({rows, b.Reshape(from, {grid[0], grid[1], 1})}, 2);
+  GatherDims g;
+  Dims sizes = x->shape().dims();
+  sizes[0] = sizes[1] = std::min<int64_t>(1, std::min(sizes[0], sizes[1]));
+  if (CheckedNumElements(c.dims(0)).value() == 0) {
+    c.set(0, c.in(0));
+    return absl::OkStatus();
+  }
+  for (int64_t d = 2; d < c.rank(0); ++d) g.offset_dims.push_back(d);
+  g.collapsed_slice_dims = {0, 1};
+  g.start_index_map = {0, 1};
+  g.index_vector_dim = 2;
+  c.set(0, b.Transpose(b.Gather(x, indices, g, sizes), back));
+  return absl::OkStatus();
+}
+
+absl::Status Roll(OpContext& c) {
+  XC_ASSIGN_OR_RETURN(auto shifts, c.Ints(1));
+  XC_ASSIGN_OR_RETURN(auto axes, c.Ints(2));
+  if (shifts.size() != axes.size()) return c.Error("shift and axis must have the same size");
+  Val x = c.in(0);
+  for (size_t i = 0; i < axes.size(); ++i) {
+    XC_ASSIGN_OR_RETURN(int64_t axis, c.Axis(axes[i], c.rank(0)));
+    int64_t n = c.dims(0)[axis];
+    if (n == 0) continue;
+    int64_t by = (shifts[i] % n + n) % n;
+    if (by == 0) continue;
+    x = c.b.Concat({c.b.SliceDim(x, axis, n - by, n), c.b.SliceDim(x, axis, 0, n - by)}, axis);
+  }
+  c.set(0, x);
+  return absl::OkStatus();
+}
+
+absl::Status SpaceToBatchCore(OpContext& c, const std::vector<int64_t>& block, const std::vector<int64_t>& paddings) {
+  size_t m = block.size();
+  int64_t rank = c.rank(0);
+  if (paddings.size() != 2 * m || rank < static_cast<int64_t>(m) + 1) return c.Error("block shape does not fit");
+  std::vector<PaddingDim> padding(rank);
+  int64_t volume = 1;
+  for (size_t i = 0; i < m; ++i) {
+    if (block[i] < 1 || paddings[2 * i] < 0 || paddings[2 * i + 1] < 0) return c.Error("bad block shape or paddings");
+    padding[i + 1] = {paddings[2 * i], paddings[2 * i + 1], 0};
+    volume *= block[i];
+    if ((c.dims(0)[i + 1] + paddings[2 * i] + paddings[2 * i + 1]) % block[i] != 0) {
+      return c.Error(absl::StrCat("padded dimension ", i + 1, " is not divisible by the block size"));
+    }
+  }
+  Emitter& b = c.b;
+  Val x = b.Pad(c.in(0), b.Scalar(c.etype(0), 0), padding);
+  const Dims padded = x->shape().dims();
+  Dims split = {padded[0]}, out = {padded[0] * volume};
+  std::vector<int64_t> perm;
+  for (size_t i = 0; i < m; ++i) {
+    split.push_back(padded[i + 1] / block[i]);
+    split.push_back(block[i]);
+    perm.push_back(static_cast<int64_t>(2 * i + 2));
+    out.push_back(padded[i + 1] / block[i]);
+  }
+  perm.push_back(0);
+  for (size_t i = 0; i < m; ++i) perm.push_back(static_cast<int64_t>(2 * i + 1));
+  for (int64_t d = static_cast<int64_t>(m) + 1; d < rank; ++d) {
+    perm.push_back(static_cast<int64_t>(split.size()));
+    split.push_back(padded[d]);
+    out.push_back(padded[d]);
+  }
+  c.set(0, b.Reshape(b.Transpose(b.Reshape(x, split), perm), out));
+  return absl::OkStatus();
+}
+
+absl::Status BatchToSpaceCore(OpContext& c, const std::vector<int64_t>& block, const std::vector<int64_t>& crops) {
+  size_t m = block.size();
+  int64_t rank = c.rank(0);
+  if (crops.size() != 2 * m || rank < static_cast<int64_t>(m) + 1) return c.Error("block shape does not fit");
+  int64_t volume = 1;
+  for (int64_t s : block) {
+    if (s < 1 || s > (int64_t{1} << 30)) return c.Error("bad block shape");
+    volume *= s;
+  }
+  const Dims& dims = c.dims(0);
+  if (dims[0] % volume != 0) return c.Error("the batch is not divisible by the block volume");
+  Dims split;
+  for (int64_t s : block) split.push_back(s);
+  split.push_back(dims[0] / volume);
+  for (int64_t d = 1; d < rank; ++d) split.push_back(dims[d]);
+  std::vector<int64_t> perm = {static_cast<int64_t>(m)};
+  Dims merged = {dims[0] / volume};
+  for (size_t i = 0; i < m; ++i) {
+    perm.push_back(static_cast<int64_t>(m + 1 + i));
+    perm.push_back(static_cast<int64_t>(i));
+    merged.push_back(dims[i + 1] * block[i]);
+  }
+  for (int64_t d = static_cast<int64_t>(m) + 1; d < rank; ++d) {
+    perm.push_back(static_cast<int64_t>(m) + d);
+    merged.push_back(dims[d]);
+  }
+  Emitter& b = c.b;
+  Val x = b.Reshape(b.Transpose(b.Reshape(c.in(0), split), perm), merged);
+  std::vector<int64_t> starts(rank, 0), limits = merged;
+  for (size_t i = 0; i < m; ++i) {
+    starts[i + 1] = crops[2 * i];
+    limits[i + 1] = merged[i + 1] - crops[2 * i + 1];
+    if (crops[2 * i] < 0 || crops[2 * i + 1] < 0 || limits[i + 1] < starts[i + 1]) return c.Error("bad crops");
+  }
+  c.set(0, b.Slice(x, starts, limits));
+  return absl::OkStatus();
+}
+
+absl::Status SpaceToBatchND(OpContext& c) {
+  XC_ASSIGN_OR_RETURN(auto block, c.Ints(1));
+  XC_ASSIGN_OR_RETURN(auto paddings, c.Ints(2));
+  return SpaceToBatchCore(c, block, paddings);
+}
+absl::Status BatchToSpaceND(OpContext& c) {
+  XC_ASSIGN_OR_RETURN(auto block, c.Ints(1));
+  XC_ASSIGN_OR_RETURN(auto crops, c.Ints(2));
+  return BatchToSpaceCore(c, block, crops);
+}
+absl::Status SpaceToBatch(OpContext& c) {
+  XC_ASSIGN_OR_RETURN(int64_t size, c.node.Int("block_size"));
+  XC_ASSIGN_OR_RETURN(auto paddings, c.Ints(1));
+  return SpaceToBatchCore(c, {size, size}, paddings);
+}
+absl::Status BatchToSpace(OpContext& c) {
+  XC_ASSIGN_OR_RETURN(int64_t size, c.node.Int("block_size"));
+  XC_ASSIGN_OR_RETURN(auto crops, c.Ints(1));
+  return BatchToSpaceCore(c, {size, size}, crops);
+}
+
+// Both rearrangements work on NHWC; NCHW is transposed around them.
+template <bool kToDepth>
+absl::Status SpaceDepth(OpContext& c) {
+  XC_ASSIGN_OR_RETURN(int64_t s, c.node.Int("block_size"));
+  XC_ASSIGN_OR_RETURN(std::string format, c.node.String("data_format"));
+  XC_RETURN_IF_ERROR(c.RequireRank(0, 4));
+  if (format != "NHWC" && format != "NCHW") return c.Unimplemented("data_format " + format);
+  if (s < 2) return c.Error("block_size must be at least 2");
+  Emitter& b = c.b;
+  Val x = c.in(0);
+  if (format == "NCHW") x = b.Transpose(x, {0, 2, 3, 1});
+  const Dims d = x->shape().dims();
+  Val y;
+  if (kToDepth) {
+    if (d[1] % s != 0 || d[2] % s != 0) return c.Error("height and width must be divisible by block_size");
+    y = b.Reshape(x, {d[0], d[1] / s, s, d[2] / s, s, d[3]});
+    y = b.Reshape(b.Transpose(y, {0, 1, 3, 2, 4, 5}), {d[0], d[1] / s, d[2] / s, s * s * d[3]});
+  } else {
+    if (d[3] % (s * s) != 0) return c.Error("depth must be divisible by the square of block_size");
+    y = b.Reshape(x, {d[0], d[1], d[2], s, s, d[3] / (s * s)});
+    y = b.Reshape(b.Transpose(y, {0, 1, 3, 2, 4, 5}), {d[0], d[1] * s, d[2] * s, d[3] / (s * s)});
+  }
+  if (format == "NCHW") y = b.Transpose(y, {0, 3, 1, 2});
+  c.set(0, y);
+  return absl::OkStatus();
+}
+
+absl::Status MatrixBandPart(OpContext& c) {
+  if (c.rank(0) < 2) return c.Error("needs a matrix");
+  XC_RETURN_IF_ERROR(c.RequireRank(1, 0));
+  XC_RETURN_IF_ERROR(c.RequireRank(2, 0));
+  Emitter& b = c.b;
+  ElementType t = c.etype(1);
+  int64_t m = c.dims(0)[c.rank(0) - 2], n = c.dims(0)[c.rank(0) - 1];
+  Val row = b.Iota(t, {m, n}, 0), column = b.Iota(t, {m, n}, 1);
+  auto within = [&](Val limit, Val distance) {
+    Val wide = b.Splat(limit, {m, n});
+    return b.Or(b.Lt(wide, b.Like(wide, 0)), b.Le(distance, wide));
+  };
+  Val keep = b.And(within(c.in(1), b.Sub(row, column)), within(c.in(2), b.Sub(column, row)));
+  Val x = c.in(0);
+  c.set(0, b.Select(b.BroadcastTo(keep, c.dims(0)), x, b.Like(x, 0)));
+  return absl::OkStatus();
+}
+
+absl::Status MatrixDiag(OpContext& c) {
+  if (c.rank(0) < 1) return c.Error("needs a vector");
+  Emitter& b = c.b;
+  Dims dims = c.dims(0);
+  int64_t n = dims.back();
+  dims.push_back(n);
+  std::vector<int64_t> mapping(c.rank(0));
+  std::iota(mapping.begin(), mapping.end(), 0);
+  Val x = b.Broadcast(c.in(0), dims, mapping);
+  Val on = b.Eq(b.Iota(ElementType::kS32, {n, n}, 0), b.Iota(ElementType::kS32, {n, n}, 1));
+  c.set(0, b.Select(b.BroadcastTo(on, dims), x, b.Like(x, 0)));
+  return absl::OkStatus();
+}
+
+Val DiagonalOf(Emitter& b, Val x) {
+  Dims dims = x->shape().dims();
+  int64_t rank = x->shape().rank(), m = dims[rank - 2], n = dims[rank - 1], k = std::min(m, n);
+  x = b.SliceDim(b.SliceDim(x, rank - 2, 0, k), rank - 1, 0, k);
+  Val on = b.BroadcastTo(b.Eq(b.Iota(ElementType::kS32, {k, k}, 0), b.Iota(ElementType::kS32, {k, k}, 1)),
+                         x->shape().dims());
+  return b.ReduceSum(b.Select(on, x, b.Like(x, 0)), {rank - 2});
+}
+
+absl::Status MatrixDiagPart(OpContext& c) {
+  if (c.rank(0) < 2) return c.Error("needs a matrix");
+  c.set(0, DiagonalOf(c.b, c.in(0)));
+  return absl::OkStatus();
+}
+
+absl::Status Diag(OpContext& c) {
+  Emitter& b = c.b;
+  XC_ASSIGN_OR_RETURN(int64_t n, CheckedNumElements(c.dims(0)));
+  Val x = b.Broadcast(b.Reshape(c.in(0), {n}), {n, n}, {0});
+  Val on = b.Eq(b.Iota(ElementType::kS32, {n, n}, 0), b.Iota(ElementType::kS32, {n, n}, 1));
+  Dims dims = c.dims(0);
+  dims.insert(dims.end(), c.dims(0).begin(), c.dims(0).end());
+  c.set(0, b.Reshape(b.Select(on, x, b.Like(x, 0)), dims));
+  return absl::OkStatus();
+}
+
+absl::Status DiagPart(OpContext& c) {
+  if (c.rank(0) % 2 != 0 || c.rank(0) == 0) return c.Error("needs an even rank");
+  Dims half(c.dims(0).begin(), c.dims(0).begin() + c.rank(0) / 2);
+  Dims other(c.dims(0).begin() + c.rank(0) / 2, c.dims(0).end());
+  if (half != other) return c.Error("both halves of the shape must be equal");
+  XC_ASSIGN_OR_RETURN(int64_t n, CheckedNumElements(half));
+  c.set(0, c.b.Reshape(DiagonalOf(c.b, c.b.Reshape(c.in(0), {n, n})), half));
+  return absl::OkStatus();
+}
+
+absl::Status MatrixSetDiag(OpContext& c) {
+  if (c.rank(0) < 2) return c.Error("needs a matrix");
+  Emitter& b = c.b;
+  Dims dims = c.dims(0), want(dims.begin(), dims.end() - 1);
+  int64_t m = dims[dims.size() - 2], n = dims.back(), k = std::min(m, n);
+  want.back() = k;
+  if (c.dims(1) != want) return c.Error("the diagonal has a wrong shape");
+  std::vector<PaddingDim> padding(c.rank(1));
+  padding.back().high = n - k;
+  std::vector<int64_t> mapping(c.rank(1));
+  std::iota(mapping.begin(), mapping.end(), 0);
+  mapping.back() = c.rank(0) - 1;
+  Val d = b.Broadcast(b.Pad(c.in(1), b.Scalar(c.etype(1), 0), padding), dims, mapping);
+  Val on = b.Eq(b.Iota(ElementType::kS32, {m, n}, 0), b.Iota(ElementType::kS32, {m, n}, 1));
+  c.set(0, b.Select(b.BroadcastTo(on, dims), d, c.in(0)));
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+void RegisterSlices(LoweringRegistry& r) {
+  constexpr TypeSet kAny = kArrayTypes;
+  r.Add({"Slice"}, kAny, Slice, {"size"});
+  r.Add({"StridedSlice"}, kAny, StridedSlice, {"strides"});
+  r.Add({"StridedSliceGrad"}, kAny, StridedSliceGrad, {"shape", "begin", "end", "strides"});
+  r.Add({"TensorStridedSliceUpdate"}, kAny, TensorStridedSliceUpdate, {"begin", "end", "strides"});
+  r.Add({"ReverseV2"}, kAny, ReverseV2, {"axis"});
+  r.Add({"Reverse"}, kAny, Reverse, {"dims"});
+  r.Add({"ReverseSequence"}, kAny, ReverseSequence);
+  r.Add({"Roll"}, kAny, Roll, {"shift", "axis"});
+  r.Add({"SpaceToBatchND"}, kAny, SpaceToBatchND, {"block_shape", "paddings"});
+  r.Add({"BatchToSpaceND"}, kAny, BatchToSpaceND, {"block_shape", "crops"});
+  r.Add({"SpaceToBatch"}, kAny, SpaceToBatch, {"paddings"});
+  r.Add({"BatchToSpace"}, kAny, BatchToSpace, {"crops"});
+  r.Add({"SpaceToDepth"}, kAny, SpaceDepth<true>);
+  r.Add({"DepthToSpace"}, kAny, SpaceDepth<false>);
+  r.Add({"MatrixBandPart"}, kAny, MatrixBandPart);
+  r.Add({"MatrixDiag"}, kAny, MatrixDiag);
+  r.Add({"MatrixDiagPart"}, kNumericTypes, MatrixDiagPart);
+  r.Add({"MatrixSetDiag"}, kAny, MatrixSetDiag);
+  r.Add({"Diag"}, kAny, Diag);
+  r.Add({"DiagPart"}, kNumericTypes, DiagPart);
+}
+
+}  // namespace xc

@@ -1,0 +1,191 @@
+#include "jit/mark/encapsulate.h"
+
+#include <algorithm>
+#include <map>
+
+#include "absl/strings/str_cat.h"
+#include "hlo/base/status.h"
+
+namespace xc {
+namespace {
+
+Node Port(const std::string& op, const std::string& name, DataType type, int index) {
+  Node node;
+  node.name = name;
+  node.op = op;
+  node.def = FindOpDef(op);
+  node.attrs["T"].set_type(type);
+  node.attrs["index"].set_i(index);
+  (op == "_Arg" ? node.output_types : node.input_types).push_back(type);
+  return node;
+}
+
+// Builds one cluster's function: nodes are added in topological order.
+class ClusterBuilder {
+ public:
+  ClusterBuilder(const Graph& from, std::string name) : from_(from), graph_(std::make_shared<Graph>()) {
+    graph_->name = std::move(name);
+    graph_->library = from.library;
+  }
+
+  void AddNode(const Node& node, const std::vector<bool>& member) {
+    Node copy = node;
+    copy.inputs.clear();
+    copy.control_inputs.clear();
+    for (const OutputRef& in : node.inputs) copy.inputs.push_back(Input(in, member));
+    for (int c : node.control_inputs) {
+      if (member[c]) {
+        copy.control_inputs.push_back(inside_.at(c));
+      } else if (std::find(controls_.begin(), controls_.end(), c) == controls_.end()) {
+        controls_.push_back(c);
+      }
+    }
+    inside_[node.id] = graph_->Add(std::move(copy)).id;
+  }
+
+  // The number of the result that gives `ref`, adding it if needed.
+  int Result(OutputRef ref) {
+    auto [it, fresh] = results_.emplace(ref, static_cast<int>(results_.size()));
+    if (fresh) {
+      DataType type = from_.node(ref.node).output_types[ref.index];
+      Node ret = Port("_Retval", graph_->UniqueName(absl::StrCat("result", it->second)), type, it->second);
+      ret.inputs.push_back({inside_.at(ref.node), ref.index});
+      graph_->Add(std::move(ret));
+      result_types_.push_back(type);
+    }
+    return it->second;
+  }
+
+  const std::shared_ptr<Graph>& graph() const { return graph_; }
+  const std::vector<OutputRef>& args() const { return args_; }
+  const std::vector<int>& controls() const { return controls_; }
+  const std::vector<DataType>& result_types() const { return result_types_; }
+
+ private:
+  OutputRef Input(OutputRef ref, const std::vector<bool>& member) {
+    if (member[ref.node]) return {inside_.at(ref.node), ref.index};
+    const Node& src = from_.node(ref.node);
+    if (src.op == "Const" && src.constant != nullptr) {
+      auto [it, fresh] = constants_.emplace(ref.node, -1);
+      if (fresh) {
+        Node copy = src;
+        copy.control_inputs.clear();
+        copy.name = graph_->UniqueName(copy.name);
+        it->second = graph_->Add(std::move(copy)).id;
+      }
+      return {it->second, 0};
+    }
+    auto [it, fresh] = arg_nodes_.emplace(ref, -1);
+    if (fresh) {
+      int index = static_cast<int>(args_.size());
+      args_.push_back(ref);
+      it->second =
+          graph_->Add(Port("_Arg", graph_->UniqueName(absl::StrCat("arg", index)), src.output_types[ref.index], index))
+              .id;
+    }
+    return {it->second, 0};
+  }
+
+  const Graph& from_;
+  std::shared_ptr<Graph> graph_;
+  std::map<int, int> inside_;
+  std::map<int, int> constants_;
+  std::map<OutputRef, int> arg_nodes_;
+  std::vector<OutputRef> args_;
+  std::vector<int> controls_;
+  std::map<OutputRef, int> results_;
+  std::vector<DataType> result_types_;
+};
+
+}  // namespace
+
+absl::StatusOr<Encapsulated> Encapsulate(const Graph& graph, const Marking& marking) {
+  XC_ASSIGN_OR_RETURN(std::vector<int> order, graph.TopologicalOrder());
+  int n = marking.num_clusters;
+  std::vector<std::vector<bool>> member(n, std::vector<bool>(graph.size(), false));
+  for (int id : order) {
+    if (marking.nodes[id].cluster >= 0) member[marking.nodes[id].cluster][id] = true;
+  }
+  std::vector<ClusterBuilder> builders;
+  for (int k = 0; k < n; ++k) builders.emplace_back(graph, absl::StrCat("cluster_", k));
+  for (int id : order) {
+    int k = marking.nodes[id].cluster;
+    if (k >= 0) builders[k].AddNode(graph.node(id), member[k]);
+  }
+  // Results: what nodes outside use.
+  for (int id : order) {
+    for (const OutputRef& in : graph.node(id).inputs) {
+      int k = marking.nodes[in.node].cluster;
+      if (k >= 0 && marking.nodes[id].cluster != k) builders[k].Result(in);
+    }
+  }
+  Encapsulated out;
+  out.graph = std::make_unique<Graph>();
+  out.graph->name = graph.name;
+  out.graph->library = graph.library;
+  // Nodes first (all launch nodes and what stays), then edges.
+  std::vector<int> launch(n, -1), moved(graph.size(), -1);
+  for (int id : order) {
+    int k = marking.nodes[id].cluster;
+    if (k < 0) {
+      Node copy = graph.node(id);
+      copy.inputs.clear();
+      copy.control_inputs.clear();
+      moved[id] = out.graph->Add(std::move(copy)).id;
+    } else if (launch[k] < 0) {
+      Node node;
+      node.name = out.graph->UniqueName(graph.FindNode(builders[k].graph()->name) ? absl::StrCat("launch_", k)
+                                                                                  : builders[k].graph()->name);
+      node.op = kLaunchOp;
+      node.def = FindOpDef(kLaunchOp);
+      node.device = graph.node(id).device;
+      node.attrs["cluster"].set_s(absl::StrCat(k));
+      auto* arg_types = node.attrs["Targs"].mutable_list();
+      for (const OutputRef& arg : builders[k].args()) arg_types->add_type(graph.node(arg.node).output_types[arg.index]);
+      auto* result_types = node.attrs["Tresults"].mutable_list();
+      for (DataType t : builders[k].result_types()) result_types->add_type(t);
+      XC_RETURN_IF_ERROR(ResolveSignature(node));
+      launch[k] = out.graph->Add(std::move(node)).id;
+    }
+  }
+  auto data = [&](OutputRef ref) {
+    int k = marking.nodes[ref.node].cluster;
+    return k < 0 ? OutputRef{moved[ref.node], ref.index} : OutputRef{launch[k], builders[k].Result(ref)};
+  };
+  auto control = [&](int id) {
+    int k = marking.nodes[id].cluster;
+    return k < 0 ? moved[id] : launch[k];
+  };
+  auto add_control = [](Node& node, int from) {
+    if (from == node.id) return;
+    auto& list = node.control_inputs;
+    if (std::find(list.begin(), list.end(), from) == list.end()) list.push_back(from);
+  };
+  for (int id : order) {
+    if (moved[id] < 0) continue;
+    Node& node = out.graph->node(moved[id]);
+    for (const OutputRef& in : graph.node(id).inputs) node.inputs.push_back(data(in));
+    for (int c : graph.node(id).control_inputs) add_control(node, control(c));
+  }
+  for (int k = 0; k < n; ++k) {
+    Node& node = out.graph->node(launch[k]);
+    for (const OutputRef& arg : builders[k].args()) node.inputs.push_back(data(arg));
+    for (int c : builders[k].controls()) add_control(node, control(c));
+    out.clusters.push_back(builders[k].graph());
+  }
+  XC_RETURN_IF_ERROR(out.graph->TopologicalOrder().status());
+  return out;
+}
+
+std::unique_ptr<Graph> SingleNodeGraph(const Graph& graph, const Node& node) {
+  std::vector<bool> member(graph.size(), false);
+  member[node.id] = true;
+  ClusterBuilder builder(graph, node.name);
+  Node alone = node;
+  alone.control_inputs.clear();
+  builder.AddNode(alone, member);
+  for (int i = 0; i < node.num_outputs(); ++i) builder.Result({node.id, i});
+  return std::make_unique<Graph>(std::move(*builder.graph()));
+}
+
+}  // namespace xc

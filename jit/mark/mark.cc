@@ -1,0 +1,263 @@
+#include "jit/mark/mark.h"
+
+#include <algorithm>
+#include <map>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "jit/kernels/kernel.h"
+#include "jit/lowering/lowering.h"
+#include "jit/mark/cycles.h"
+
+namespace xc {
+namespace {
+
+constexpr int kMaxDepth = 32;
+
+bool IsPort(const Node& n) {
+  return n.op == "_Arg" || n.op == "_Retval" || n.op == "Placeholder" || n.op == "PlaceholderV2";
+}
+
+// Ops that cost nothing by themselves and do not make a cluster worth its launch.
+bool IsTrivial(const Node& n) {
+  static const std::set<std::string> kTrivial = {"Const",
+                                                 "Identity",
+                                                 "IdentityN",
+                                                 "NoOp",
+                                                 "Shape",
+                                                 "ShapeN",
+                                                 "Size",
+                                                 "Rank",
+                                                 "Reshape",
+                                                 "ExpandDims",
+                                                 "Squeeze",
+                                                 "StopGradient",
+                                                 "PreventGradient",
+                                                 "Snapshot",
+                                                 "PlaceholderWithDefault"};
+  return kTrivial.count(n.op) != 0;
+}
+
+bool IsHeavy(const Node& n) {
+  static const std::set<std::string> kHeavy = {"MatMul", "BatchMatMul", "BatchMatMulV2", "BatchMatMulV3",
+                                               "Einsum", "While",       "StatelessWhile"};
+  return kHeavy.count(n.op) != 0 || absl::StrContains(n.op, "Conv2D") || absl::StrContains(n.op, "Conv3D") ||
+         absl::StrContains(n.op, "Conv2d");
+}
+
+bool AllowedType(DataType type, uint32_t flags) {
+  if (type == DT_VARIANT) return flags & kUsesLists;
+  if (type == DT_RESOURCE) return flags & kUsesVariables;
+  return ToElementType(type) != ElementType::kInvalid;
+}
+
+class Marker {
+ public:
+  Marker(const Graph& graph, const MarkOptions& options) : graph_(graph), options_(options) {}
+
+  std::string Why(const Node& node, int depth) const {
+    if (IsPort(node)) return node.op == "_Retval" ? "result of the graph" : "argument of the graph";
+    if (node.def == nullptr) return absl::StrCat("unknown operation ", node.op);
+    if (!options_.allow.empty() && options_.allow.count(node.op) == 0) return "not on the allow list";
+    if (options_.deny.count(node.op) != 0) return "on the deny list";
+    if (node.op == "Const" || node.op == "NoOp" || node.op == "ControlTrigger") {
+      bool ok = node.op != "Const" || ToElementType(node.output_types[0]) != ElementType::kInvalid;
+      return ok ? "" : absl::StrCat("a constant of type ", DataTypeName(node.output_types[0]));
+    }
+    const Lowering* lowering = LoweringRegistry::Get().Find(node.op);
+    if (lowering == nullptr) {
+      for (const auto& types : {node.input_types, node.output_types}) {
+        for (DataType t : types) {
+          if (t == DT_STRING) return absl::StrCat(node.op, " works on strings");
+        }
+      }
+      return absl::StrCat("no lowering for ", node.op, node.stateful() ? ", which has state" : "");
+    }
+    for (size_t i = 0; i < node.input_types.size(); ++i) {
+      if (!AllowedType(node.input_types[i], lowering->flags)) {
+        return absl::StrCat("operand ", i, " has type ", DataTypeName(node.input_types[i]));
+      }
+    }
+    for (size_t i = 0; i < node.output_types.size(); ++i) {
+      if (!AllowedType(node.output_types[i], lowering->flags)) {
+        return absl::StrCat("result ", i, " has type ", DataTypeName(node.output_types[i]));
+      }
+    }
+    if (!(lowering->flags & (kControlFlow | kUsesLists | kUsesVariables))) {
+      DataType type = DT_INVALID;
+      if (auto t = node.Type("T"); t.ok()) {
+        type = *t;
+      } else if (!node.output_types.empty()) {
+        type = node.output_types[0];
+      }
+      if (type != DT_INVALID && !(lowering->types & TypeBit(type))) {
+        return absl::StrCat("no lowering of ", node.op, " for ", DataTypeName(type));
+      }
+    }
+    if (node.op.rfind("TensorList", 0) == 0 && node.FindAttr("element_dtype") != nullptr) {
+      auto element = node.Type("element_dtype");
+      if (element.ok() && ToElementType(*element) == ElementType::kInvalid) {
+        return absl::StrCat("a TensorList of ", DataTypeName(*element));
+      }
+    }
+    if (lowering->flags & kControlFlow) return WhyNotBodies(node, depth);
+    for (int i : ConstantOperands(node, *lowering)) {
+      std::string why = WhyNotConstant(node, i);
+      if (!why.empty()) return why;
+    }
+    return "";
+  }
+
+ private:
+  std::string WhyNotBodies(const Node& node, int depth) const {
+    if (depth > kMaxDepth) return "functions are nested too deeply or recursive";
+    if (graph_.library == nullptr) return "the graph has no function library";
+    for (const auto& attr : node.attrs) {
+      std::vector<NameAttrList> calls;
+      if (attr.second.value_case() == tf::AttrValue::kFunc) calls.push_back(attr.second.func());
+      if (attr.second.value_case() == tf::AttrValue::kList) {
+        calls.assign(attr.second.list().func().begin(), attr.second.list().func().end());
+      }
+      for (const NameAttrList& call : calls) {
+        auto body = graph_.library->Instantiate(call, graph_.library);
+        if (!body.ok()) return std::string(body.status().message());
+        Marker inner(**body, options_);
+        for (int id = 0; id < (*body)->size(); ++id) {
+          const Node& n = (*body)->node(id);
+          if (n.op == "_Arg" || n.op == "_Retval") continue;
+          std::string why = inner.Why(n, depth + 1);
+          if (!why.empty()) return absl::StrCat("node '", n.name, "' of '", call.name(), "': ", why);
+        }
+      }
+    }
+    return "";
+  }
+
+  // Walks back from a must-be-constant operand: shapes and small arithmetic may be evaluated while compiling, and what
+  // comes from outside the cluster becomes part of the cache key.
+  std::string WhyNotConstant(const Node& node, int operand) const {
+    std::set<int> seen;
+    std::vector<int> todo = {node.inputs[operand].node};
+    while (!todo.empty()) {
+      int id = todo.back();
+      todo.pop_back();
+      if (!seen.insert(id).second) continue;
+      const Node& n = graph_.node(id);
+      if (IsPort(n) || n.op == "Const") continue;
+      const Lowering* lowering = LoweringRegistry::Get().Find(n.op);
+      if (lowering == nullptr) continue;  // a host op: its result is an argument
+      if (lowering->flags & kShapeOnly) continue;
+      const HostKernel* kernel = KernelRegistry::Get().Find(n.op);
+      if (kernel == nullptr || !kernel->foldable) {
+        if (lowering->flags & kUsesVariables) continue;
+        return absl::StrCat("operand ", operand, " must be constant, but comes from '", n.name, "' (", n.op, ")");
+      }
+      for (const OutputRef& in : n.inputs) todo.push_back(in.node);
+    }
+    return "";
+  }
+
+  const Graph& graph_;
+  const MarkOptions& options_;
+};
+
+// Clusters grown along edges between nodes that are candidates; gives each node's representative.
+std::vector<int> Grow(const Graph& graph, const std::vector<int>& order, const std::vector<bool>& candidate) {
+  ContractibleDag dag(graph.size(), order);
+  std::vector<std::pair<int, int>> edges;
+  for (int id : order) {
+    const Node& n = graph.node(id);
+    auto add = [&](int src) {
+      // Constants are copied into clusters, so they bind nothing.
+      if (graph.node(src).op == "Const") return;
+      dag.AddEdge(src, id);
+      if (candidate[src] && candidate[id] && graph.node(src).device == n.device) edges.emplace_back(src, id);
+    };
+    for (const OutputRef& in : n.inputs) add(in.node);
+    for (int c : n.control_inputs) add(c);
+  }
+  // An edge that would close a cycle may be free to merge once others have: repeat until nothing changes.
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (auto& [src, dst] : edges) {
+      int a = dag.Representative(src), b = dag.Representative(dst);
+      if (a != b && dag.Contract(a, b)) changed = true;
+    }
+  }
+  std::vector<int> representative(graph.size(), -1);
+  for (int id : order) {
+    if (candidate[id] && graph.node(id).op != "Const") representative[id] = dag.Representative(id);
+  }
+  return representative;
+}
+
+}  // namespace
+
+std::string WhyNotCompilable(const Graph& graph, const Node& node, const MarkOptions& options) {
+  return Marker(graph, options).Why(node, 0);
+}
+
+absl::StatusOr<Marking> MarkForCompilation(const Graph& graph, const MarkOptions& options) {
+  Marking marking;
+  marking.nodes.resize(graph.size());
+  XC_ASSIGN_OR_RETURN(std::vector<int> order, graph.TopologicalOrder());
+  std::vector<bool> candidate(graph.size(), false);
+  Marker marker(graph, options);
+  for (int id : order) {
+    marking.nodes[id].reason = marker.Why(graph.node(id), 0);
+    candidate[id] = marking.nodes[id].reason.empty();
+  }
+  // TensorLists must not cross the border of a cluster: their nodes fall out together until all edges are inside.
+  std::vector<int> representative;
+  for (;;) {
+    representative = Grow(graph, order, candidate);
+    bool dropped = false;
+    auto drop = [&](int id, const std::string& why) {
+      if (!candidate[id]) return;
+      candidate[id] = false;
+      marking.nodes[id].reason = why;
+      dropped = true;
+    };
+    for (int id : order) {
+      const Node& n = graph.node(id);
+      for (size_t i = 0; i < n.inputs.size(); ++i) {
+        if (n.input_types[i] != DT_VARIANT) continue;
+        int src = n.inputs[i].node;
+        if (candidate[src] && candidate[id] && representative[src] == representative[id]) continue;
+        std::string why = absl::StrCat("a TensorList would cross between '", graph.node(src).name, "' and '", n.name,
+                                       "', which do not compile together");
+        drop(src, why);
+        drop(id, why);
+      }
+    }
+    if (!dropped) break;
+  }
+  // The cost gate.
+  std::map<int, std::vector<int>> members;
+  for (int id : order) {
+    if (representative[id] >= 0) members[representative[id]].push_back(id);
+  }
+  for (auto& [rep, ids] : members) {
+    int work = 0;
+    bool heavy = false;
+    for (int id : ids) {
+      work += !IsTrivial(graph.node(id));
+      heavy |= IsHeavy(graph.node(id));
+    }
+    if (work >= options.min_cluster_size || heavy) {
+      for (int id : ids) marking.nodes[id].cluster = marking.num_clusters;
+      ++marking.num_clusters;
+    } else {
+      for (int id : ids) {
+        marking.nodes[id].reason = absl::StrCat("its cluster would have ", work, " op", work == 1 ? "" : "s",
+                                                " that compute something, fewer than ", options.min_cluster_size);
+      }
+    }
+  }
+  for (int id : order) {
+    if (graph.node(id).op == "Const") marking.nodes[id].reason = "constants are copied into clusters";
+  }
+  return marking;
+}
+
+}  // namespace xc

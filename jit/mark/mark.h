@@ -1,0 +1,40 @@
+// Mark for compilation: which nodes of a host graph form clusters, and for every other node the reason why not.
+#ifndef XC_JIT_MARK_MARK_H_
+#define XC_JIT_MARK_MARK_H_
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "jit/graph/graph.h"
+
+namespace xc {
+
+struct MarkOptions {
+  // Clusters with fewer ops that compute something stay with the host; one matrix product, convolution or loop is
+  // enough by itself.
+  int min_cluster_size = 2;
+  std::set<std::string> allow;  // if not empty, only these ops
+  std::set<std::string> deny;
+};
+
+struct NodeMark {
+  int cluster = -1;
+  std::string reason;  // why it is in no cluster
+};
+
+struct Marking {
+  std::vector<NodeMark> nodes;  // by node id
+  int num_clusters = 0;
+};
+
+absl::StatusOr<Marking> MarkForCompilation(const Graph& graph, const MarkOptions& options);
+
+// Empty if the op of `node` can be compiled whatever stands around it, else the reason. Bodies of control flow are
+// looked into.
+std::string WhyNotCompilable(const Graph& graph, const Node& node, const MarkOptions& options);
+
+}  // namespace xc
+
+#endif  // XC_JIT_MARK_MARK_H_

@@ -1,0 +1,261 @@
+#include "jit/tool/graph_command.h"
+
+#include <google/protobuf/struct.pb.h>
+#include <google/protobuf/util/json_util.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "hlo/base/status.h"
+#include "jit/host/session.h"
+#include "service/files.h"
+#include "service/npy.h"
+
+namespace xc {
+namespace {
+
+constexpr double kRelative = 1e-3, kAbsolute = 1e-4;
+
+int BadInput(const absl::Status& status) {
+  std::fprintf(stderr, "error: %s\n", std::string(status.message()).c_str());
+  return 2;
+}
+
+// The tensor names under `key` of meta.json.
+std::vector<std::string> Names(const google::protobuf::Struct& meta, const std::string& key) {
+  std::vector<std::string> out;
+  auto it = meta.fields().find(key);
+  if (it == meta.fields().end()) return out;
+  for (const auto& entry : it->second.list_value().values()) {
+    auto name = entry.struct_value().fields().find("tensor");
+    if (name != entry.struct_value().fields().end()) out.push_back(name->second.string_value());
+  }
+  return out;
+}
+
+absl::StatusOr<Tensor> ReadTensor(const std::string& path, DataType type) {
+  if (type == DT_STRING) {
+    XC_ASSIGN_OR_RETURN(std::string bytes, ReadFile(path));
+    XC_ASSIGN_OR_RETURN(NpyStrings strings, ParseNpyStrings(bytes));
+    XC_ASSIGN_OR_RETURN(Tensor t, Tensor::Create(DT_STRING, strings.dims));
+    for (size_t i = 0; i < strings.values.size(); ++i) t.strings()[i] = strings.values[i];
+    return t;
+  }
+  XC_ASSIGN_OR_RETURN(Literal literal, ReadNpy(path));
+  // NumPy has no bfloat16: such files hold float32.
+  if (type == DT_BFLOAT16 && literal.shape().type() == ElementType::kF32) {
+    XC_ASSIGN_OR_RETURN(Tensor t, Tensor::Create(DT_BFLOAT16, literal.shape().dims()));
+    for (int64_t i = 0; i < t.num_elements(); ++i) {
+      t.data<uint16_t>()[i] = FloatToBfloat16(static_cast<float>(literal.GetDouble(i)));
+    }
+    return t;
+  }
+  return ToTensor(literal);
+}
+
+// Empty if right, else the first difference.
+std::string Difference(const Tensor& got, const Tensor& want, double* largest) {
+  bool widened = got.dtype() == DT_BFLOAT16 && want.dtype() == DT_FLOAT;
+  if ((got.dtype() != want.dtype() && !widened) || got.dims() != want.dims()) {
+    return absl::StrCat("is ", got.ShapeString(), ", expected ", want.ShapeString());
+  }
+  if (got.dtype() == DT_STRING) {
+    for (int64_t i = 0; i < got.num_elements(); ++i) {
+      if (got.strings()[i] != want.strings()[i]) {
+        return absl::StrCat("element ", i, " is '", got.strings()[i], "', expected '", want.strings()[i], "'");
+      }
+    }
+    return "";
+  }
+  if (IsComplex(got.dtype())) {
+    Literal a = ToLiteral(got), b = ToLiteral(want);
+    for (int64_t i = 0; i < got.num_elements(); ++i) {
+      double error = std::abs(a.GetComplex(i) - b.GetComplex(i));
+      *largest = std::max(*largest, error);
+      if (!(error <= kAbsolute + kRelative * std::abs(b.GetComplex(i)))) return absl::StrCat("element ", i, " differs");
+    }
+    return "";
+  }
+  if (!IsFloating(got.dtype())) {
+    auto a = got.AsInt64s(), b = want.AsInt64s();
+    if (!a.ok() || !b.ok()) return "cannot be compared";
+    for (size_t i = 0; i < a->size(); ++i) {
+      if ((*a)[i] != (*b)[i]) return absl::StrCat("element ", i, " is ", (*a)[i], ", expected ", (*b)[i]);
+    }
+    return "";
+  }
+  auto a = got.AsDoubles(), b = want.AsDoubles();
+  if (!a.ok() || !b.ok()) return "cannot be compared";
+  for (size_t i = 0; i < a->size(); ++i) {
+    double x = (*a)[i], y = (*b)[i];
+    if (std::isnan(x) && std::isnan(y)) continue;
+    if (x == y) continue;
+    double error = std::fabs(x - y);
+    *largest = std::max(*largest, error);
+    if (!(error <= kAbsolute + kRelative * std::fabs(y))) {
+      return absl::StrFormat("element %d is %.9g, expected %.9g", i, x, y);
+    }
+  }
+  return "";
+}
+
+double Milliseconds(std::chrono::steady_clock::time_point since) {
+  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - since).count();
+}
+
+std::string JsonText(const std::string& text) {
+  std::string out = "\"";
+  for (char c : text) {
+    if (c == '"' || c == '\\') out.push_back('\\');
+    if (static_cast<unsigned char>(c) < 32) {
+      out += ' ';
+    } else {
+      out.push_back(c);
+    }
+  }
+  return out + "\"";
+}
+
+struct CaseResult {
+  std::string name;
+  std::string problem;  // empty if right
+  double largest_error = 0;
+  double first_ms = 0, best_ms = 0;
+  int64_t compilations = 0, hits = 0, fallbacks = 0;
+};
+
+absl::StatusOr<CaseResult> RunCase(Session& session, const std::string& directory, int64_t runs) {
+  CaseResult result;
+  result.name = BaseName(directory);
+  std::vector<Tensor> inputs;
+  for (size_t i = 0; i < session.inputs().size(); ++i) {
+    XC_ASSIGN_OR_RETURN(Tensor t, ReadTensor(absl::StrCat(directory, "/input_", i, ".npy"), session.inputs()[i].type));
+    inputs.push_back(std::move(t));
+  }
+  LaunchStats before = session.executor().stats();
+  auto start = std::chrono::steady_clock::now();
+  XC_ASSIGN_OR_RETURN(std::vector<Tensor> outputs, session.Run(inputs));
+  result.first_ms = Milliseconds(start);
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    std::string path = absl::StrCat(directory, "/expected_", i, ".npy");
+    XC_ASSIGN_OR_RETURN(Tensor want, ReadTensor(path, session.outputs()[i].type));
+    std::string difference = Difference(outputs[i], want, &result.largest_error);
+    if (!difference.empty() && result.problem.empty()) {
+      result.problem = absl::StrCat("output ", i, " (", session.outputs()[i].name, ") ", difference);
+    }
+  }
+  result.best_ms = result.first_ms;
+  for (int64_t r = 1; r < runs; ++r) {
+    start = std::chrono::steady_clock::now();
+    XC_ASSIGN_OR_RETURN(std::vector<Tensor> again, session.Run(inputs));
+    result.best_ms = std::min(result.best_ms, Milliseconds(start));
+    for (size_t i = 0; i < again.size() && result.problem.empty(); ++i) {
+      double unused = 0;
+      std::string difference = Difference(again[i], outputs[i], &unused);
+      if (!difference.empty()) result.problem = absl::StrCat("output ", i, " of run ", r + 1, " ", difference);
+    }
+  }
+  LaunchStats after = session.executor().stats();
+  result.compilations = after.compilations - before.compilations;
+  result.hits = after.cache_hits - before.cache_hits;
+  result.fallbacks = after.fallbacks - before.fallbacks;
+  return result;
+}
+
+}  // namespace
+
+int RunGraphCommand(const GraphCommandOptions& options) {
+  bool directory = IsDirectory(options.path);
+  std::string file = options.path;
+  SessionOptions session_options;
+  std::string name = BaseName(options.path);
+  std::vector<std::string> cases;
+  if (directory) {
+    file = absl::StrCat(options.path, FileExists(options.path + "/graph.pb") ? "/graph.pb" : "/graph.pbtxt");
+    if (FileExists(options.path + "/meta.json")) {
+      auto text = ReadFile(options.path + "/meta.json");
+      if (!text.ok()) return BadInput(text.status());
+      google::protobuf::Struct meta;
+      if (!google::protobuf::util::JsonStringToMessage(*text, &meta).ok()) {
+        return BadInput(absl::InvalidArgumentError("meta.json is not valid JSON"));
+      }
+      session_options.inputs = Names(meta, "inputs");
+      session_options.outputs = Names(meta, "outputs");
+    }
+    auto entries = ListDirectory(options.path);
+    if (!entries.ok()) return BadInput(entries.status());
+    for (const std::string& entry : *entries) {
+      if (absl::StartsWith(entry, "case")) cases.push_back(options.path + "/" + entry);
+    }
+  }
+  if (options.mode == "host") {
+    session_options.host.mode = HostMode::kHost;
+  } else if (options.mode != "jit") {
+    return BadInput(absl::InvalidArgumentError(absl::StrCat("--mode must be jit or host, not '", options.mode, "'")));
+  }
+  auto backend = BackendByName(options.platform);
+  if (!backend.ok()) return BadInput(backend.status());
+  session_options.host.launch.platform = options.platform;
+  session_options.host.launch.thread_limit = static_cast<int>(options.threads);
+  session_options.host.mark.min_cluster_size = static_cast<int>(options.min_cluster_size);
+  auto start = std::chrono::steady_clock::now();
+  auto def = ReadGraphDef(file);
+  if (!def.ok()) return BadInput(def.status());
+  auto session = Session::Create(*def, session_options);
+  if (!session.ok()) return BadInput(session.status());
+  double load_ms = Milliseconds(start);
+
+  int wrong = 0;
+  std::vector<CaseResult> results;
+  for (const std::string& path : cases) {
+    auto result = RunCase(**session, path, std::max<int64_t>(options.runs, 1));
+    if (!result.ok()) return BadInput(result.status());
+    wrong += !result->problem.empty();
+    results.push_back(*std::move(result));
+  }
+  LaunchStats total = (*session)->executor().stats();
+  int clusters = (*session)->executor().marking().num_clusters;
+  if (options.json) {
+    std::string line = absl::StrFormat(
+        "{\"graph\": %s, \"mode\": %s, \"platform\": %s, \"load_ms\": %.3f, \"clusters\": %d, \"compilations\": %d, "
+        "\"cache_hits\": %d, \"fallbacks\": %d, \"compile_s\": %.4f, \"cases\": [",
+        JsonText(name), JsonText(options.mode), JsonText(options.platform), load_ms, clusters, total.compilations,
+        total.cache_hits, total.fallbacks, total.compile_seconds);
+    for (size_t i = 0; i < results.size(); ++i) {
+      const CaseResult& r = results[i];
+      absl::StrAppendFormat(&line,
+                            "%s{\"case\": %s, \"ok\": %s, \"problem\": %s, \"max_error\": %.3g, \"first_ms\": %.3f, "
+                            "\"best_ms\": %.3f, \"compilations\": %d, \"cache_hits\": %d, \"fallbacks\": %d}",
+                            i ? ", " : "", JsonText(r.name), r.problem.empty() ? "true" : "false", JsonText(r.problem),
+                            r.largest_error, r.first_ms, r.best_ms, r.compilations, r.hits, r.fallbacks);
+    }
+    std::printf("%s]}\n", line.c_str());
+  } else {
+    std::printf("%s, mode %s: loaded in %.1f ms, %d clusters\n", name.c_str(), options.mode.c_str(), load_ms, clusters);
+    for (const CaseResult& r : results) {
+      std::printf("  %s: %s; first %.2f ms, best %.3f ms; %ld compilations, %ld cache hits%s; largest error %.2g\n",
+                  r.name.c_str(), r.problem.empty() ? "right" : ("WRONG: " + r.problem).c_str(), r.first_ms, r.best_ms,
+                  static_cast<long>(r.compilations), static_cast<long>(r.hits),
+                  r.fallbacks ? absl::StrCat(", ", r.fallbacks, " fallbacks").c_str() : "", r.largest_error);
+    }
+    if (cases.empty()) {
+      for (const TensorInfo& t : (*session)->inputs()) {
+        std::printf("  input  %s: %s %s\n", t.name.c_str(), DataTypeName(t.type).c_str(), t.shape.ToString().c_str());
+      }
+      for (const TensorInfo& t : (*session)->outputs()) {
+        std::printf("  output %s: %s\n", t.name.c_str(), DataTypeName(t.type).c_str());
+      }
+    }
+  }
+  // With --json the explanation goes to stderr, so that stdout stays one line.
+  if (options.explain) std::fputs((*session)->Explain().c_str(), options.json ? stderr : stdout);
+  return wrong == 0 ? 0 : 1;
+}
+
+}  // namespace xc

@@ -1,0 +1,26 @@
+// What `xla graph` does: runs a graph on the cases of its directory and compares, or explains its clusters.
+#ifndef XC_JIT_TOOL_GRAPH_COMMAND_H_
+#define XC_JIT_TOOL_GRAPH_COMMAND_H_
+
+#include <cstdint>
+#include <string>
+
+namespace xc {
+
+struct GraphCommandOptions {
+  std::string path;          // a directory with graph.pb (or .pbtxt), meta.json and case<N>/, or a GraphDef file
+  std::string mode = "jit";  // or "host"
+  std::string platform = "cpu";
+  bool explain = false;
+  bool json = false;
+  int64_t runs = 5;
+  int64_t threads = 0;
+  int64_t min_cluster_size = 2;
+};
+
+// Prints to stdout and stderr; returns the exit status: 0, 1 (a wrong result) or 2 (bad input).
+int RunGraphCommand(const GraphCommandOptions& options);
+
+}  // namespace xc
+
+#endif  // XC_JIT_TOOL_GRAPH_COMMAND_H_

@@ -1,0 +1,29 @@
+// `xla graph`: runs a host graph with or without clustering.
+#include "jit/tool/graph_command.h"
+#include "tools/commands.h"
+
+namespace xc {
+
+int GraphCommand(const std::vector<std::string>& args) {
+  GraphCommandOptions options;
+  FlagSet flags(
+      "xla graph DIR|FILE.pb [flags]",
+      "Runs a GraphDef. DIR holds graph.pb (or graph.pbtxt), meta.json and case0, case1, ... with input_N.npy "
+      "and\nexpected_N.npy; every case runs and is compared (relative 1e-3, absolute 1e-4, integers exactly)."
+      "\n\nexamples:\n  xla graph graphs/mlp\n  xla graph graphs/mlp --mode=host --json\n"
+      "  xla graph model.pb --explain");
+  flags.Add("mode", &options.mode, "jit: clusters are compiled; host: every op by itself");
+  flags.Add("platform", &options.platform, "cpu or interpreter");
+  flags.Add("explain", &options.explain, "print the clusters, and for every other op why it is in none");
+  flags.Add("json", &options.json, "print one line of JSON");
+  flags.Add("runs", &options.runs, "runs per case");
+  flags.Add("threads", &options.threads, "threads to run with (0: all)");
+  flags.Add("min_cluster_size", &options.min_cluster_size, "ops that a cluster must have at least");
+  int exit_status = 0;
+  if (!ParseFlags(flags, args, &exit_status)) return exit_status;
+  if (flags.positional().size() != 1) return Fail(absl::InvalidArgumentError("`xla graph` takes one DIR or FILE.pb"));
+  options.path = flags.positional()[0];
+  return RunGraphCommand(options);
+}
+
+}  // namespace xc
