@@ -178,14 +178,23 @@ absl::StatusOr<Encapsulated> Encapsulate(const Graph& graph, const Marking& mark
 }
 
 std::unique_ptr<Graph> SingleNodeGraph(const Graph& graph, const Node& node) {
-  std::vector<bool> member(graph.size(), false);
-  member[node.id] = true;
-  ClusterBuilder builder(graph, node.name);
-  Node alone = node;
-  alone.control_inputs.clear();
-  builder.AddNode(alone, member);
-  for (int i = 0; i < node.num_outputs(); ++i) builder.Result({node.id, i});
-  return std::make_unique<Graph>(std::move(*builder.graph()));
+  auto out = std::make_unique<Graph>();
+  out->name = node.name;
+  out->library = graph.library;
+  Node copy = node;
+  copy.inputs.clear();
+  copy.control_inputs.clear();
+  for (size_t i = 0; i < node.inputs.size(); ++i) {
+    std::string name = absl::StrCat(node.name, "/arg", i);
+    copy.inputs.push_back({out->Add(Port("_Arg", name, node.input_types[i], static_cast<int>(i))).id, 0});
+  }
+  int id = out->Add(std::move(copy)).id;
+  for (int i = 0; i < node.num_outputs(); ++i) {
+    Node ret = Port("_Retval", absl::StrCat(node.name, "/result", i), node.output_types[i], i);
+    ret.inputs.push_back({id, i});
+    out->Add(std::move(ret));
+  }
+  return out;
 }
 
 }  // namespace xc

@@ -21,8 +21,7 @@ struct Encapsulated {
 // attribute "cluster". The order of data, control and side effects is kept.
 absl::StatusOr<Encapsulated> Encapsulate(const Graph& graph, const Marking& marking);
 
-// A function graph that holds only a copy of `node`: its inputs are arguments (constants copied in), its outputs
-// results.
+// A function graph that holds only a copy of `node`: argument i is input i, result i output i.
 std::unique_ptr<Graph> SingleNodeGraph(const Graph& graph, const Node& node);
 
 }  // namespace xc
