@@ -99,11 +99,40 @@ absl::StatusOr<Backend*> BackendByName(absl::string_view platform) {
   return absl::InvalidArgumentError(absl::StrCat("unknown platform '", platform, "': cpu and interpreter are known"));
 }
 
+namespace {
+
+bool HasUnknownSize(const Shape& shape) {
+  for (const Shape& element : shape.tuple_shapes()) {
+    if (HasUnknownSize(element)) return true;
+  }
+  for (int64_t size : shape.dims()) {
+    if (size == Shape::kUnknownSize) return true;
+  }
+  return false;
+}
+
+// Modules with unknown sizes mean something, but what runs has static or bounded ones.
+absl::Status CheckSizesKnown(const HloModule& module) {
+  for (const auto& computation : module.computations()) {
+    for (const auto& instruction : computation->instructions()) {
+      if (HasUnknownSize(instruction->shape())) {
+        return absl::UnimplementedError(absl::StrCat(DescribeInstruction(*instruction), ": ",
+                                                     instruction->shape().ToString(false),
+                                                     " has an unknown size (?); give a static or bounded (<=N) one"));
+      }
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
 absl::StatusOr<std::shared_ptr<const Executable>> Client::Compile(std::unique_ptr<HloModule> module,
                                                                   absl::string_view platform,
                                                                   const CompileOptions& options) {
   XC_ASSIGN_OR_RETURN(Backend * backend, BackendByName(platform));
   XC_RETURN_IF_ERROR(VerifyModule(*module));
+  XC_RETURN_IF_ERROR(CheckSizesKnown(*module));
   if (options.max_instructions > 0 && module->InstructionCount() > options.max_instructions) {
     return absl::ResourceExhaustedError(absl::StrCat("module ", module->name(), " has ", module->InstructionCount(),
                                                      " instructions; the limit is ", options.max_instructions));
