@@ -69,7 +69,7 @@ absl::StatusOr<Value> Run::Conditional(const HloInstruction& instruction, std::v
 
 absl::StatusOr<Value> Run::Infeed(const HloInstruction& instruction) {
   if (options_.infeed == nullptr) return absl::FailedPreconditionError("this run has no infeed");
-  Literal data(instruction.shape().tuple_shape(0));
+  Literal data(Plain(instruction.shape().tuple_shape(0)));
   const std::function<absl::Status(Literal*)> fill = [&](Literal* literal) -> absl::Status {
     if (literal->IsTuple()) {
       for (Literal& element : literal->mutable_tuple()) XC_RETURN_IF_ERROR(fill(&element));
@@ -281,29 +281,41 @@ absl::StatusOr<bool> Run::RunStructural(const HloInstruction& instruction, std::
   return false;
 }
 
-absl::StatusOr<Value> Run::RunInstruction(const HloInstruction& instruction, std::vector<Value>& operands) {
-  if (++ticks_ % 16 == 0) XC_RETURN_IF_ERROR(CheckTime());
-  Value result;
-  absl::StatusOr<bool> structural = RunStructural(instruction, operands, &result);
-  if (!structural.ok()) {
-    const bool calls = !instruction.called_computations().empty();
-    return calls ? structural.status() : Named(instruction, structural.status());
+Run::Prepared Run::Prepare(const HloInstruction& instruction) {
+  Prepared prepared;
+  for (auto find : {FindDataMovement, FindIndexing, FindReduction, FindContraction, FindNumeric}) {
+    if (prepared.fn == nullptr) prepared.fn = find(instruction.opcode());
   }
-  if (*structural) return result;
+  if (prepared.fn == nullptr && IsElementwise(instruction.opcode()) && instruction.shape().IsArray()) {
+    // What cannot be bound says so when it runs.
+    if (absl::StatusOr<ElementwiseOp> op = BindElementwise(instruction); op.ok()) prepared.elementwise = *op;
+  }
+  return prepared;
+}
+
+absl::StatusOr<Value> Run::RunPrepared(const HloInstruction& instruction, const Prepared& prepared,
+                                       std::vector<Value>& operands) {
+  if (++ticks_ % 16 == 0) XC_RETURN_IF_ERROR(CheckTime());
+  if (!prepared.elementwise && prepared.fn == nullptr) {
+    Value result;
+    const absl::StatusOr<bool> structural = RunStructural(instruction, operands, &result);
+    if (structural.ok() && *structural) return result;
+    // Errors from within a called computation name the instruction there.
+    if (!structural.ok()) {
+      return instruction.called_computations().empty() ? Named(instruction, structural.status()) : structural.status();
+    }
+    if (IsElementwise(instruction.opcode())) return BindElementwise(instruction).status();
+    return Named(instruction, absl::UnimplementedError("the interpreter does not have this op"));
+  }
   for (const Value& operand : operands) {
     if (operand.array == nullptr) {
       return Named(instruction, absl::UnimplementedError("a tuple as operand is not supported"));
     }
   }
-  const HloOpcode opcode = instruction.opcode();
-  OpFn fn = nullptr;
-  for (auto find : {FindDataMovement, FindIndexing, FindReduction, FindContraction, FindNumeric}) {
-    if (fn == nullptr) fn = find(opcode);
-  }
-  if (fn == nullptr) return Named(instruction, absl::UnimplementedError("the interpreter does not have this op"));
   XC_RETURN_IF_ERROR(Named(instruction, CheckMemory(instruction.shape().TotalByteSize())));
   Operands arrays{absl::MakeSpan(operands)};
-  OpResult literal = fn(instruction, arrays, *this);
+  OpResult literal = prepared.elementwise ? RunElementwise(*prepared.elementwise, instruction.shape(), arrays)
+                                          : prepared.fn(instruction, arrays, *this);
   if (!literal.ok()) return Named(instruction, literal.status());
   operands.clear();
   return Own(*std::move(literal));

@@ -122,7 +122,7 @@ OpResult Convolution(const HloInstruction& instruction, Operands& operands, OpCo
     return absl::UnimplementedError("feature groups and batch groups at one time are not supported");
   }
   const int64_t groups = std::max(feature_groups, batch_groups);
-  Literal out(instruction.shape());
+  Literal out(Plain(instruction.shape()));
   const Shape &in_shape = input.shape(), &kernel_shape = kernel.shape(), &out_shape = out.shape();
   const Dims in_strides = RowMajorStrides(in_shape.dims()), kernel_strides = RowMajorStrides(kernel_shape.dims());
   const Dims out_strides = RowMajorStrides(out_shape.dims());

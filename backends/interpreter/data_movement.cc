@@ -12,9 +12,10 @@ namespace {
 
 int ElementBytes(const Literal& literal) { return StorageBytes(literal.shape().type()); }
 
-OpResult Elementwise(const HloInstruction& instruction, Operands& operands, OpContext&) {
-  XC_ASSIGN_OR_RETURN(ElementwiseOp op, BindElementwise(instruction));
-  const int64_t n = instruction.shape().ElementCount();
+}  // namespace
+
+OpResult RunElementwise(const ElementwiseOp& op, const Shape& shape, Operands& operands) {
+  const int64_t n = shape.ElementCount();
   const uint8_t* in[3] = {};
   // The result takes the place of an operand of the same type that nothing else uses.
   Literal out;
@@ -23,10 +24,10 @@ OpResult Elementwise(const HloInstruction& instruction, Operands& operands, OpCo
     if (op.in[i] == op.out && operands.IsUnshared(i) && operands[i].size() == n) {
       reused = i;
       out = operands.Take(i);
-      *out.mutable_shape() = instruction.shape();
+      *out.mutable_shape() = Plain(shape);
     }
   }
-  if (reused < 0) out = Literal(instruction.shape());
+  if (reused < 0) out = Literal(Plain(shape));
   std::vector<uint8_t> splat[3];
   for (int i = 0; i < op.operands; ++i) {
     const Literal& operand = i == reused ? out : operands[i];
@@ -46,11 +47,13 @@ OpResult Elementwise(const HloInstruction& instruction, Operands& operands, OpCo
   return out;
 }
 
+namespace {
+
 // Bits seen as another type. Sub-byte elements take a byte each here but `bits` bits in the meaning of the op.
 OpResult BitcastConvert(const HloInstruction& instruction, Operands& operands, OpContext& context) {
   const ElementType from = operands[0].shape().type(), to = instruction.type();
   if (!IsSubByte(from) && !IsSubByte(to)) {
-    Literal out(instruction.shape());
+    Literal out(Plain(instruction.shape()));
     if (out.byte_size() != operands[0].byte_size()) return absl::InvalidArgumentError("sizes in bytes differ");
     if (from == ElementType::kPred || to != ElementType::kPred) {
       std::memcpy(out.mutable_bytes(), operands[0].bytes(), out.byte_size());
@@ -60,7 +63,7 @@ OpResult BitcastConvert(const HloInstruction& instruction, Operands& operands, O
     return out;
   }
   if (ElementBits(from) == ElementBits(to)) {
-    Literal out(instruction.shape());
+    Literal out(Plain(instruction.shape()));
     const uint8_t mask = static_cast<uint8_t>((1 << ElementBits(to)) - 1);
     for (int64_t i = 0; i < out.byte_size(); ++i) {
       uint8_t bits = operands[0].bytes()[i] & mask;
@@ -74,7 +77,7 @@ OpResult BitcastConvert(const HloInstruction& instruction, Operands& operands, O
   }
   // A stream of bits, lowest first.
   const Literal& in = operands[0];
-  Literal out(instruction.shape());
+  Literal out(Plain(instruction.shape()));
   const int in_bits = ElementBits(from), out_bits = ElementBits(to);
   if (in.size() * in_bits != out.size() * out_bits) return absl::InvalidArgumentError("sizes in bits differ");
   const auto get = [](const uint8_t* data, int bits, int storage, int64_t position) {
@@ -99,7 +102,7 @@ OpResult BitcastConvert(const HloInstruction& instruction, Operands& operands, O
 
 OpResult Broadcast(const HloInstruction& instruction, Operands& operands, OpContext&) {
   const Literal& in = operands[0];
-  Literal out(instruction.shape());
+  Literal out(Plain(instruction.shape()));
   const Int64List& dims = instruction.dimensions();
   const Dims in_strides = RowMajorStrides(in.shape().dims());
   Dims from(out.shape().rank(), 0);
@@ -117,7 +120,7 @@ OpResult Reshape(const HloInstruction& instruction, Operands& operands, OpContex
   }
   Literal out = operands.Take(0);
   out.set_dynamic_sizes({});
-  *out.mutable_shape() = instruction.shape();
+  *out.mutable_shape() = Plain(instruction.shape());
   return out;
 }
 
@@ -139,7 +142,7 @@ OpResult Bitcast(const HloInstruction& instruction, Operands& operands, OpContex
 
 OpResult Transpose(const HloInstruction& instruction, Operands& operands, OpContext&) {
   const Literal& in = operands[0];
-  Literal out(instruction.shape());
+  Literal out(Plain(instruction.shape()));
   const Int64List& permutation = instruction.dimensions();
   const Dims in_strides = RowMajorStrides(in.shape().dims());
   Dims from(permutation.size()), sizes;
@@ -155,7 +158,7 @@ OpResult Transpose(const HloInstruction& instruction, Operands& operands, OpCont
 
 OpResult Reverse(const HloInstruction& instruction, Operands& operands, OpContext&) {
   const Literal& in = operands[0];
-  Literal out(instruction.shape());
+  Literal out(Plain(instruction.shape()));
   if (out.size() == 0) return out;
   const Dims strides = RowMajorStrides(in.shape().dims());
   Dims from = strides;
@@ -171,7 +174,7 @@ OpResult Reverse(const HloInstruction& instruction, Operands& operands, OpContex
 
 OpResult Slice(const HloInstruction& instruction, Operands& operands, OpContext&) {
   const Literal& in = operands[0];
-  Literal out(instruction.shape());
+  Literal out(Plain(instruction.shape()));
   const SliceAttr& slice = instruction.slice();
   Dims from = RowMajorStrides(in.shape().dims());
   int64_t start = 0;
@@ -201,7 +204,7 @@ Dims ClampedStarts(const Operands& operands, int64_t first, const Shape& shape, 
 
 OpResult DynamicSlice(const HloInstruction& instruction, Operands& operands, OpContext&) {
   const Literal& in = operands[0];
-  Literal out(instruction.shape());
+  Literal out(Plain(instruction.shape()));
   const Dims starts = ClampedStarts(operands, 1, in.shape(), out.shape().dims());
   const Dims strides = RowMajorStrides(in.shape().dims());
   int64_t start = 0;
@@ -227,7 +230,7 @@ OpResult DynamicUpdateSlice(const HloInstruction& instruction, Operands& operand
 
 OpResult Pad(const HloInstruction& instruction, Operands& operands, OpContext&) {
   const Literal& in = operands[0];
-  Literal out(instruction.shape());
+  Literal out(Plain(instruction.shape()));
   const int bytes = ElementBytes(in);
   const Dims out_strides = RowMajorStrides(out.shape().dims());
   StridedCopy(bytes, out.shape().dims(), Dims(out.shape().rank(), 0), out_strides)
@@ -254,7 +257,7 @@ OpResult Pad(const HloInstruction& instruction, Operands& operands, OpContext&) 
 }
 
 OpResult Concatenate(const HloInstruction& instruction, Operands& operands, OpContext&) {
-  Literal out(instruction.shape());
+  Literal out(Plain(instruction.shape()));
   const int64_t dim = instruction.dimensions()[0];
   const Dims out_strides = RowMajorStrides(out.shape().dims());
   int64_t at = 0;
@@ -270,7 +273,7 @@ OpResult Concatenate(const HloInstruction& instruction, Operands& operands, OpCo
 }
 
 OpResult Iota(const HloInstruction& instruction, Operands&, OpContext&) {
-  Literal out(instruction.shape());
+  Literal out(Plain(instruction.shape()));
   if (out.size() == 0) return out;
   const int64_t dim = instruction.attr<AttrKind::kIotaDimension>();
   if (dim < 0 || dim >= out.shape().rank()) return absl::InvalidArgumentError("it has no such dimension");
@@ -305,7 +308,7 @@ OpResult SetDimensionSize(const HloInstruction& instruction, Operands& operands,
   Dims sizes = out.dynamic_sizes().empty() ? out.shape().dims() : out.dynamic_sizes();
   sizes[dim] = size;
   out.set_dynamic_sizes(std::move(sizes));
-  *out.mutable_shape() = instruction.shape();
+  *out.mutable_shape() = Plain(instruction.shape());
   return out;
 }
 
@@ -313,7 +316,7 @@ OpResult SetDimensionSize(const HloInstruction& instruction, Operands& operands,
 OpResult DynamicReshape(const HloInstruction& instruction, Operands& operands, OpContext&) {
   const Literal& in = operands[0];
   const Dims in_sizes = in.dynamic_sizes().empty() ? in.shape().dims() : in.dynamic_sizes();
-  Literal out(instruction.shape());
+  Literal out(Plain(instruction.shape()));
   Dims out_sizes(out.shape().rank());
   for (int64_t i = 0; i < out.shape().rank(); ++i) {
     out_sizes[i] = operands[i + 1].GetInt(0);
@@ -340,7 +343,7 @@ OpResult DynamicReshape(const HloInstruction& instruction, Operands& operands, O
 
 OpResult Map(const HloInstruction& instruction, Operands& operands, OpContext& context) {
   XC_ASSIGN_OR_RETURN(ScalarFunction * function, context.Function(*instruction.to_apply(), false));
-  Literal out(instruction.shape());
+  Literal out(Plain(instruction.shape()));
   std::vector<const uint8_t*> in(operands.size());
   for (int64_t start = 0; start < out.size(); start += kLanes) {
     for (int64_t i = 0; i < operands.size(); ++i) in[i] = operands[i].bytes() + start * ElementBytes(operands[i]);
@@ -387,7 +390,7 @@ OpFn FindDataMovement(HloOpcode opcode) {
     case HloOpcode::kMap:
       return Map;
     default:
-      return IsElementwise(opcode) ? Elementwise : nullptr;
+      return nullptr;
   }
 }
 

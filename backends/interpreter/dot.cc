@@ -101,7 +101,7 @@ absl::Status Multiply(const Literal& lhs, const Literal& rhs, const MatrixProduc
 
 OpResult DotLiterals(const HloInstruction& instruction, const Literal& lhs, const Literal& rhs, OpContext& context) {
   const DotDims& dims = instruction.dot_dims();
-  Literal out(instruction.shape());
+  Literal out(Plain(instruction.shape()));
   const auto lhs_batch = Offsets(dims.lhs_batch, lhs.shape()), rhs_batch = Offsets(dims.rhs_batch, rhs.shape());
   const auto lhs_rows = Offsets(FreeDims(lhs.shape(), dims.lhs_batch, dims.lhs_contracting), lhs.shape());
   const auto rhs_rows = Offsets(FreeDims(rhs.shape(), dims.rhs_batch, dims.rhs_contracting), rhs.shape());
@@ -159,7 +159,7 @@ OpResult RaggedDot(const HloInstruction& instruction, Operands& operands, OpCont
   const bool contracting = Contains(dims.lhs_contracting, dim);
   const int64_t groups = sizes.shape().dim(sizes.shape().rank() - 1);
   const int64_t ragged_size = lhs.shape().dim(dim);
-  Literal out(instruction.shape());
+  Literal out(Plain(instruction.shape()));
 
   const auto lhs_batch = Offsets(dims.lhs_batch, lhs.shape()), rhs_batch = Offsets(dims.rhs_batch, rhs.shape());
   const Int64List lhs_free = FreeDims(lhs.shape(), dims.lhs_batch, dims.lhs_contracting);

@@ -13,7 +13,31 @@ namespace xc {
 namespace interp {
 namespace {
 
-constexpr int kMaxDepth = 400;
+// More than the verifier lets through.
+constexpr int kMaxDepth = 600;
+// Bounds on values kept between the runs of a computation.
+constexpr int64_t kMaxKeptValue = 1 << 20, kMaxKept = 64 << 20;
+
+// Counts its bytes among the live ones as long as it exists, wherever its elements have gone meanwhile.
+struct CountedLiteral : Literal {
+  CountedLiteral(Literal literal, int64_t* live) : Literal(std::move(literal)), live_bytes(live), bytes(byte_size()) {
+    *live_bytes += bytes;
+  }
+  ~CountedLiteral() { *live_bytes -= bytes; }
+  int64_t* live_bytes;
+  int64_t bytes;
+};
+
+// Gives the literal the layouts of `shape`.
+void SetShape(const Shape& shape, Literal* literal) {
+  if (!literal->IsTuple()) {
+    *literal->mutable_shape() = shape;
+    return;
+  }
+  std::vector<Literal> elements = std::move(literal->mutable_tuple());
+  for (size_t i = 0; i < elements.size(); ++i) SetShape(shape.tuple_shape(i), &elements[i]);
+  *literal = Literal::Tuple(std::move(elements));
+}
 
 }  // namespace
 
@@ -32,14 +56,7 @@ Value Run::Borrow(const Literal& literal) {
 
 Value Run::Own(Literal literal) {
   if (!literal.IsTuple()) {
-    const int64_t bytes = literal.byte_size();
-    live_bytes_ += bytes;
-    return {std::shared_ptr<Literal>(new Literal(std::move(literal)),
-                                     [this, bytes](Literal* l) {
-                                       live_bytes_ -= bytes;
-                                       delete l;
-                                     }),
-            nullptr};
+    return {std::make_shared<CountedLiteral>(std::move(literal), &live_bytes_), nullptr};
   }
   auto elements = std::make_shared<std::vector<Value>>();
   for (Literal& element : literal.mutable_tuple()) elements->push_back(Own(std::move(element)));
@@ -97,7 +114,7 @@ absl::StatusOr<ScalarFunction*> Run::Function(const HloComputation& computation,
   return function.get();
 }
 
-const Run::Plan& Run::PlanFor(const HloComputation& computation) {
+Run::Plan& Run::PlanFor(const HloComputation& computation) {
   std::unique_ptr<Plan>& plan = plans_[&computation];
   if (plan != nullptr) return *plan;
   plan = std::make_unique<Plan>();
@@ -118,7 +135,7 @@ const Run::Plan& Run::PlanFor(const HloComputation& computation) {
   const std::function<void(const HloInstruction*)> add = [&](const HloInstruction* instruction) {
     if (!needed[instruction] || slots.contains(instruction)) return;
     slots[instruction] = static_cast<int>(plan->steps.size());
-    plan->steps.push_back({instruction, {}, {}, false});
+    plan->steps.push_back({instruction, Prepare(*instruction)});
     if (!instruction->shape().IsTuple()) return;
     for (const HloInstruction* user : instruction->users()) {
       if (user->opcode() == HloOpcode::kGetTupleElement && user->control_predecessors().empty()) add(user);
@@ -170,7 +187,43 @@ const Run::Plan& Run::PlanFor(const HloComputation& computation) {
       used[slot] = true;
     }
   }
+  for (Step& step : plan->steps) {
+    step.invariant = IsPure(*step.instruction);
+    for (int operand : step.operands) step.invariant = step.invariant && plan->steps[operand].invariant;
+  }
   return *plan;
+}
+
+bool Run::IsPure(const HloInstruction& instruction) {
+  const HloOpcode opcode = instruction.opcode();
+  if (opcode == HloOpcode::kParameter || opcode == HloOpcode::kCustomCall || opcode == HloOpcode::kWhile ||
+      (OpcodeTraits(opcode) & kSideEffect)) {
+    return false;
+  }
+  for (const HloComputation* called : instruction.called_computations()) {
+    const auto [it, added] = pure_.try_emplace(called, true);
+    if (added) {
+      bool pure = true;
+      for (const auto& inner : called->instructions()) {
+        pure = pure && (inner->opcode() == HloOpcode::kParameter || IsPure(*inner));
+      }
+      pure_[called] = pure;
+    }
+    if (!pure_[called]) return false;
+  }
+  return true;
+}
+
+void Run::SkipInvariants(Plan* plan) {
+  std::vector<bool> needed(plan->steps.size(), false);
+  needed[plan->root] = true;
+  for (size_t i = plan->steps.size(); i-- > 0;) {
+    Step& step = plan->steps[i];
+    if (!step.invariant) needed[i] = true;
+    step.skip = !needed[i];
+    if (step.skip || step.kept.array != nullptr) continue;
+    for (int operand : step.operands) needed[operand] = true;
+  }
 }
 
 absl::StatusOr<Value> Run::RunComputation(const HloComputation& computation, std::vector<Value> arguments) {
@@ -182,30 +235,50 @@ absl::StatusOr<Value> Run::RunComputation(const HloComputation& computation, std
   if (++depth_ > kMaxDepth) {
     return absl::ResourceExhaustedError(absl::StrCat("calls are nested deeper than ", kMaxDepth));
   }
-  const Plan& plan = PlanFor(computation);
+  Plan& plan = PlanFor(computation);
+  // A first run may stay the only one; the second keeps values of invariant steps for those after it.
+  const bool keep = ++plan.runs == 2;
   std::vector<Value> frame(plan.steps.size());
   std::vector<Value> operands;
   for (size_t i = 0; i < plan.steps.size(); ++i) {
-    const Step& step = plan.steps[i];
-    const HloInstruction& instruction = *step.instruction;
-    if (instruction.opcode() == HloOpcode::kParameter) {
-      frame[i] = std::move(arguments[instruction.parameter_number()]);
-      continue;
-    }
-    operands.clear();
-    for (size_t j = 0; j < step.operands.size(); ++j) {
-      Value& value = frame[step.operands[j]];
-      operands.push_back(step.last_use[j] ? std::move(value) : value);
-    }
-    absl::StatusOr<Value> result = RunInstruction(instruction, operands);
-    if (!result.ok()) {
+    absl::Status status = RunStep(plan.steps[i], keep, arguments, operands, frame.data(), &frame[i]);
+    if (!status.ok()) {
       --depth_;
-      return result.status();
+      return status;
     }
-    if (!step.drop_result) frame[i] = *std::move(result);
   }
+  if (keep) SkipInvariants(&plan);
   --depth_;
   return std::move(frame[plan.root]);
+}
+
+absl::Status Run::RunStep(Step& step, bool keep, std::vector<Value>& arguments, std::vector<Value>& operands,
+                          Value* frame, Value* result) {
+  const HloInstruction& instruction = *step.instruction;
+  if (instruction.opcode() == HloOpcode::kParameter) {
+    *result = std::move(arguments[instruction.parameter_number()]);
+    return absl::OkStatus();
+  }
+  if (step.skip) return absl::OkStatus();
+  if (step.kept.array != nullptr) {
+    *result = step.kept;
+    return absl::OkStatus();
+  }
+  operands.clear();
+  for (size_t j = 0; j < step.operands.size(); ++j) {
+    Value& value = frame[step.operands[j]];
+    operands.push_back(step.last_use[j] ? std::move(value) : value);
+  }
+  XC_ASSIGN_OR_RETURN(Value value, RunPrepared(instruction, step.prepared, operands));
+  if (keep && step.invariant && !value.IsTuple() && !instruction.IsConstant()) {
+    const int64_t bytes = value.array->byte_size();
+    if (bytes <= kMaxKeptValue && kept_bytes_ + bytes <= kMaxKept) {
+      kept_bytes_ += bytes;
+      step.kept = value;
+    }
+  }
+  if (!step.drop_result) *result = std::move(value);
+  return absl::OkStatus();
 }
 
 }  // namespace interp
@@ -229,7 +302,9 @@ absl::StatusOr<Literal> Evaluator::EvaluateComputation(const HloComputation& com
     values.push_back(run.Borrow(*arguments[i]));
   }
   XC_ASSIGN_OR_RETURN(interp::Value result, run.RunComputation(computation, std::move(values)));
-  return interp::Run::ToLiteral(std::move(result));
+  Literal literal = interp::Run::ToLiteral(std::move(result));
+  interp::SetShape(computation.root()->shape(), &literal);
+  return literal;
 }
 
 absl::StatusOr<Literal> Evaluator::EvaluateInstruction(const HloInstruction& instruction,
@@ -238,7 +313,9 @@ absl::StatusOr<Literal> Evaluator::EvaluateInstruction(const HloInstruction& ins
   std::vector<interp::Value> values;
   for (const Literal* operand : operands) values.push_back(run.Borrow(*operand));
   XC_ASSIGN_OR_RETURN(interp::Value result, run.RunInstruction(instruction, values));
-  return interp::Run::ToLiteral(std::move(result));
+  Literal literal = interp::Run::ToLiteral(std::move(result));
+  interp::SetShape(instruction.shape(), &literal);
+  return literal;
 }
 
 }  // namespace xc

@@ -81,7 +81,7 @@ OpResult Gather(const HloInstruction& instruction, Operands& operands, OpContext
   const Literal& in = operands[0];
   const GatherDims& dims = instruction.gather_dims();
   const Int64List& sizes = instruction.attr<AttrKind::kSliceSizes>();
-  Literal out(instruction.shape());
+  Literal out(Plain(instruction.shape()));
   if (out.size() == 0) return out;
   const int64_t rank = in.shape().rank();
   const Dims in_strides = RowMajorStrides(in.shape().dims()), out_strides = RowMajorStrides(out.shape().dims());

@@ -66,6 +66,18 @@ OpFn FindReduction(HloOpcode opcode);
 OpFn FindContraction(HloOpcode opcode);
 OpFn FindNumeric(HloOpcode opcode);
 
+// The array shape without its layout: values carry none, and a layout is costly to copy.
+inline Shape Plain(const Shape& shape) {
+  Shape plain(shape.type(), shape.dims());
+  if (shape.has_dynamic_dims()) {
+    for (int64_t i = 0; i < shape.rank(); ++i) plain.set_dynamic_dim(i, shape.is_dynamic_dim(i));
+  }
+  return plain;
+}
+
+// Elementwise operators on whole arrays.
+OpResult RunElementwise(const ElementwiseOp& op, const Shape& shape, Operands& operands);
+
 // Copies the dynamic sizes of `from` to `to`, which has as many dimensions.
 inline void KeepDynamicSizes(const Literal& from, Literal* to) {
   if (!from.dynamic_sizes().empty()) to->set_dynamic_sizes(from.dynamic_sizes());

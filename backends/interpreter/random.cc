@@ -11,7 +11,7 @@
 namespace xc::interp {
 
 OpResult RngNumbers(const HloInstruction& instruction, Operands& operands, OpContext& context) {
-  Literal out(instruction.shape());
+  Literal out(Plain(instruction.shape()));
   const RtType type = static_cast<RtType>(instruction.type());
   const auto fill =
       instruction.attr<AttrKind::kDistribution>() == RandomDistribution::kNormal ? xc::RngNormal : xc::RngUniform;
@@ -37,7 +37,7 @@ OpResult RngBits(const HloInstruction& instruction, Operands& operands, OpContex
   std::memcpy(before, state.bytes(), state.byte_size());
   XC_RETURN_IF_ERROR(RngBitGenerator(context.run_context(), desc, before, after, out.mutable_bytes()));
   if (!both) return out;
-  Literal next(instruction.shape().tuple_shape(0));
+  Literal next(Plain(instruction.shape().tuple_shape(0)));
   std::memcpy(next.mutable_bytes(), after, next.byte_size());
   std::vector<Literal> parts;
   parts.push_back(std::move(next));
@@ -46,7 +46,7 @@ OpResult RngBits(const HloInstruction& instruction, Operands& operands, OpContex
 }
 
 OpResult RngState(const HloInstruction& instruction, Operands& operands, OpContext& context) {
-  Literal out(instruction.shape());
+  Literal out(Plain(instruction.shape()));
   if (out.byte_size() != 16) return absl::InvalidArgumentError("the state is u64[2]");
   const unsigned __int128 state =
       context.run_context()->AdvanceRngState(static_cast<uint64_t>(instruction.attr<AttrKind::kDelta>()));
@@ -62,7 +62,7 @@ OpResult FourierTransform(const HloInstruction& instruction, Operands& operands,
   if ((part != ElementType::kF32 && part != ElementType::kF64) || length.size() > 3) {
     return absl::UnimplementedError("a transform of this type or rank is not supported");
   }
-  Literal out(instruction.shape());
+  Literal out(Plain(instruction.shape()));
   if (in.size() == 0 || out.size() == 0) return out;
   FftDesc desc;
   desc.type = static_cast<int32_t>(instruction.attr<AttrKind::kFftType>());

@@ -76,7 +76,8 @@ OpResult Reduce(const HloInstruction& instruction, Operands& operands, OpContext
   const Literal& in = operands[0];
   std::vector<Literal> results;
   for (int64_t i = 0; i < count; ++i) {
-    results.emplace_back(instruction.shape().IsTuple() ? instruction.shape().tuple_shape(i) : instruction.shape());
+    results.emplace_back(
+        Plain(instruction.shape().IsTuple() ? instruction.shape().tuple_shape(i) : instruction.shape()));
   }
   // Only the valid part of bounded-dynamic dimensions takes part.
   const Dims& sizes = in.dynamic_sizes().empty() ? in.shape().dims() : in.dynamic_sizes();

@@ -4,6 +4,7 @@
 
 #include <deque>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -24,7 +25,9 @@ class Run : public OpContext {
 
   absl::StatusOr<Value> RunComputation(const HloComputation& computation, std::vector<Value> arguments);
   // `operands` are consumed.
-  absl::StatusOr<Value> RunInstruction(const HloInstruction& instruction, std::vector<Value>& operands);
+  absl::StatusOr<Value> RunInstruction(const HloInstruction& instruction, std::vector<Value>& operands) {
+    return RunPrepared(instruction, Prepare(instruction), operands);
+  }
 
   absl::StatusOr<Literal> Call(const HloComputation& computation, std::vector<Literal> arguments) override;
   absl::StatusOr<ScalarFunction*> Function(const HloComputation& computation, bool widen) override;
@@ -33,20 +36,40 @@ class Run : public OpContext {
   RunContext* run_context() override { return &run_context_; }
 
  private:
+  // How an instruction runs, looked up once.
+  struct Prepared {
+    std::optional<ElementwiseOp> elementwise;
+    OpFn fn = nullptr;  // neither of them: RunStructural
+  };
   // One instruction of a plan: where its operands are, and which of them it is the last to use.
   struct Step {
     const HloInstruction* instruction;
+    Prepared prepared;
     std::vector<int> operands;
     std::vector<bool> last_use;
-    bool drop_result;
+    bool drop_result = false;
+    // Depends on no parameter and has no effects. Where a computation runs again and again (a loop's body), the value
+    // is kept if it is small, and what only kept values need is skipped.
+    bool invariant = false;
+    bool skip = false;
+    Value kept;
   };
   // The order in which a computation's instructions run. Values are kept in one slot per step.
   struct Plan {
     std::vector<Step> steps;
     int root = -1;
+    int64_t runs = 0;
   };
 
-  const Plan& PlanFor(const HloComputation& computation);
+  static Prepared Prepare(const HloInstruction& instruction);
+  Plan& PlanFor(const HloComputation& computation);
+  bool IsPure(const HloInstruction& instruction);
+  // Marks what need not run again, after the values of invariant steps were kept.
+  static void SkipInvariants(Plan* plan);
+  absl::Status RunStep(Step& step, bool keep, std::vector<Value>& arguments, std::vector<Value>& operands, Value* frame,
+                       Value* result);
+  absl::StatusOr<Value> RunPrepared(const HloInstruction& instruction, const Prepared& prepared,
+                                    std::vector<Value>& operands);
   absl::StatusOr<Value> While(const HloInstruction& instruction, Value state);
   absl::StatusOr<Value> Conditional(const HloInstruction& instruction, std::vector<Value>& operands);
   absl::StatusOr<Value> Infeed(const HloInstruction& instruction);
@@ -64,6 +87,8 @@ class Run : public OpContext {
   std::vector<std::shared_ptr<const Literal>> borrowed_;
   absl::flat_hash_map<int64_t, std::deque<Value>> channels_;  // what was sent and not yet received
   absl::flat_hash_map<const HloComputation*, std::unique_ptr<Plan>> plans_;
+  absl::flat_hash_map<const HloComputation*, bool> pure_;
+  int64_t kept_bytes_ = 0;
   absl::flat_hash_map<std::pair<const HloComputation*, bool>, std::unique_ptr<ScalarFunction>> functions_;
 };
 

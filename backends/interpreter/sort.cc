@@ -60,7 +60,8 @@ OpResult Sort(const HloInstruction& instruction, Operands& operands, OpContext& 
   const int64_t n = shape.rank() == 0 ? 1 : shape.dim(dim);
   std::vector<Literal> results;
   for (int64_t i = 0; i < count; ++i) {
-    results.emplace_back(instruction.shape().IsTuple() ? instruction.shape().tuple_shape(i) : instruction.shape());
+    results.emplace_back(
+        Plain(instruction.shape().IsTuple() ? instruction.shape().tuple_shape(i) : instruction.shape()));
     if (StorageBytes(operands[i].shape().type()) != StorageBytes(less->input_type(2 * i))) {
       return absl::InvalidArgumentError("its comparator takes other types");
     }

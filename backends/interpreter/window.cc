@@ -90,7 +90,8 @@ OpResult ReduceWindow(const HloInstruction& instruction, Operands& operands, OpC
   }
   std::vector<Literal> results;
   for (int64_t i = 0; i < count; ++i) {
-    results.emplace_back(instruction.shape().IsTuple() ? instruction.shape().tuple_shape(i) : instruction.shape());
+    results.emplace_back(
+        Plain(instruction.shape().IsTuple() ? instruction.shape().tuple_shape(i) : instruction.shape()));
   }
   std::vector<LaneReader> readers;
   for (int64_t i = 0; i < count; ++i) {
@@ -136,7 +137,7 @@ OpResult SelectAndScatter(const HloInstruction& instruction, Operands& operands,
       scatter->output_count() != 1 || select->output_type(0) != ElementType::kPred) {
     return absl::InvalidArgumentError("its computations should take two scalars and give one");
   }
-  Literal out(instruction.shape());
+  Literal out(Plain(instruction.shape()));
   const ElementType as = scatter->output_type(0);
   const int in_width = StorageBytes(in.shape().type()), sum_width = StorageBytes(as);
   XC_RETURN_IF_ERROR(context.CheckMemory(out.size() * sum_width));
