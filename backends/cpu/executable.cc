@@ -10,6 +10,7 @@
 #include "backends/cpu/ir_emitter.h"
 #include "backends/cpu/jit.h"
 #include "backends/cpu/layout.h"
+#include "backends/cpu/passes.h"
 #include "backends/runtime/arena.h"
 #include "backends/runtime/run_context.h"
 #include "backends/runtime/symbols.h"
@@ -87,6 +88,7 @@ class CpuExecutable : public Executable {
   int64_t size_bytes() const override { return code_->object_bytes() + constant_bytes_; }
   std::string Text(absl::string_view name) const override {
     if (name == "optimized_hlo") return module_->ToString();
+    if (name == "pass_times") return pass_report_;
     if (name == "buffer_assignment") return buffers_.Report();
     if (name == "llvm_ir") return absl::StrJoin(code_->text().ir, "\n");
     if (name == "llvm_ir_optimized") return absl::StrJoin(code_->text().optimized_ir, "\n");
@@ -99,6 +101,7 @@ class CpuExecutable : public Executable {
     module_ = std::move(module);
     SetSignature(*module_);
     XC_ASSIGN_OR_RETURN(Target target, GetTarget(options.cpu));
+    XC_ASSIGN_OR_RETURN(pass_report_, RunPasses(module_.get(), options, evaluate));
     XC_RETURN_IF_ERROR(NormalizeLayouts(module_.get()).status());
     XC_RETURN_IF_ERROR(FlattenCalls(module_.get()).status());
     XC_RETURN_IF_ERROR(ScheduleModule(module_.get()));
@@ -138,6 +141,7 @@ class CpuExecutable : public Executable {
   }
 
   std::unique_ptr<HloModule> module_;
+  std::string pass_report_;
   BufferAssignment buffers_;
   std::unique_ptr<CompiledCode> code_;
   Entry entry_ = nullptr;

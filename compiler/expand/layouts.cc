@@ -23,20 +23,27 @@ bool IsPlain(const Shape& shape) {
   return true;
 }
 
-// `x`, whose bytes lie in `layout_shape`'s layout, as a row-major array: its memory seen row-major, then transposed.
-HloInstruction* FromLayout(HloInstruction* x, const Shape& layout_shape) {
-  if (!layout_shape.IsArray() || layout_shape.IsRowMajor()) return x;
-  const Int64List order = MajorToMinor(layout_shape);
-  HloInstruction* memory = x->parent()->Add(
-      HloOpcode::kBitcast, WithDefaultLayout(Shape(x->type(), Permuted(layout_shape.dims(), order))), {x});
-  return make::Transpose(memory, make::InversePermutation(order));
+// The row-major shape of the same bytes; tuples by elements.
+Shape MemoryShape(const Shape& shape) {
+  if (shape.IsTuple()) {
+    std::vector<Shape> elements;
+    for (const Shape& element : shape.tuple_shapes()) elements.push_back(MemoryShape(element));
+    return Shape::Tuple(std::move(elements));
+  }
+  if (!shape.IsArray() || shape.IsRowMajor()) return WithDefaultLayout(shape);
+  return WithDefaultLayout(Shape(shape.type(), Permuted(shape.dims(), MajorToMinor(shape))));
 }
 
-// The row-major `x` with its bytes in `layout_shape`'s layout.
+// `memory`, the bytes of an array in `layout_shape`'s layout seen row-major, as that array.
+HloInstruction* FromLayout(HloInstruction* memory, const Shape& layout_shape) {
+  if (!layout_shape.IsArray() || layout_shape.IsRowMajor()) return memory;
+  return make::Transpose(memory, make::InversePermutation(MajorToMinor(layout_shape)));
+}
+
+// The array `x` with its elements in the order of `layout_shape`'s layout.
 HloInstruction* ToLayout(HloInstruction* x, const Shape& layout_shape) {
   if (!layout_shape.IsArray() || layout_shape.IsRowMajor()) return x;
-  HloInstruction* memory = make::Transpose(x, MajorToMinor(layout_shape));
-  return x->parent()->Add(HloOpcode::kBitcast, layout_shape, {memory});
+  return make::Transpose(x, MajorToMinor(layout_shape));
 }
 
 // Applies `convert` to every array leaf of `value`, which it takes apart and puts together again.
@@ -105,39 +112,13 @@ absl::StatusOr<bool> AssignLayouts(HloModule* module, PassContext& context) {
         instruction->ReplaceAllUsesWith(make::Reshape(instruction->operand(0), instruction->shape().dims()));
         context.Count("layouts.bitcast");
         changed = true;
-      } else if (instruction->opcode() == HloOpcode::kCustomCall) {
-        const auto* constraints = instruction->FindAttr<AttrKind::kOperandLayoutConstraints>();
-        if (constraints == nullptr) continue;
-        for (int64_t i = 0; i < instruction->operand_count() && i < static_cast<int64_t>(constraints->size()); ++i) {
-          if (IsPlain((*constraints)[i])) continue;
-          instruction->ReplaceOperand(i, ForLeaves(instruction->operand(i), (*constraints)[i],
-                                                   [](HloInstruction* x, const Shape& s) { return ToLayout(x, s); }));
-          context.Count("layouts.custom_call");
-          changed = true;
-        }
-        if (!IsPlain(instruction->shape())) {
-          const std::vector<HloInstruction*> users = instruction->users();
-          const bool was_root = instruction->IsRoot();
-          const Shape shape = instruction->shape();
-          HloInstruction* plain =
-              ForLeaves(instruction, shape, [](HloInstruction* x, const Shape& s) { return FromLayout(x, s); });
-          ReplaceUsers(instruction, plain, users, was_root);
-          context.Count("layouts.custom_call");
-          changed = true;
-        }
       }
     }
     if (changed) computation->RemoveDead();
   }
-  // Drop what is left of layouts, bytes' own names (bitcasts to and from a custom call's layout) and custom calls
-  // apart.
   for (const auto& computation : module->computations()) {
     for (const auto& instruction : computation->instructions()) {
-      const bool named = instruction->opcode() == HloOpcode::kCustomCall ||
-                         (instruction->opcode() == HloOpcode::kBitcast && !IsPlain(instruction->shape())) ||
-                         (instruction->opcode() == HloOpcode::kGetTupleElement &&
-                          instruction->operand(0)->opcode() == HloOpcode::kCustomCall);
-      if (named || IsPlain(instruction->shape())) continue;
+      if (IsPlain(instruction->shape())) continue;
       *instruction->mutable_shape() = WithDefaultLayout(instruction->shape());
       changed = true;
     }
@@ -147,7 +128,7 @@ absl::StatusOr<bool> AssignLayouts(HloModule* module, PassContext& context) {
     if (IsPlain(shape)) continue;
     const std::vector<HloInstruction*> users = parameter->users();
     const bool was_root = parameter->IsRoot();
-    *parameter->mutable_shape() = shape;
+    *parameter->mutable_shape() = MemoryShape(shape);
     ReplaceUsers(parameter,
                  ForLeaves(parameter, shape, [](HloInstruction* x, const Shape& s) { return FromLayout(x, s); }), users,
                  was_root);
@@ -158,6 +139,12 @@ absl::StatusOr<bool> AssignLayouts(HloModule* module, PassContext& context) {
     entry->set_root(
         ForLeaves(entry->root(), result_shape, [](HloInstruction* x, const Shape& s) { return ToLayout(x, s); }));
     context.Count("layouts.result");
+    changed = true;
+  }
+  // Parameters and result are now the arrays that the caller's bytes are.
+  if (config.has_entry_layout) {
+    config.has_entry_layout = false;
+    config.entry_parameter_layouts.clear();
     changed = true;
   }
   return changed;

@@ -1,0 +1,56 @@
+#include "backends/cpu/passes.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "absl/strings/str_format.h"
+#include "absl/time/clock.h"
+#include "compiler/driver.h"
+#include "hlo/base/status.h"
+#include "hlo/verifier/verifier.h"
+
+namespace xc::cpu {
+namespace {
+
+class Folder : public ConstantEvaluator {
+ public:
+  explicit Folder(const cpu::Evaluate& evaluate) : evaluate_(evaluate) {}
+  absl::StatusOr<Literal> Evaluate(const HloInstruction* instruction,
+                                   absl::Span<const Literal* const> operands) override {
+    return evaluate_(*instruction, operands);
+  }
+
+ private:
+  const cpu::Evaluate& evaluate_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::string> RunPasses(HloModule* module, const xc::CompileOptions& options, const Evaluate& evaluate) {
+  const auto& disabled = options.disabled_passes;
+  if (std::find(disabled.begin(), disabled.end(), "all") != disabled.end()) return "";
+  PassContext context;
+  context.options.disabled_passes = disabled;
+  context.options.stop_after = options.until_pass;
+  if (options.deadline != absl::InfiniteFuture()) {
+    context.options.deadline =
+        std::chrono::steady_clock::now() + absl::ToChronoNanoseconds(options.deadline - absl::Now());
+  }
+  Folder folder(evaluate);
+  if (evaluate) context.evaluator = &folder;
+  DriverCallbacks callbacks;
+#ifndef NDEBUG
+  callbacks.verify = [](const HloModule& m) { return VerifyModule(m); };
+#endif
+  if (options.dump) {
+    callbacks.verify = [](const HloModule& m) { return VerifyModule(m); };
+    callbacks.dump = [&](int number, absl::string_view pass, const HloModule& m) {
+      options.dump(number == 0 ? "000.before_passes.hlo" : absl::StrFormat("%03d.after_%s.hlo", number, pass),
+                   m.ToString());
+    };
+  }
+  XC_ASSIGN_OR_RETURN(const PipelineReport report, RunPipeline(module, context, callbacks));
+  return report.ToString(context);
+}
+
+}  // namespace xc::cpu
