@@ -14,6 +14,7 @@
 #include "service/files.h"
 #include "service/inputs.h"
 #include "service/npy.h"
+#include "tools/bisect.h"
 #include "tools/commands.h"
 #include "tools/program.h"
 
@@ -67,7 +68,7 @@ struct Settings {
   std::string platform, against, inputs, output_dir, cpu, passes = "all", dump_to, disable, until;
   int64_t runs = 1, threads = 0, memory_limit_mb = 0, instruction_limit = 0;
   double seconds = 0, compile_timeout_s = 0;
-  bool json = false, guard_pages = false, dump_values = false, compile_only = false, fill_elided = true;
+  bool json = false, guard_pages = false, dump_values = false, compile_only = false, fill_elided = true, bisect = false;
 };
 
 absl::Status Replay(const std::string& path, Settings s, bool* wrong) {
@@ -157,6 +158,9 @@ absl::Status Replay(const std::string& path, Settings s, bool* wrong) {
   }
   if (!*wrong) {
     if (!s.json) std::printf("all %zu outputs agree with %s\n", outputs.size(), s.against.c_str());
+  } else if (s.bisect) {
+    XC_ASSIGN_OR_RETURN(std::string verdict, BisectPasses(*original, s.platform, options, run, inputs, expected));
+    std::printf("%s\n", verdict.c_str());
   }
   return absl::OkStatus();
 }
@@ -169,10 +173,11 @@ int ReplayCommand(const std::vector<std::string>& args) {
                 "Compiles and runs an HLO module (text, binary or text HloModuleProto/HloProto) or a bundle that "
                 "--dump_to wrote.\n\nexamples:\n"
                 "  xla replay module.hlo --runs=100 --json\n"
-                "  xla replay module.hlo --against=interpreter\n"
+                "  xla replay module.hlo --against=interpreter --bisect\n"
                 "  xla replay module.hlo --dump_to=bundle && xla replay bundle");
   flags.Add("platform", &s.platform, "cpu or interpreter (default: the bundle's, else cpu)");
   flags.Add("against", &s.against, "compare the outputs with those of this platform; status 1 if they differ");
+  flags.Add("bisect", &s.bisect, "with --against: name the first pass after which the result differs");
   flags.Add("inputs", &s.inputs, "directory with 0.npy, 1.npy, … (default: deterministic inputs)");
   flags.Add("output_dir", &s.output_dir, "write the outputs as 0.npy, 1.npy, … (bf16 and f8 as f32, s4 as int8)");
   flags.Add("runs", &s.runs, "runs to time");

@@ -1,0 +1,112 @@
+// `xla opt`: runs the pass list on a module and prints the result.
+#include <cstdio>
+#include <regex>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "backends/interpreter/evaluator.h"
+#include "compiler/driver.h"
+#include "hlo/base/status.h"
+#include "hlo/io.h"
+#include "hlo/verifier/verifier.h"
+#include "service/files.h"
+#include "tools/commands.h"
+
+namespace xc {
+namespace {
+
+class Folder : public ConstantEvaluator {
+ public:
+  absl::StatusOr<Literal> Evaluate(const HloInstruction* instruction,
+                                   absl::Span<const Literal* const> operands) override {
+    return Evaluator().EvaluateInstruction(*instruction, operands);
+  }
+};
+
+struct Settings {
+  std::string passes = "all", until, disable, print_after, out;
+  bool stats = false, list = false;
+};
+
+// The rows that --passes selects, in the table's order.
+absl::StatusOr<std::vector<PipelineRow>> SelectedRows(absl::string_view passes) {
+  std::vector<PipelineRow> rows;
+  if (passes == "none") return rows;
+  if (passes == "all") return std::vector<PipelineRow>(Pipeline().begin(), Pipeline().end());
+  const std::vector<std::string> names = absl::StrSplit(passes, ',', absl::SkipEmpty());
+  for (const std::string& name : names) {
+    if (FindPass(name) == nullptr) {
+      return absl::InvalidArgumentError(absl::StrCat("there is no pass '", name, "'; `xla opt --list` names them"));
+    }
+  }
+  for (const PipelineRow& row : Pipeline()) {
+    if (std::find(names.begin(), names.end(), row.pass) != names.end()) rows.push_back(row);
+  }
+  return rows;
+}
+
+void ListPasses() {
+  for (const PipelineRow& row : Pipeline()) std::printf("%-12s %-28s %s\n", row.phase, row.pass, row.why);
+}
+
+absl::Status Optimize(const std::string& path, const Settings& s) {
+  XC_ASSIGN_OR_RETURN(std::unique_ptr<HloModule> module, ReadModuleFile(path));
+  XC_RETURN_IF_ERROR(VerifyModule(*module));
+  XC_ASSIGN_OR_RETURN(std::vector<PipelineRow> rows, SelectedRows(s.passes));
+  std::regex print_after;
+  if (!s.print_after.empty()) {
+    try {
+      print_after = std::regex(s.print_after);
+    } catch (const std::regex_error& error) {
+      return absl::InvalidArgumentError(absl::StrCat("--print_after is not a regular expression: ", error.what()));
+    }
+  }
+  Folder folder;
+  PassContext context;
+  context.evaluator = &folder;
+  context.options.stop_after = s.until;
+  context.options.disabled_passes = absl::StrSplit(s.disable, ',', absl::SkipEmpty());
+  DriverCallbacks callbacks;
+  callbacks.verify = [](const HloModule& m) { return VerifyModule(m); };
+  callbacks.dump = [&](int number, absl::string_view pass, const HloModule& m) {
+    if (s.print_after.empty() || !std::regex_search(std::string(pass), print_after)) return;
+    std::printf("// after pass %d, %s\n%s\n", number, std::string(pass).c_str(), m.ToString().c_str());
+  };
+  XC_ASSIGN_OR_RETURN(PipelineReport report, RunPipeline(module.get(), context, callbacks, rows));
+  if (s.stats) {
+    std::fputs(report.ToString(context).c_str(), stdout);
+    return absl::OkStatus();
+  }
+  if (!s.out.empty()) return WriteFile(s.out, module->ToString());
+  std::printf("%s\n", module->ToString().c_str());
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+int OptCommand(const std::vector<std::string>& args) {
+  Settings s;
+  FlagSet flags("xla opt FILE [flags]",
+                "Runs the pass list on an HLO module and prints it.\n\nexamples:\n"
+                "  xla opt module.hlo --passes=none            parse, verify and print\n"
+                "  xla opt module.hlo --until=cse --print_after='simplify|cse'\n"
+                "  xla opt module.hlo --stats                  times, and how often each rule fired");
+  flags.Add("passes", &s.passes, "`all`, `none`, or names separated by commas (run in the table's order)");
+  flags.Add("until", &s.until, "stop after this pass");
+  flags.Add("disable", &s.disable, "names of passes not to run, separated by commas");
+  flags.Add("print_after", &s.print_after, "print the module after passes whose name matches this expression");
+  flags.Add("stats", &s.stats, "print times and rule counts instead of the module");
+  flags.Add("list", &s.list, "print the table of passes with the reason for each one's place");
+  flags.Add("o", &s.out, "write the module to this file");
+  int exit_status = 0;
+  if (!ParseFlags(flags, args, &exit_status)) return exit_status;
+  if (s.list) {
+    ListPasses();
+    return 0;
+  }
+  if (flags.positional().size() != 1) return Fail(absl::InvalidArgumentError("`xla opt` takes one FILE"));
+  if (absl::Status status = Optimize(flags.positional()[0], s); !status.ok()) return Fail(status);
+  return 0;
+}
+
+}  // namespace xc
