@@ -46,6 +46,9 @@ class FusedEmitter {
   absl::StatusOr<std::vector<Term>> Starts(const HloInstruction* instruction, int64_t first,
                                            const std::vector<int64_t>& sizes);
 
+  // The value of an integer array as a coordinate.
+  absl::StatusOr<Term> AsTerm(const HloInstruction* instruction, const Index& position);
+
   // Stores `value`, a value of `shape`'s type, at `position` of the array at `base`. The tail mask is honoured.
   void Store(const Shape& shape, llvm::Value* base, const Index& position, Element value);
 
@@ -69,7 +72,6 @@ class FusedEmitter {
   absl::StatusOr<Element> EmitIota(const HloInstruction* iota, const std::vector<Term>& at);
   absl::StatusOr<std::vector<Element>> EmitReduceLoop(const HloInstruction* reduce, const std::vector<Term>& at);
   absl::StatusOr<std::vector<Element>> EmitRowReduce(const HloInstruction* reduce, const std::vector<Term>& at);
-  absl::StatusOr<Term> AsTerm(const HloInstruction* instruction, const Index& position);
 
   Element Load(const HloInstruction* instruction, V base, const Index& position);
   V LoadComponent(ElementType type, V base, const Term& offset);

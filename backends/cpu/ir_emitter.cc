@@ -3,6 +3,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "backends/cpu/ir_emitter_impl.h"
+#include "backends/cpu/kernel_analysis.h"
 #include "compiler/memory/in_place.h"
 #include "hlo/base/status.h"
 #include "llvm/IR/Constants.h"
@@ -120,6 +121,10 @@ void IrEmitter::CallRuntime(const std::string& name, const std::vector<llvm::Val
   CallByName(*impl_->scope, b().getVoidTy(), name, arguments);
 }
 
+llvm::Value* IrEmitter::CallValue(const std::string& name, const std::vector<llvm::Value*>& arguments) {
+  return CallByName(*impl_->scope, b().getInt32Ty(), name, arguments);
+}
+
 llvm::Value* IrEmitter::PointerArray(const std::vector<llvm::Value*>& pointers) {
   FunctionScope& scope = *impl_->scope;
   auto& b = scope.builder;
@@ -190,6 +195,9 @@ absl::Status IrEmitter::EmitInstruction(const HloInstruction* i) {
       if (done) return absl::OkStatus();
       break;
     }
+    case HloOpcode::kScatter:
+      if (CanEmitScatter(*i)) return EmitScatter(i);
+      break;
     case HloOpcode::kFusion: {
       const HloInstruction* root = i->fused_root();
       if (!codegen::CanEmitFused(*i)) break;
@@ -205,6 +213,8 @@ absl::Status IrEmitter::EmitInstruction(const HloInstruction* i) {
     default:
       break;
   }
+  XC_ASSIGN_OR_RETURN(bool done, EmitLibraryOp(i));
+  if (done) return absl::OkStatus();
   if (codegen::CanEmitFused(*i) && i->opcode() != HloOpcode::kGetTupleElement) return EmitFused(i);
   return EmitFallback(i);
 }

@@ -62,6 +62,8 @@ class IrEmitter {
   // Calls a runtime function that returns 0 or 1, and leaves the function with 1 when it fails.
   void CallChecked(const std::string& name, const std::vector<llvm::Value*>& arguments);
   void CallRuntime(const std::string& name, const std::vector<llvm::Value*>& arguments);
+  // Calls a runtime function that returns a 32-bit number.
+  llvm::Value* CallValue(const std::string& name, const std::vector<llvm::Value*>& arguments);
   // An array of pointers on the stack.
   llvm::Value* PointerArray(const std::vector<llvm::Value*>& pointers);
   void Copy(llvm::Value* to, llvm::Value* from, int64_t bytes);
@@ -75,6 +77,11 @@ class IrEmitter {
   // False: not a product that the runtime takes.
   absl::StatusOr<bool> EmitDot(const HloInstruction* dot);
   absl::StatusOr<bool> EmitConvolution(const HloInstruction* convolution);
+  absl::Status EmitScatter(const HloInstruction* scatter);
+  // False: no runtime kernel for it.
+  absl::StatusOr<bool> EmitLibraryOp(const HloInstruction* instruction);
+  absl::StatusOr<bool> EmitSort(const HloInstruction* sort);
+  absl::StatusOr<llvm::Value*> EmitComparator(const HloComputation& comparator);
   absl::Status EmitWhile(const HloInstruction* loop);
   absl::Status EmitConditional(const HloInstruction* conditional);
   absl::Status EmitCall(const HloInstruction* call);

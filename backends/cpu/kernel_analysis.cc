@@ -221,6 +221,15 @@ int64_t ExpressionCost(const HloInstruction& instruction) {
   return std::max<int64_t>(1, elements * std::max(1, OpWeight(instruction)));
 }
 
+bool CanEmitScatter(const HloInstruction& scatter) {
+  if (scatter.shape().is_dynamic() || !codegen::CanEmitApply(*scatter.to_apply())) return false;
+  absl::flat_hash_set<const HloInstruction*> distinct;
+  for (const HloInstruction* operand : scatter.operands()) {
+    if (!operand->shape().IsArray() || operand->shape().is_dynamic() || !distinct.insert(operand).second) return false;
+  }
+  return IsIntegral(scatter.operand((scatter.operand_count() - 1) / 2)->type());
+}
+
 std::vector<const HloInstruction*> InnerConstants(const HloComputation& computation) {
   std::vector<const HloInstruction*> constants;
   for (const auto& i : computation.instructions()) {

@@ -38,6 +38,9 @@ KernelShape PlanArray(const Shape& shape, const codegen::CodegenTarget& target);
 // Estimated scalar operations of an instruction or fusion.
 int64_t ExpressionCost(const HloInstruction& instruction);
 
+// Whether scatter has native code: array operands of static shape and a combiner that can be inlined.
+bool CanEmitScatter(const HloInstruction& scatter);
+
 // Constants inside a fused computation (and nested ones) that need memory: arrays whose elements differ.
 std::vector<const HloInstruction*> InnerConstants(const HloComputation& computation);
 

@@ -9,6 +9,7 @@
 #include "backends/cpu/ir_emitter.h"
 #include "backends/cpu/ir_emitter_impl.h"
 #include "backends/cpu/kernel_analysis.h"
+#include "backends/cpu/kernel_writer.h"
 #include "hlo/base/status.h"
 
 namespace xc::cpu {
@@ -19,12 +20,6 @@ using codegen::Index;
 using codegen::Loop;
 using codegen::Term;
 using V = llvm::Value*;
-
-// Kernels per LLVM module.
-constexpr int kKernelsPerModule = 12;
-// Scalar operations from which a second thread pays, and in one piece of work.
-constexpr int64_t kParallelCost = 200000;
-constexpr int64_t kPieceCost = 60000;
 
 // Writes loops over `shape`. `body` gets an emitter for some lanes and the position.
 class Nest {
@@ -123,121 +118,6 @@ class Nest {
 };
 
 }  // namespace
-
-// Opens a kernel function, has its body written, and calls it from the function under construction.
-class KernelWriter {
- public:
-  KernelWriter(IrEmitter* emitter, IrEmitter::Impl* impl, const Target& target)
-      : emitter_(emitter), impl_(impl), target_(target) {}
-
-  // Pointers that the kernel gets; the same one is passed once. `written`: an output.
-  int Argument(V pointer, bool written) {
-    for (size_t i = 0; i < pointers_.size(); ++i) {
-      if (pointers_[i] == pointer && written == written_[i]) return i;
-    }
-    pointers_.push_back(pointer);
-    written_.push_back(written);
-    return pointers_.size() - 1;
-  }
-  void set_aliased(int argument) { aliased_.insert(argument); }
-  V argument(int i) { return scope_->function->getArg(i); }
-
-  // `body(begin, end)` writes the kernel's code.
-  absl::Status Write(int64_t work, int64_t grain, int64_t cost, const std::function<absl::Status(V, V)>& body) {
-    IrEmitter::FunctionScope* caller = impl_->scope;
-    const std::string name = absl::StrCat("xc.k", impl_->next_name++);
-    const bool small = cost <= 256;
-    CodeModule* code;
-    if (small) {
-      code = caller->code;
-    } else {
-      if (impl_->kernel_module < 0 || impl_->kernels_in_module == kKernelsPerModule) {
-        impl_->modules.push_back(std::make_unique<CodeModule>(absl::StrCat(name, ".module"), target_));
-        impl_->kernel_module = impl_->modules.size() - 1;
-        impl_->kernels_in_module = 0;
-      }
-      code = impl_->modules[impl_->kernel_module].get();
-      ++impl_->kernels_in_module;
-    }
-    ++impl_->program.kernel_count;
-    llvm::LLVMContext& context = code->context();
-    llvm::Type* p = llvm::PointerType::get(context, 0);
-    llvm::Type* i64 = llvm::Type::getInt64Ty(context);
-    std::vector<llvm::Type*> types(pointers_.size(), p);
-    types.push_back(i64);
-    types.push_back(i64);
-    auto* type = llvm::FunctionType::get(llvm::Type::getVoidTy(context), types, false);
-    IrEmitter::FunctionScope scope(code, name, type, /*exported=*/!small);
-    if (small) scope.function->addFnAttr(llvm::Attribute::AlwaysInline);
-    for (size_t i = 0; i < pointers_.size(); ++i) {
-      if (!aliased_.contains(i)) scope.function->addParamAttr(i, llvm::Attribute::NoAlias);
-      if (!written_[i]) scope.function->addParamAttr(i, llvm::Attribute::ReadOnly);
-    }
-    scope_ = &scope;
-    impl_->scope = &scope;
-    absl::Status status = body(scope.function->getArg(pointers_.size()), scope.function->getArg(pointers_.size() + 1));
-    scope.builder.CreateRetVoid();
-    impl_->scope = caller;
-    XC_RETURN_IF_ERROR(status);
-    Call(code, scope.function, work, grain, cost);
-    return absl::OkStatus();
-  }
-
- private:
-  void Call(CodeModule* code, llvm::Function* kernel, int64_t work, int64_t grain, int64_t cost) {
-    auto& b = impl_->b();
-    IrEmitter::FunctionScope& caller = *impl_->scope;
-    if (cost >= kParallelCost && work > grain) {
-      // void name.p(ptr arguments, i64 begin, i64 end), for the runtime's parallel loop.
-      llvm::LLVMContext& context = code->context();
-      llvm::Type* p = llvm::PointerType::get(context, 0);
-      llvm::Type* i64 = llvm::Type::getInt64Ty(context);
-      auto* type = llvm::FunctionType::get(llvm::Type::getVoidTy(context), {p, i64, i64}, false);
-      const std::string name = absl::StrCat(kernel->getName().str(), ".p");
-      auto* thunk = llvm::Function::Create(type, llvm::Function::ExternalLinkage, name, code->module());
-      llvm::IRBuilder<> t(llvm::BasicBlock::Create(context, "", thunk));
-      std::vector<V> arguments;
-      for (size_t i = 0; i < pointers_.size(); ++i) {
-        arguments.push_back(t.CreateLoad(p, t.CreateConstGEP1_64(p, thunk->getArg(0), i)));
-      }
-      arguments.push_back(thunk->getArg(1));
-      arguments.push_back(thunk->getArg(2));
-      t.CreateCall(kernel, arguments);
-      t.CreateRetVoid();
-      auto* here = llvm::FunctionType::get(b.getVoidTy(), {b.getPtrTy(), b.getInt64Ty(), b.getInt64Ty()}, false);
-      V function = caller.code->module().getOrInsertFunction(name, here).getCallee();
-      int64_t pieces = std::max<int64_t>(1, cost / kPieceCost);
-      int64_t piece = std::max<int64_t>(grain, (work / pieces + grain - 1) / grain * grain);
-      emitter_->CallRuntime("xc_rt_parallel_for", {emitter_->run_context(), function, emitter_->PointerArray(pointers_),
-                                                   b.getInt64(work), b.getInt64(piece)});
-      return;
-    }
-    std::vector<V> arguments = pointers_;
-    std::vector<llvm::Type*> types(pointers_.size(), b.getPtrTy());
-    types.push_back(b.getInt64Ty());
-    types.push_back(b.getInt64Ty());
-    arguments.push_back(b.getInt64(0));
-    arguments.push_back(b.getInt64(work));
-    auto* type = llvm::FunctionType::get(b.getVoidTy(), types, false);
-    b.CreateCall(caller.code->module().getOrInsertFunction(kernel->getName(), type), arguments);
-  }
-
-  IrEmitter* emitter_;
-  IrEmitter::Impl* impl_;
-  const Target& target_;
-  std::vector<V> pointers_;
-  std::vector<bool> written_;
-  absl::flat_hash_set<int> aliased_;
-  IrEmitter::FunctionScope* scope_ = nullptr;
-};
-
-// The arrays that an expression reads: operands, and constants inside fusions.
-struct IrEmitter::Leaves {
-  // In memory: the instruction (a fusion parameter or an operand), argument number.
-  std::vector<std::pair<const HloInstruction*, int>> memory;
-  // Values of fusion parameters that are constants with equal elements.
-  std::vector<std::pair<const HloInstruction*, const HloInstruction*>> aliases;
-};
 
 IrEmitter::Leaves IrEmitter::CollectLeaves(const HloInstruction* instruction, KernelWriter& kernel) {
   Leaves leaves;

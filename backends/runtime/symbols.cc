@@ -23,6 +23,7 @@ absl::Span<const RuntimeSymbol> RuntimeSymbols() {
       XC_SYMBOL(xc_rt_matmul),       XC_SYMBOL(xc_rt_convolution),
       XC_SYMBOL(xc_rt_sort),         XC_SYMBOL(xc_rt_top_k),
       XC_SYMBOL(xc_rt_fft),          XC_SYMBOL(xc_rt_rng_uniform),
+      XC_SYMBOL(xc_rt_cholesky),     XC_SYMBOL(xc_rt_triangular_solve),
       XC_SYMBOL(xc_rt_rng_normal),   XC_SYMBOL(xc_rt_rng_bit_generator),
   };
   return kSymbols;
