@@ -1,0 +1,165 @@
+// Rewrite rows of ops that move elements, and of ops with called computations: before and after.
+#include "compiler/pass_test_support.h"
+#include "compiler/simplify/simplify.h"
+#include "gtest/gtest.h"
+
+namespace xc {
+namespace {
+
+std::string Check(const std::string& instructions) {
+  return Simplified({SimplifyAlgebra}, "    x = f32[4,6] parameter(0)\n    i = s32[] parameter(1)\n" + instructions,
+                    R"(
+add { a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  ROOT r = f32[] add(a, b) }
+max { a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  ROOT r = f32[] maximum(a, b) }
+square { a = f32[] parameter(0)
+  ROOT r = f32[] multiply(a, a) }
+less { a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  ROOT r = pred[] compare(a, b), direction=LT }
+)");
+}
+
+TEST(Shapes, Reshapes) {
+  EXPECT_EQ(Check("r1 = f32[24] reshape(x)\n ROOT r = f32[2,12] reshape(r1)"), "root = f32[2,12] reshape(p0)\n");
+  EXPECT_EQ(Check("r1 = f32[24] reshape(x)\n ROOT r = f32[4,6] reshape(r1)"), "root = p0\n");
+  EXPECT_EQ(Check("s = f32[] parameter(2)\n b = f32[24] broadcast(s), dimensions={}\n ROOT r = f32[4,6] reshape(b)"),
+            "root = f32[4,6] broadcast(p2), dimensions={}\n");
+  EXPECT_EQ(Check("b = f32[3,4,6] broadcast(x), dimensions={1,2}\n ROOT r = f32[3,1,4,6] reshape(b)"),
+            "root = f32[3,1,4,6] broadcast(p0), dimensions={2,3}\n");
+  EXPECT_EQ(Check("k = s32[1,8] iota(), iota_dimension=1\n ROOT r = s32[8] reshape(k)"),
+            "root = s32[8] iota(), iota_dimension=0\n");
+  EXPECT_EQ(Check("c = f32[2,2] constant({{1,2},{3,4}})\n ROOT r = f32[4] reshape(c)"),
+            "root = f32[4] constant({1, 2, 3, 4})\n");
+}
+
+TEST(Shapes, Transposes) {
+  EXPECT_EQ(Check("t = f32[6,4] transpose(x), dimensions={1,0}\n ROOT r = f32[4,6] transpose(t), dimensions={1,0}"),
+            "root = p0\n");
+  EXPECT_EQ(Check("a = f32[4,1,6] parameter(2)\n ROOT r = f32[1,4,6] transpose(a), dimensions={1,0,2}"),
+            "root = f32[1,4,6] reshape(p2)\n");
+  EXPECT_EQ(Check("b = f32[3,4,6] broadcast(x), dimensions={1,2}\n"
+                  "ROOT r = f32[4,3,6] transpose(b), dimensions={1,0,2}"),
+            "root = f32[4,3,6] broadcast(p0), dimensions={0,2}\n");
+  EXPECT_EQ(Check("k = s32[2,8] iota(), iota_dimension=1\n ROOT r = s32[8,2] transpose(k), dimensions={1,0}"),
+            "root = s32[8,2] iota(), iota_dimension=0\n");
+  EXPECT_EQ(Check("y = f32[4,6] parameter(2)\n a = f32[6,4] transpose(x), dimensions={1,0}\n"
+                  "b = f32[6,4] transpose(y), dimensions={1,0}\n ROOT r = f32[6,4] add(a, b)"),
+            "t0 = f32[4,6] add(p0, p2)\nroot = f32[6,4] transpose(t0), dimensions={1,0}\n");
+}
+
+TEST(Shapes, Broadcasts) {
+  EXPECT_EQ(Check("ROOT r = f32[4,6] broadcast(x), dimensions={0,1}"), "root = p0\n");
+  EXPECT_EQ(Check("ROOT r = f32[1,4,6] broadcast(x), dimensions={1,2}"), "root = f32[1,4,6] reshape(p0)\n");
+  EXPECT_EQ(Check("b = f32[2,4,6] broadcast(x), dimensions={1,2}\n"
+                  "ROOT r = f32[2,3,4,6] broadcast(b), dimensions={0,2,3}"),
+            "root = f32[2,3,4,6] broadcast(p0), dimensions={2,3}\n");
+  EXPECT_EQ(Check("a = f32[4,1,6] reshape(x)\n ROOT r = f32[2,4,1,6] broadcast(a), dimensions={1,2,3}"),
+            "root = f32[2,4,1,6] broadcast(p0), dimensions={1,3}\n");
+  EXPECT_EQ(Check("ROOT r = f32[3] constant({2,2,2})"),
+            "t0 = f32[] constant(2)\nroot = f32[3] broadcast(t0), dimensions={}\n");
+}
+
+TEST(Shapes, CopiesReversesAndSizes) {
+  EXPECT_EQ(Check("ROOT r = f32[4,6] copy(x)"), "root = p0\n");
+  EXPECT_EQ(Check("a = f32[4,6] reverse(x), dimensions={0}\n ROOT r = f32[4,6] reverse(a), dimensions={0}"),
+            "root = p0\n");
+  EXPECT_EQ(Check("a = f32[1,6] parameter(2)\n ROOT r = f32[1,6] reverse(a), dimensions={0}"), "root = p2\n");
+  EXPECT_EQ(Check("ROOT r = s32[] get-dimension-size(x), dimensions={1}"), "root = s32[] constant(6)\n");
+  EXPECT_EQ(Check("ROOT r = s32[1,5] iota(), iota_dimension=0"),
+            "t0 = s32[] constant(0)\nroot = s32[1,5] broadcast(t0), dimensions={}\n");
+}
+
+TEST(Slices, Slices) {
+  EXPECT_EQ(Check("ROOT r = f32[4,6] slice(x), slice={[0:4], [0:6]}"), "root = p0\n");
+  EXPECT_EQ(Check("a = f32[2,6] slice(x), slice={[0:4:2], [0:6]}\n ROOT r = f32[1,3] slice(a), slice={[1:2], [3:6]}"),
+            "root = f32[1,3] slice(p0), slice={[2:3:2], [3:6]}\n");
+  EXPECT_EQ(Check("b = f32[3,4,6] broadcast(x), dimensions={1,2}\n"
+                  "ROOT r = f32[2,4,1] slice(b), slice={[0:2], [0:4], [5:6]}"),
+            "t0 = f32[4,1] slice(p0), slice={[0:4], [5:6]}\nroot = f32[2,4,1] broadcast(t0), dimensions={1,2}\n");
+  EXPECT_EQ(Check("c = f32[8,6] concatenate(x, x), dimensions={0}\n ROOT r = f32[2,6] slice(c), slice={[5:7], [0:6]}"),
+            "root = f32[2,6] slice(p0), slice={[1:3], [0:6]}\n");
+  EXPECT_EQ(Check("z = f32[] constant(0)\n d = f32[6,6] pad(x, z), padding=1_1x0_0\n"
+                  "ROOT r = f32[2,6] slice(d), slice={[2:4], [0:6]}"),
+            "root = f32[2,6] slice(p0), slice={[1:3], [0:6]}\n");
+}
+
+TEST(Slices, Pads) {
+  EXPECT_EQ(Check("z = f32[] constant(0)\n ROOT r = f32[4,6] pad(x, z), padding=0_0x0_0"), "root = p0\n");
+  EXPECT_EQ(Check("z = f32[] constant(0)\n ROOT r = f32[2,6] pad(x, z), padding=-1_-1x0_0"),
+            "root = f32[2,6] slice(p0), slice={[1:3], [0:6]}\n");
+  EXPECT_EQ(Check("z = f32[] constant(7)\n b = f32[2] broadcast(z), dimensions={}\n ROOT r = f32[5] pad(b, z), "
+                  "padding=1_2"),
+            "t0 = f32[] constant(7)\nroot = f32[5] broadcast(t0), dimensions={}\n");
+}
+
+TEST(Slices, Concatenations) {
+  EXPECT_EQ(Check("ROOT r = f32[4,6] concatenate(x), dimensions={0}"), "root = p0\n");
+  EXPECT_EQ(Check("e = f32[0,6] parameter(2)\n ROOT r = f32[4,6] concatenate(x, e), dimensions={0}"), "root = p0\n");
+  EXPECT_EQ(Check("a = f32[1,6] slice(x), slice={[0:1], [0:6]}\n b = f32[2,6] slice(x), slice={[1:3], [0:6]}\n"
+                  "ROOT r = f32[3,6] concatenate(a, b), dimensions={0}"),
+            "root = f32[3,6] slice(p0), slice={[0:3], [0:6]}\n");
+}
+
+TEST(Slices, DynamicOnes) {
+  EXPECT_EQ(Check("ROOT r = f32[4,6] dynamic-slice(x, i, i), dynamic_slice_sizes={4,6}"), "root = p0\n");
+  EXPECT_EQ(Check("a = s32[] constant(9)\n b = s32[] constant(-2)\n"
+                  "ROOT r = f32[2,2] dynamic-slice(x, a, b), dynamic_slice_sizes={2,2}"),
+            "root = f32[2,2] slice(p0), slice={[2:4], [0:2]}\n");
+  EXPECT_EQ(Check("u = f32[4,6] parameter(2)\n ROOT r = f32[4,6] dynamic-update-slice(x, u, i, i)"), "root = p2\n");
+  EXPECT_EQ(Check("s = f32[] parameter(2)\n b = f32[9] broadcast(s), dimensions={}\n"
+                  "ROOT r = f32[3] dynamic-slice(b, i), dynamic_slice_sizes={3}"),
+            "root = f32[3] broadcast(p2), dimensions={}\n");
+}
+
+TEST(Slices, GatherOfOneRow) {
+  EXPECT_EQ(Check("k = s32[1] parameter(2)\n ROOT r = f32[6] gather(x, k), offset_dims={0}, collapsed_slice_dims={0}, "
+                  "start_index_map={0}, index_vector_dim=0, slice_sizes={1,6}"),
+            "t0 = s32[] reshape(p2)\nt1 = s32[] constant(0)\n"
+            "t2 = f32[1,6] dynamic-slice(p0, t0, t1), dynamic_slice_sizes={1,6}\nroot = f32[6] reshape(t2)\n");
+}
+
+TEST(Reduces, Reductions) {
+  EXPECT_EQ(Check("a = f32[1,6] parameter(2)\n z = f32[] constant(0)\n"
+                  "ROOT r = f32[6] reduce(a, z), dimensions={0}, to_apply=add"),
+            "t0 = f32[] constant(0)\nt1 = f32[6] reshape(p2)\nt2 = f32[6] broadcast(t0), dimensions={}\n"
+            "root = f32[6] add(t2, t1)\n");
+  EXPECT_EQ(Check("a = f32[0,6] parameter(2)\n z = f32[] constant(3)\n"
+                  "ROOT r = f32[6] reduce(a, z), dimensions={0}, to_apply=add"),
+            "t0 = f32[] constant(3)\nroot = f32[6] broadcast(t0), dimensions={}\n");
+  EXPECT_EQ(Check("t = f32[6,4] transpose(x), dimensions={1,0}\n z = f32[] constant(0)\n"
+                  "ROOT r = f32[4] reduce(t, z), dimensions={0}, to_apply=add"),
+            "t0 = f32[] constant(0)\nroot = f32[4] reduce(p0, t0), dimensions={1}, to_apply=add\n");
+  EXPECT_EQ(Check("z = f32[] constant(-inf)\n a = f32[4] reduce(x, z), dimensions={1}, to_apply=max\n"
+                  "ROOT r = f32[] reduce(a, z), dimensions={0}, to_apply=max"),
+            "t0 = f32[] constant(-inf)\nroot = f32[] reduce(p0, t0), dimensions={0,1}, to_apply=max\n");
+  // Sums of floats are not regrouped.
+  EXPECT_EQ(Check("z = f32[] constant(0)\n a = f32[4] reduce(x, z), dimensions={1}, to_apply=add\n"
+                  "ROOT r = f32[] reduce(a, z), dimensions={0}, to_apply=add"),
+            "t0 = f32[] constant(0)\nt1 = f32[4] reduce(p0, t0), dimensions={1}, to_apply=add\n"
+            "root = f32[] reduce(t1, t0), dimensions={0}, to_apply=add\n");
+}
+
+TEST(Reduces, MapAndSort) {
+  EXPECT_EQ(Check("ROOT r = f32[4,6] map(x), dimensions={0,1}, to_apply=square"), "root = f32[4,6] multiply(p0, p0)\n");
+  EXPECT_EQ(Check("a = f32[1,6] parameter(2)\n ROOT r = f32[1,6] sort(a), dimensions={0}, to_apply=less"),
+            "root = p2\n");
+}
+
+TEST(Dots, Transposes) {
+  EXPECT_EQ(Check("y = f32[5,6] parameter(2)\n t = f32[6,5] transpose(y), dimensions={1,0}\n"
+                  "ROOT r = f32[4,5] dot(x, t), lhs_contracting_dims={1}, rhs_contracting_dims={0}"),
+            "root = f32[4,5] dot(p0, p2), lhs_contracting_dims={1}, rhs_contracting_dims={1}\n");
+  EXPECT_EQ(Check("y = f32[6,5] parameter(2)\n d = f32[4,5] dot(x, y), lhs_contracting_dims={1}, "
+                  "rhs_contracting_dims={0}\n ROOT r = f32[5,4] transpose(d), dimensions={1,0}"),
+            "root = f32[5,4] dot(p2, p0), lhs_contracting_dims={0}, rhs_contracting_dims={1}\n");
+  EXPECT_EQ(Check("a = f32[4,0] parameter(2)\n y = f32[0,5] parameter(3)\n"
+                  "ROOT r = f32[4,5] dot(a, y), lhs_contracting_dims={1}, rhs_contracting_dims={0}"),
+            "t0 = f32[] constant(0)\nroot = f32[4,5] broadcast(t0), dimensions={}\n");
+}
+
+}  // namespace
+}  // namespace xc
