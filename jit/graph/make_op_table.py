@@ -110,8 +110,10 @@ def main():
     print("// name, inputs, outputs, attributes with defaults, whether it is stateful.")
     print("// clang-format off")
     # Our own: a cluster's function is found by name in the graph's library.
-    print('OP(XlaJitLaunch, "args:*Targs", "results:*Tresults", '
-          '"Targs:list(type) Tresults:list(type) cluster:string", false)')
+    print(
+        'OP(XlaJitLaunch, "args:*Targs", "results:*Tresults", '
+        '"Targs:list(type) Tresults:list(type) cluster:string", false)'
+    )
     for name in sorted(names):
         op = op_def_registry.get(name)
         if op is None:
