@@ -72,7 +72,8 @@ class Executable {
   virtual int64_t temp_bytes() const = 0;
   // Bytes of code and constants that it keeps, roughly; what the cache's budget counts.
   virtual int64_t size_bytes() const = 0;
-  // Texts by name ("optimized_hlo", "buffer_assignment", "llvm_ir", "asm", "pass_times"); empty if it has none such.
+  // Texts by name ("optimized_hlo", "buffer_assignment", "llvm_ir", "asm", "pass_times", "fallbacks": instructions
+  // without native code); empty if it has none such.
   virtual std::string Text(absl::string_view name) const { return ""; }
 
  protected:

@@ -90,6 +90,11 @@ class CpuExecutable : public Executable {
     if (name == "optimized_hlo") return module_->ToString();
     if (name == "pass_times") return pass_report_;
     if (name == "buffer_assignment") return buffers_.Report();
+    if (name == "fallbacks") {
+      return absl::StrJoin(fallback_.sites, "\n", [](std::string* out, const HloInstruction* i) {
+        absl::StrAppend(out, OpcodeName(i->opcode()), " ", i->name());
+      });
+    }
     if (name == "llvm_ir") return absl::StrJoin(code_->text().ir, "\n");
     if (name == "llvm_ir_optimized") return absl::StrJoin(code_->text().optimized_ir, "\n");
     if (name == "asm") return absl::StrJoin(code_->text().assembly, "\n");
