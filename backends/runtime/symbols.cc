@@ -2,6 +2,7 @@
 #include "backends/runtime/symbols.h"
 
 #include "backends/runtime/convolution.h"
+#include "backends/runtime/custom_call.h"
 #include "backends/runtime/fft.h"
 #include "backends/runtime/linalg.h"
 #include "backends/runtime/matmul.h"

@@ -1,0 +1,110 @@
+// Custom calls: a registry of functions by target name, the user's own among them, and how generated code calls them.
+#ifndef XC_BACKENDS_RUNTIME_CUSTOM_CALL_H_
+#define XC_BACKENDS_RUNTIME_CUSTOM_CALL_H_
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "backends/runtime/run_context.h"
+#include "backends/runtime/types.h"
+
+namespace xc {
+
+// An array on either side of a call. Not owned.
+struct CallBuffer {
+  RtType type = RtType::kInvalid;
+  absl::Span<const int64_t> dims;
+  absl::Span<const int64_t> minor_to_major;  // the layout, as in HLO
+  void* data = nullptr;
+
+  int64_t elements() const {
+    int64_t n = 1;
+    for (int64_t dim : dims) n *= dim;
+    return n;
+  }
+};
+
+// The typed attributes of a backend_config written `{name = 76 : ui8, flag = true, …}` (MLIR's syntax).
+class CallAttributes {
+ public:
+  using Value = std::variant<bool, int64_t, double, std::string, std::vector<int64_t>, std::vector<double>>;
+
+  // Text that is no attribute dictionary (another backend_config) gives no attributes; a broken dictionary is an
+  // InvalidArgument error. Nested dictionaries and elements<> are kept as text.
+  static absl::StatusOr<CallAttributes> Parse(absl::string_view text);
+
+  const Value* Find(absl::string_view name) const;
+  // The integer (or bool) `name`; InvalidArgument when it is missing or of another kind.
+  absl::StatusOr<int64_t> Int(absl::string_view name) const;
+  const std::map<std::string, Value>& values() const { return values_; }
+
+ private:
+  std::map<std::string, Value> values_;
+};
+
+struct CallArgs {
+  absl::string_view target;
+  absl::Span<const CallBuffer> inputs;   // tuples are flattened
+  absl::Span<const CallBuffer> outputs;  // may share memory with inputs that the module aliases to them
+  absl::string_view backend_config;
+  const CallAttributes* attributes = nullptr;
+};
+
+// Must be thread-safe. An error ends the run.
+using CallFunction = std::function<absl::Status(RunContext* ctx, const CallArgs& args)>;
+
+// Registers a function; AlreadyExists for a name that is taken. Thread-safe.
+absl::Status RegisterCustomCall(absl::string_view target, CallFunction function);
+// The function for `target`, or null. It stays registered as long as the process.
+const CallFunction* FindCustomCall(absl::string_view target);
+// All names, sorted.
+std::vector<std::string> CustomCallTargets();
+
+// One call in generated code. Plain data with pointers to constants.
+struct CallShape {
+  int32_t type;  // RtType
+  int32_t rank;
+  const int64_t* dims;
+  const int64_t* minor_to_major;
+};
+struct CallSite {
+  const char* target;
+  const char* backend_config;
+  int64_t backend_config_size;
+  int32_t num_inputs, num_outputs;
+  const CallShape* shapes;  // inputs, then outputs
+};
+
+// Calls the function for the site's target; Unimplemented when there is none.
+absl::Status CustomCall(RunContext* ctx, const CallSite& site, void* const* inputs, void* const* outputs);
+
+}  // namespace xc
+
+extern "C" {
+int xc_rt_custom_call(void* ctx, const xc::CallSite* site, void* const* inputs, void* const* outputs);
+
+// Registration in C. The function returns 0, or another number after writing a message to `error`.
+typedef struct {
+  int32_t type, rank;
+  const int64_t* dims;
+  const int64_t* minor_to_major;
+  void* data;
+} xc_call_buffer;
+typedef int (*xc_call_function)(void* user, const xc_call_buffer* inputs, int num_inputs, const xc_call_buffer* outputs,
+                                int num_outputs, const char* backend_config, int64_t backend_config_size, char* error,
+                                int64_t error_size);
+// Returns 0, or 1 when the name is taken.
+int xc_rt_register_custom_call(const char* target, xc_call_function function, void* user);
+// XLA's first calling convention: `out` is the result, or an array of pointers to a tuple's elements.
+int xc_rt_register_custom_call_original(const char* target, void (*function)(void* out, const void** inputs));
+}
+
+#endif  // XC_BACKENDS_RUNTIME_CUSTOM_CALL_H_
