@@ -1,3 +1,4 @@
+// Removes what only orders, once nothing reorders any more; makes the call graph flat and schedules it.
 #include "compiler/expand/expand.h"
 #include "compiler/memory/buffer_assignment.h"
 #include "compiler/memory/schedule.h"

@@ -1,3 +1,4 @@
+// Batch normalization as elementwise ops and reductions.
 #include "compiler/expand/expand.h"
 #include "compiler/make.h"
 

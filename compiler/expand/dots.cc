@@ -1,3 +1,4 @@
+// Puts products into one form: batch dimensions first, one contracted and one free dimension an operand.
 #include <algorithm>
 
 #include "compiler/expand/expand.h"

@@ -7,8 +7,8 @@
 namespace xc {
 
 // Makes every array row-major. Entry parameters and results with other layouts become the row-major arrays of the same
-// bytes, transposed inside; the module's entry layout is dropped with that, so whoever needs it reads it before. Bitcasts
-// of other layouts become transposes and a reshape.
+// bytes, transposed inside; the module's entry layout is dropped with that, so whoever needs it reads it before.
+// Bitcasts of other layouts become transposes and a reshape.
 absl::StatusOr<bool> AssignLayouts(HloModule* module, PassContext& context);
 // batch-norm-training, -inference and -grad as elementwise ops and reductions.
 absl::StatusOr<bool> ExpandBatchNorm(HloModule* module, PassContext& context);

@@ -1,3 +1,4 @@
+// Makes every array row-major; other layouts at the entry become transposes inside.
 #include "compiler/expand/expand.h"
 #include "compiler/make.h"
 

@@ -1,3 +1,4 @@
+// Finds sorts of which only the first elements are used.
 #include <algorithm>
 
 #include "compiler/expand/expand.h"

@@ -1,3 +1,4 @@
+// Common subexpression elimination.
 #include "absl/hash/hash.h"
 #include "absl/strings/str_cat.h"
 #include "compiler/simplify/simplify.h"

@@ -1,3 +1,4 @@
+// Conditionals with a known predicate become the branch that it picks.
 #include "compiler/make.h"
 #include "compiler/simplify/simplify.h"
 

@@ -1,3 +1,4 @@
+// Dead code elimination.
 #include "compiler/simplify/simplify.h"
 
 namespace xc {

@@ -1,3 +1,4 @@
+// Constant folding, bounded by bytes and operations.
 #include "compiler/cost_analysis.h"
 #include "compiler/simplify/simplify.h"
 

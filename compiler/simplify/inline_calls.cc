@@ -1,3 +1,4 @@
+// Inlines calls and fusions.
 #include "absl/strings/str_cat.h"
 #include "compiler/simplify/simplify.h"
 

@@ -1,3 +1,4 @@
+// Loops: dead, constant and invariant state, invariant code, known trip counts.
 #include <algorithm>
 
 #include "compiler/cost_analysis.h"

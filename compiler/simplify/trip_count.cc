@@ -1,3 +1,4 @@
+// Trip counts of loops with a constant counter.
 #include "compiler/make.h"
 #include "compiler/simplify/simplify.h"
 

@@ -1,3 +1,4 @@
+// Removes tuples that are only taken apart again.
 #include "compiler/simplify/simplify.h"
 
 namespace xc {
