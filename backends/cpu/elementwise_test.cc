@@ -1,0 +1,132 @@
+// Every elementwise op on every type that it takes, and all conversions, against the interpreter, with masked vectors and without.
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "backends/cpu/compare.h"
+#include "gtest/gtest.h"
+
+namespace xc::cpu {
+namespace {
+
+const char* const kTargets[] = {"", "x86-64-v2"};
+const std::vector<std::string> kFloats = {"f32",      "f64",    "bf16",          "f16",
+                                          "f8e4m3fn", "f8e5m2", "f8e4m3b11fnuz", "f4e2m1fn"};
+const std::vector<std::string> kIntegers = {"s8", "u8", "s16", "u16", "s32", "u32", "s64", "u64", "s4", "u4", "s2"};
+
+// One module with a result per op, all on operands of `type`, 37 elements long.
+std::string Module(const std::string& type, const std::vector<std::string>& unary,
+                   const std::vector<std::string>& binary, bool compare) {
+  std::string body;
+  std::vector<std::string> names, shapes;
+  auto add = [&](const std::string& to, const std::string& call) {
+    names.push_back(absl::StrCat("r", names.size()));
+    shapes.push_back(absl::StrCat(to, "[37]"));
+    absl::StrAppend(&body, "  ", names.back(), " = ", shapes.back(), " ", call, "\n");
+  };
+  for (const std::string& op : unary) add(type, absl::StrCat(op, "(x)"));
+  for (const std::string& op : binary) add(type, absl::StrCat(op, "(x, y)"));
+  for (const char* d : {"EQ", "NE", "LT", "LE", "GT", "GE"}) {
+    if (compare) add("pred", absl::StrCat("compare(x, y), direction=", d));
+  }
+  add(type, "select(p, x, y)");
+  return absl::StrCat("HloModule m\nENTRY e {\n  x = ", type, "[37] parameter(0)\n  y = ", type,
+                      "[37] parameter(1)\n  p = pred[37] parameter(2)\n", body, "  ROOT t = (",
+                      absl::StrJoin(shapes, ", "), ") tuple(", absl::StrJoin(names, ", "), ")\n}\n");
+}
+
+void Check(const std::string& hlo, double tolerance = -1) {
+  for (const char* target : kTargets) {
+    CompareOptions options;
+    options.cpu = target;
+    options.tolerance = tolerance;
+    absl::Status status = CompareWithInterpreter(hlo, options, /*specials=*/true);
+    EXPECT_TRUE(status.ok()) << target << ": " << status << "\n" << hlo;
+  }
+}
+
+TEST(Elementwise, RealOpsOfEveryFloatType) {
+  for (const std::string& type : kFloats) {
+    Check(Module(type,
+                 {"abs",
+                  "negate",
+                  "sign",
+                  "floor",
+                  "ceil",
+                  "round-nearest-afz",
+                  "round-nearest-even",
+                  "exponential",
+                  "exponential-minus-one",
+                  "log",
+                  "log-plus-one",
+                  "sqrt",
+                  "rsqrt",
+                  "cbrt",
+                  "tanh",
+                  "logistic",
+                  "erf",
+                  "sine",
+                  "cosine",
+                  "tan"},
+                 {"add", "subtract", "multiply", "divide", "remainder", "maximum", "minimum", "power", "atan2"}, true));
+  }
+}
+
+TEST(Elementwise, IntegerOpsOfEveryWidth) {
+  for (const std::string& type : kIntegers) {
+    Check(Module(type, {"abs", "negate", "sign", "not", "popcnt", "count-leading-zeros"},
+                 {"add", "subtract", "multiply", "divide", "remainder", "maximum", "minimum", "and", "or", "xor",
+                  "shift-left", "shift-right-logical", "shift-right-arithmetic"},
+                 true));
+  }
+}
+
+TEST(Elementwise, Pred) { Check(Module("pred", {"not"}, {"and", "or", "xor", "maximum", "minimum"}, true)); }
+
+TEST(Elementwise, Complex) {
+  for (const char* type : {"c64", "c128"}) {
+    Check(Module(type, {"negate", "exponential", "log", "sqrt", "tanh", "sine", "cosine"},
+                 {"add", "subtract", "multiply", "divide"}, false),
+          std::string(type) == "c64" ? 2e-5 : 1e-11);
+  }
+}
+
+TEST(Elementwise, ConversionsBetweenAllTypes) {
+  std::vector<std::string> types = kFloats;
+  types.insert(types.end(), kIntegers.begin(), kIntegers.end());
+  types.push_back("pred");
+  for (const std::string& from : types) {
+    std::string body;
+    std::vector<std::string> names, shapes;
+    for (const std::string& to : types) {
+      names.push_back(absl::StrCat("r", names.size()));
+      shapes.push_back(absl::StrCat(to, "[37]"));
+      absl::StrAppend(&body, "  ", names.back(), " = ", shapes.back(), " convert(x)\n");
+    }
+    // Exact: conversion rounds once.
+    Check(absl::StrCat("HloModule m\nENTRY e {\n  x = ", from, "[37] parameter(0)\n", body, "  ROOT t = (",
+                       absl::StrJoin(shapes, ", "), ") tuple(", absl::StrJoin(names, ", "), ")\n}\n"),
+          0);
+  }
+}
+
+TEST(Elementwise, ClampBitcastTotalOrderAndPrecision) {
+  Check(R"(HloModule m
+ENTRY e {
+  x = f32[37] parameter(0)
+  y = f32[37] parameter(1)
+  low = f32[] parameter(2)
+  high = f32[37] parameter(3)
+  a = f32[37] clamp(low, x, high)
+  b = s32[37] bitcast-convert(x)
+  c = pred[37] compare(x, y), direction=LT, type=TOTALORDER
+  d = pred[37] compare(x, y), direction=GE, type=TOTALORDER
+  f = f32[37] reduce-precision(x), exponent_bits=5, mantissa_bits=3
+  g = pred[37] is-finite(x)
+  h = c64[37] complex(x, y)
+  i = f32[37] real(h)
+  j = f32[37] imag(h)
+  ROOT t = (f32[37], s32[37], pred[37], pred[37], f32[37], pred[37], f32[37], f32[37]) tuple(a, b, c, d, f, g, i, j)
+})");
+}
+
+}  // namespace
+}  // namespace xc::cpu
