@@ -5,6 +5,7 @@
 #include "backends/codegen/elementwise_internal.h"
 #include "llvm/IR/Function.h"
 #include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/Intrinsics.h"
 #include "llvm/IR/Module.h"
 
 namespace xc::codegen {
@@ -126,6 +127,17 @@ Element CallForLanes(ElementEmitter& e, const Row& row, absl::Span<const Element
   return out;
 }
 
+// x * y + z with one rounding. Targets that cannot do so compute f32 by way of f64, where the product is exact, and f64
+// with two roundings.
+V Fused(ElementEmitter& e, V x, V y, V z) {
+  auto& b = e.builder();
+  if (e.target().fma) return b.CreateIntrinsic(x->getType(), llvm::Intrinsic::fma, {x, y, z});
+  if (x->getType()->getScalarType()->isDoubleTy()) return b.CreateFAdd(b.CreateFMul(x, y), z);
+  llvm::Type* wide = x->getType()->getWithNewType(b.getDoubleTy());
+  const auto extend = [&](V value) { return b.CreateFPExt(value, wide); };
+  return b.CreateFPTrunc(b.CreateFAdd(b.CreateFMul(extend(x), extend(y)), extend(z)), x->getType());
+}
+
 }  // namespace
 
 bool KnownComplexOp(HloOpcode op) {
@@ -143,8 +155,8 @@ Element EmitComplexOp(ElementEmitter& e, HloOpcode op, absl::Span<const Element>
     case HloOpcode::kNegate:
       return {b.CreateFNeg(x[0].re), b.CreateFNeg(x[0].im)};
     case HloOpcode::kMultiply:
-      return {b.CreateFSub(b.CreateFMul(x[0].re, x[1].re), b.CreateFMul(x[0].im, x[1].im)),
-              b.CreateFAdd(b.CreateFMul(x[0].re, x[1].im), b.CreateFMul(x[0].im, x[1].re))};
+      return {Fused(e, x[0].re, x[1].re, b.CreateFNeg(b.CreateFMul(x[0].im, x[1].im))),
+              Fused(e, x[0].re, x[1].im, b.CreateFMul(x[0].im, x[1].re))};
     default:
       break;
   }

@@ -14,9 +14,14 @@ namespace {
 template <typename C>
 inline constexpr bool kInt = std::is_integral_v<C>;
 
-template <typename C>
-C MultiplyComplex(C x, C y) {
-  return C(x.real() * y.real() - x.imag() * y.imag(), x.real() * y.imag() + x.imag() * y.real());
+// fma(a, c, -(b * d)) + fma(a, d, b * c) i in the precision of `type`: products of f32 are exact in f64.
+Complex MultiplyComplex(ElementType type, Complex x, Complex y) {
+  const double bd = x.imag() * y.imag(), bc = x.imag() * y.real();
+  if (type == ElementType::kC64) {
+    return Complex(x.real() * y.real() - static_cast<double>(static_cast<float>(bd)),
+                   x.real() * y.imag() + static_cast<double>(static_cast<float>(bc)));
+  }
+  return Complex(std::fma(x.real(), y.real(), -bd), std::fma(x.real(), y.imag(), bc));
 }
 
 XC_OP2(Add, if constexpr (kInt<C>) return static_cast<C>(static_cast<uint64_t>(x) + static_cast<uint64_t>(y));
@@ -24,7 +29,7 @@ XC_OP2(Add, if constexpr (kInt<C>) return static_cast<C>(static_cast<uint64_t>(x
 XC_OP2(Subtract, if constexpr (kInt<C>) return static_cast<C>(static_cast<uint64_t>(x) - static_cast<uint64_t>(y));
        else return x - y)
 XC_OP2(Multiply, if constexpr (kInt<C>) return static_cast<C>(static_cast<uint64_t>(x) * static_cast<uint64_t>(y));
-       else if constexpr (std::is_same_v<C, Complex>) return MultiplyComplex(x, y); else return x * y)
+       else if constexpr (std::is_same_v<C, Complex>) return MultiplyComplex(op.out, x, y); else return x * y)
 XC_OP2(
     Divide,
     if constexpr (kInt<C>) {
@@ -75,7 +80,7 @@ Complex ComplexPower(Complex x, Complex y) {
     if (y.real() < 0 && y.imag() == 0) return {std::numeric_limits<double>::infinity(), 0};
   }
   if (y == Complex(1)) return x;
-  if (y == Complex(2)) return MultiplyComplex(x, x);
+  if (y == Complex(2)) return MultiplyComplex(ElementType::kC128, x, x);
   return std::pow(x, y);
 }
 XC_OP2(Power, if constexpr (kInt<C>) return IntPower(x, y);
