@@ -14,7 +14,14 @@ import xml.etree.ElementTree as ElementTree
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 BAZEL = str(ROOT / "third_party" / "bazel")
 # The layers that read untrusted bytes and do not link LLVM.
-SANITIZED_TARGETS = ["//proto/...", "//hlo/...", "//tests/fuzz:text_mutants_test"]
+SANITIZED_TARGETS = [
+    "//proto/...",
+    "//hlo/...",
+    "//jit/graph/...",
+    "//tests/bad_modules/...",
+    "//tests/fuzz:data_mutants_test",
+    "//tests/fuzz:text_mutants_test",
+]
 
 
 class Tally:

@@ -1,4 +1,5 @@
-// Every elementwise op on every type that it takes, and all conversions, against the interpreter, with masked vectors and without.
+// Every elementwise op on every type that it takes, and all conversions, against the interpreter, with masked vectors
+// and without.
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "backends/cpu/compare.h"
