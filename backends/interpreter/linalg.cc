@@ -1,4 +1,5 @@
 // cholesky and triangular-solve, computed in f64 or complex f64 by their textbook recurrences.
+#include <algorithm>
 #include <cmath>
 #include <complex>
 #include <limits>
@@ -24,12 +25,16 @@ Literal FromValues(const Shape& shape, const std::vector<Complex>& values) {
 }
 
 // The lower factor of the Hermitian n x n matrix `a`, in place; the other triangle becomes 0. A matrix that is not
-// positive definite gives NaN from the first bad column on.
+// positive definite gives NaN everywhere.
 void Factor(int64_t n, Complex* a) {
   for (int64_t j = 0; j < n; ++j) {
     double diagonal = a[j * n + j].real();
     for (int64_t k = 0; k < j; ++k) diagonal -= std::norm(a[j * n + k]);
-    const double root = diagonal > 0 ? std::sqrt(diagonal) : std::numeric_limits<double>::quiet_NaN();
+    if (!(diagonal > 0)) {
+      std::fill_n(a, n * n, std::numeric_limits<double>::quiet_NaN());
+      return;
+    }
+    const double root = std::sqrt(diagonal);
     a[j * n + j] = root;
     for (int64_t i = j + 1; i < n; ++i) {
       Complex sum = a[i * n + j];

@@ -10,7 +10,8 @@ namespace xc::interp {
 namespace {
 
 constexpr int kSlotBytes = 16 * kLanes;
-constexpr int kMaxSteps = 4096;
+// Bounds on what calls within calls may add up to when they are laid out as one list.
+constexpr int kMaxSteps = 4096, kMaxVisited = 1 << 16;
 
 bool IsAssociative(HloOpcode opcode) {
   switch (opcode) {
@@ -37,7 +38,7 @@ int ScalarFunction::NewSlot(ElementType type) {
 bool ScalarFunction::Build(const HloComputation& computation, const std::vector<Slots>& arguments, Slots* result) {
   absl::flat_hash_map<const HloInstruction*, Slots> values;
   for (const HloInstruction* instruction : computation.PostOrder()) {
-    if (steps_.size() > kMaxSteps) return false;
+    if (steps_.size() > kMaxSteps || ++visited_ > kMaxVisited) return false;
     Slots slots;
     const auto operand = [&](int64_t i) -> const Slots& { return values[instruction->operand(i)]; };
     const bool scalar = instruction->shape().IsScalar();

@@ -53,6 +53,7 @@ class ScalarFunction {
   const HloComputation* computation_ = nullptr;
   Caller caller_;
   bool by_calls_ = false;
+  int visited_ = 0;  // instructions looked at, called ones each time they are called
   bool single_ = false;
   std::vector<ElementType> input_types_, output_types_;
   std::vector<Step> steps_;
