@@ -106,7 +106,48 @@ absl::Status CustomCall(RunContext* ctx, const CallSite& site, void* const* inpu
   return status.ok() ? status : WithTarget(status, site.target);
 }
 
+std::string EncodeCallSite(const CallArgs& args) {
+  // Numbers of inputs and outputs, lengths of the two texts; for each array type, rank, dimensions and layout; the
+  // texts, each with a zero at its end.
+  std::vector<int64_t> words = {static_cast<int64_t>(args.inputs.size()), static_cast<int64_t>(args.outputs.size()),
+                                static_cast<int64_t>(args.target.size()),
+                                static_cast<int64_t>(args.backend_config.size())};
+  for (auto span : {args.inputs, args.outputs}) {
+    for (const CallBuffer& buffer : span) {
+      words.push_back(static_cast<int64_t>(buffer.type));
+      words.push_back(static_cast<int64_t>(buffer.dims.size()));
+      words.insert(words.end(), buffer.dims.begin(), buffer.dims.end());
+      words.insert(words.end(), buffer.minor_to_major.begin(), buffer.minor_to_major.end());
+    }
+  }
+  std::string bytes(reinterpret_cast<const char*>(words.data()), words.size() * sizeof(int64_t));
+  absl::StrAppend(&bytes, args.target, absl::string_view("\0", 1), args.backend_config, absl::string_view("\0", 1));
+  return bytes;
+}
+
 }  // namespace xc
+
+int xc_rt_custom_call_encoded(void* ctx, const void* site, void* const* inputs, void* const* outputs) {
+  const int64_t* word = static_cast<const int64_t*>(site);
+  xc::CallSite call;
+  call.num_inputs = static_cast<int32_t>(word[0]);
+  call.num_outputs = static_cast<int32_t>(word[1]);
+  const int64_t target_size = word[2];
+  call.backend_config_size = word[3];
+  word += 4;
+  std::vector<xc::CallShape> shapes(call.num_inputs + call.num_outputs);
+  for (xc::CallShape& shape : shapes) {
+    shape.type = static_cast<int32_t>(word[0]);
+    shape.rank = static_cast<int32_t>(word[1]);
+    shape.dims = word + 2;
+    shape.minor_to_major = shape.dims + shape.rank;
+    word = shape.minor_to_major + shape.rank;
+  }
+  call.target = reinterpret_cast<const char*>(word);
+  call.backend_config = call.target + target_size + 1;
+  call.shapes = shapes.data();
+  return xc_rt_custom_call(ctx, &call, inputs, outputs);
+}
 
 int xc_rt_custom_call(void* ctx, const xc::CallSite* site, void* const* inputs, void* const* outputs) {
   auto* run = static_cast<xc::RunContext*>(ctx);

@@ -86,10 +86,15 @@ struct CallSite {
 // Calls the function for the site's target; Unimplemented when there is none.
 absl::Status CustomCall(RunContext* ctx, const CallSite& site, void* const* inputs, void* const* outputs);
 
+// A call site as bytes without pointers, which code can hold as constant data (8-byte aligned). Layouts are kept; data
+// is not. xc_rt_custom_call_encoded takes it.
+std::string EncodeCallSite(const CallArgs& args);
+
 }  // namespace xc
 
 extern "C" {
 int xc_rt_custom_call(void* ctx, const xc::CallSite* site, void* const* inputs, void* const* outputs);
+int xc_rt_custom_call_encoded(void* ctx, const void* site, void* const* inputs, void* const* outputs);
 
 // Registration in C. The function returns 0, or another number after writing a message to `error`.
 typedef struct {

@@ -132,6 +132,36 @@ TEST(Registry, UserFunctions) {
   EXPECT_EQ(out.as<float>()[0], 41);
 }
 
+TEST(Registry, EncodedSite) {
+  RunContext ctx;
+  const int64_t in_dims[] = {2, 3}, in_layout[] = {0, 1}, out_dims[] = {1}, out_layout[] = {0};
+  float in[6] = {}, out = 0;
+  const CallBuffer buffers[] = {{RtType::kF32, in_dims, in_layout, nullptr},
+                                {RtType::kF32, out_dims, out_layout, nullptr}};
+  CallArgs args;
+  args.target = "test.encoded";
+  args.inputs = absl::MakeConstSpan(buffers, 1);
+  args.outputs = absl::MakeConstSpan(buffers + 1, 1);
+  args.backend_config = "some text";
+  ASSERT_TRUE(RegisterCustomCall("test.encoded", [&](RunContext* run, const CallArgs& got) {
+                EXPECT_EQ(run, &ctx);
+                EXPECT_EQ(got.backend_config, "some text");
+                EXPECT_EQ(got.inputs[0].dims, absl::MakeConstSpan(in_dims, 2));
+                EXPECT_EQ(got.inputs[0].minor_to_major, absl::MakeConstSpan(in_layout, 2));
+                EXPECT_EQ(got.inputs[0].data, in);
+                EXPECT_EQ(got.outputs[0].dims.size(), 1);
+                *static_cast<float*>(got.outputs[0].data) = 3;
+                return absl::OkStatus();
+              }).ok());
+  std::string site = EncodeCallSite(args);
+  std::vector<int64_t> aligned(site.size() / 8 + 1);
+  std::memcpy(aligned.data(), site.data(), site.size());
+  void* inputs[] = {in};
+  void* outputs[] = {&out};
+  EXPECT_EQ(xc_rt_custom_call_encoded(&ctx, aligned.data(), inputs, outputs), 0);
+  EXPECT_EQ(out, 3);
+}
+
 TEST(Registry, TopK) {
   RunContext ctx;
   Array in = MakeArray(RtType::kF32, {2, 4}), values = MakeArray(RtType::kF32, {2, 2}),

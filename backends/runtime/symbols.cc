@@ -12,24 +12,35 @@
 
 namespace xc {
 
-#define XC_SYMBOL(name) \
-  { #name, reinterpret_cast < void*>(&name) }
-
 absl::Span<const RuntimeSymbol> RuntimeSymbols() {
+#define XC_SYMBOL(name) {#name, reinterpret_cast<void*>(&name)},
+  // clang-format off
   static const RuntimeSymbol kSymbols[] = {
-      XC_SYMBOL(xc_rt_parallel_for), XC_SYMBOL(xc_rt_fail),
-      XC_SYMBOL(xc_rt_failed),       XC_SYMBOL(xc_rt_infeed),
-      XC_SYMBOL(xc_rt_outfeed),      XC_SYMBOL(xc_rt_rng_get_and_update_state),
-      XC_SYMBOL(xc_rt_replica_id),   XC_SYMBOL(xc_rt_partition_id),
-      XC_SYMBOL(xc_rt_matmul),       XC_SYMBOL(xc_rt_convolution),
-      XC_SYMBOL(xc_rt_sort),         XC_SYMBOL(xc_rt_top_k),
-      XC_SYMBOL(xc_rt_fft),          XC_SYMBOL(xc_rt_rng_uniform),
-      XC_SYMBOL(xc_rt_cholesky),     XC_SYMBOL(xc_rt_triangular_solve),
-      XC_SYMBOL(xc_rt_rng_normal),   XC_SYMBOL(xc_rt_rng_bit_generator),
+    XC_SYMBOL(xc_rt_cholesky)
+    XC_SYMBOL(xc_rt_convolution)
+    XC_SYMBOL(xc_rt_custom_call)
+    XC_SYMBOL(xc_rt_custom_call_encoded)
+    XC_SYMBOL(xc_rt_fail)
+    XC_SYMBOL(xc_rt_failed)
+    XC_SYMBOL(xc_rt_fft)
+    XC_SYMBOL(xc_rt_infeed)
+    XC_SYMBOL(xc_rt_matmul)
+    XC_SYMBOL(xc_rt_matmul_epilogue)
+    XC_SYMBOL(xc_rt_outfeed)
+    XC_SYMBOL(xc_rt_parallel_for)
+    XC_SYMBOL(xc_rt_partition_id)
+    XC_SYMBOL(xc_rt_replica_id)
+    XC_SYMBOL(xc_rt_rng_bit_generator)
+    XC_SYMBOL(xc_rt_rng_get_and_update_state)
+    XC_SYMBOL(xc_rt_rng_normal)
+    XC_SYMBOL(xc_rt_rng_uniform)
+    XC_SYMBOL(xc_rt_sort)
+    XC_SYMBOL(xc_rt_top_k)
+    XC_SYMBOL(xc_rt_triangular_solve)
   };
+  // clang-format on
+#undef XC_SYMBOL
   return kSymbols;
 }
-
-#undef XC_SYMBOL
 
 }  // namespace xc
