@@ -23,12 +23,12 @@ TEST(ElementType, NamesAndValuesAreThoseOfTheMessages) {
   for (const Row& row : rows) {
     ++count;
     EXPECT_EQ(static_cast<int>(row.type), row.value) << row.name;
-    std::string wire = absl::AsciiStrToLower(PrimitiveType_Name(static_cast<PrimitiveType>(row.value)));
+    std::string wire = absl::AsciiStrToLower(pb::PrimitiveType_Name(static_cast<pb::PrimitiveType>(row.value)));
     if (wire == "primitive_type_invalid") wire = "invalid";
     if (wire == "opaque_type") wire = "opaque";
     EXPECT_EQ(row.name, wire);
   }
-  EXPECT_EQ(count, PrimitiveType_descriptor()->value_count());
+  EXPECT_EQ(count, pb::PrimitiveType_descriptor()->value_count());
 }
 
 }  // namespace

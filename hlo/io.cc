@@ -4,27 +4,164 @@
 #include <cstdio>
 #include <cstring>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "google/protobuf/io/coded_stream.h"
+#include "google/protobuf/io/tokenizer.h"
+#include "google/protobuf/io/zero_copy_stream_impl_lite.h"
+#include "google/protobuf/stubs/logging.h"
+#include "google/protobuf/text_format.h"
+#include "hlo/base/status.h"
+#include "hlo/text/lexer.h"
+#include "hlo/text/printer.h"
+#include "hlo/wire/module_proto.h"
 
 namespace xc {
+namespace {
+
+// Binary messages have control characters near their start: tags, lengths, ids.
+bool LooksBinary(absl::string_view bytes) {
+  for (unsigned char c : bytes.substr(0, 4096)) {
+    if (c < 0x20 && c != '\n' && c != '\r' && c != '\t' && c != '\f' && c != '\v') return true;
+  }
+  return false;
+}
+
+// Protobuf text begins with the name of a field.
+bool LooksLikeTextProto(absl::string_view bytes) {
+  size_t at = 0;
+  for (;;) {
+    while (at < bytes.size() && absl::string_view(" \t\r\n\f\v").find(bytes[at]) != absl::string_view::npos) ++at;
+    if (at >= bytes.size() || bytes[at] != '#') break;
+    while (at < bytes.size() && bytes[at] != '\n') ++at;
+  }
+  absl::string_view rest = bytes.substr(at);
+  for (absl::string_view field : {"name", "entry_computation_name", "entry_computation_id", "id", "computations",
+                                  "host_program_shape", "hlo_module", "hlo", "schedule"}) {
+    if (!absl::StartsWith(rest, field)) continue;
+    const size_t after = rest.find_first_not_of(" \t\r\n", field.size());
+    if (after != absl::string_view::npos &&
+        (rest[after] == ':' || (rest[after] == '{' && field != "name" && field != "id"))) {
+      return true;
+    }
+  }
+  return false;
+}
+
+// Keeps the first error of the text reader.
+class FirstError : public google::protobuf::io::ErrorCollector {
+ public:
+  void AddError(int line, google::protobuf::io::ColumnNumber column, const std::string& message) override {
+    if (!text_.empty()) return;
+    text_ = absl::StrCat("line ", line + 1, ", column ", column + 1, ": ", message);
+    place_ = {line, column};
+  }
+  void AddWarning(int, google::protobuf::io::ColumnNumber, const std::string&) override {}
+  const std::string& text() const { return text_; }
+  std::pair<int, int> place() const { return place_; }
+
+ private:
+  std::string text_;
+  std::pair<int, int> place_{-1, -1};
+};
+
+absl::StatusOr<pb::HloModuleProto> ReadTextProto(absl::string_view bytes) {
+  // Of the errors as different messages, the one that got furthest is meant.
+  std::string error;
+  std::pair<int, int> furthest{-1, -1};
+  const auto parse = [&](google::protobuf::Message* message) {
+    google::protobuf::TextFormat::Parser parser;
+    parser.SetRecursionLimit(200);
+    FirstError errors;
+    parser.RecordErrorsTo(&errors);
+    if (parser.ParseFromString(std::string(bytes), message)) return true;
+    if (errors.place() > furthest) {
+      furthest = errors.place();
+      error = errors.text();
+    }
+    return false;
+  };
+  pb::HloProto hlo;
+  if (parse(&hlo)) return std::move(*hlo.mutable_hlo_module());
+  pb::HloModuleProto module;
+  if (parse(&module)) return module;
+  pb::HloSnapshot snapshot;
+  if (parse(&snapshot)) return std::move(*snapshot.mutable_hlo()->mutable_hlo_module());
+  return absl::InvalidArgumentError(absl::StrCat("cannot read this protobuf text: ", error));
+}
+
+absl::StatusOr<pb::HloModuleProto> ReadBinaryProto(absl::string_view bytes) {
+  // Field 1 is the name in one message, and a message in the others: the one that yields computations is right.
+  if (bytes.size() > static_cast<size_t>(INT32_MAX)) return absl::InvalidArgumentError("the message is over 2 GiB");
+  const int size = static_cast<int>(bytes.size());
+  const google::protobuf::LogSilencer quiet;  // the library writes of bad UTF-8 to stderr; the status says enough
+  const auto parses = [&](google::protobuf::Message* message) {
+    return message->ParsePartialFromArray(bytes.data(), size);
+  };
+  if (pb::HloProto hlo; parses(&hlo) && hlo.hlo_module().computations_size() > 0) {
+    return std::move(*hlo.mutable_hlo_module());
+  }
+  if (pb::HloModuleProto module; parses(&module) && module.computations_size() > 0) return module;
+  if (pb::HloSnapshot snapshot; parses(&snapshot) && snapshot.hlo().hlo_module().computations_size() > 0) {
+    return std::move(*snapshot.mutable_hlo()->mutable_hlo_module());
+  }
+  return absl::InvalidArgumentError(
+      "this is neither HLO text nor a message with a module (HloModuleProto, HloProto, HloSnapshot)");
+}
+
+}  // namespace
 
 absl::StatusOr<std::unique_ptr<HloModule>> ReadModule(absl::string_view bytes, const ParseOptions& options) {
+  if (LooksBinary(bytes)) {
+    XC_ASSIGN_OR_RETURN(pb::HloModuleProto proto, ReadBinaryProto(bytes));
+    return ModuleFromProto(std::move(proto), options);
+  }
+  if (LooksLikeTextProto(bytes)) {
+    XC_ASSIGN_OR_RETURN(pb::HloModuleProto proto, ReadTextProto(bytes));
+    return ModuleFromProto(std::move(proto), options);
+  }
   return ParseModule(bytes, options);
 }
 
 absl::StatusOr<std::unique_ptr<HloModule>> ReadModuleFile(const std::string& path, const ParseOptions& options) {
-  FILE* file = std::fopen(path.c_str(), "rb");
-  if (file == nullptr) return absl::NotFoundError(absl::StrCat("cannot read ", path, ": ", std::strerror(errno)));
+  std::FILE* file = std::fopen(path.c_str(), "rb");
+  if (file == nullptr) {
+    const std::string message = absl::StrCat("cannot read ", path, ": ", std::strerror(errno));
+    return errno == ENOENT ? absl::NotFoundError(message) : absl::FailedPreconditionError(message);
+  }
   std::string bytes;
   char buffer[1 << 16];
-  size_t n;
-  while ((n = std::fread(buffer, 1, sizeof(buffer), file)) > 0) bytes.append(buffer, n);
-  const bool failed = std::ferror(file);
+  size_t count;
+  while ((count = std::fread(buffer, 1, sizeof(buffer), file)) > 0) bytes.append(buffer, count);
+  const bool failed = std::ferror(file) != 0;
   std::fclose(file);
-  if (failed) return absl::DataLossError(absl::StrCat("cannot read ", path));
-  absl::StatusOr<std::unique_ptr<HloModule>> module = ReadModule(bytes, options);
-  if (!module.ok()) return absl::Status(module.status().code(), absl::StrCat(path, ": ", module.status().message()));
+  if (failed) return absl::FailedPreconditionError(absl::StrCat("cannot read ", path));
+  auto module = ReadModule(bytes, options);
+  if (!module.ok()) {
+    return absl::Status(module.status().code(), absl::StrCat(path, ": ", module.status().message()));
+  }
   return module;
+}
+
+absl::StatusOr<std::string> WriteModule(const HloModule& module, ModuleFormat format) {
+  if (format == ModuleFormat::kText) return PrintModule(module);
+  XC_ASSIGN_OR_RETURN(const pb::HloModuleProto proto, ModuleToProto(module));
+  std::string out;
+  if (format == ModuleFormat::kTextProto) {
+    google::protobuf::TextFormat::Printer printer;
+    printer.PrintToString(proto, &out);
+    return out;
+  }
+  if (proto.ByteSizeLong() > static_cast<size_t>(INT32_MAX)) {
+    return absl::ResourceExhaustedError("the module is over 2 GiB as a message; keep it as text");
+  }
+  google::protobuf::io::StringOutputStream stream(&out);
+  google::protobuf::io::CodedOutputStream coded(&stream);
+  coded.SetSerializationDeterministic(true);
+  const bool ok = proto.SerializeToCodedStream(&coded);
+  coded.Trim();
+  if (!ok) return absl::InternalError("the module cannot be written as a message");
+  return out;
 }
 
 }  // namespace xc

@@ -1,4 +1,4 @@
-// Modules from bytes and files, whatever form they are in.
+// Reads and writes modules in every form there is: HLO text, HloModuleProto and HloProto, binary or as protobuf text.
 #ifndef XC_HLO_IO_H_
 #define XC_HLO_IO_H_
 
@@ -12,11 +12,15 @@
 
 namespace xc {
 
-// Reads HLO text. Errors say where in the bytes they are.
-absl::StatusOr<std::unique_ptr<HloModule>> ReadModule(absl::string_view bytes, const ParseOptions& options = {});
+enum class ModuleFormat { kText, kBinaryProto, kTextProto };
 
-// The same from a file; errors name the path.
+// The form is told by the content, not by the name of the file. A snapshot (HloSnapshot) gives its module.
+absl::StatusOr<std::unique_ptr<HloModule>> ReadModule(absl::string_view bytes, const ParseOptions& options = {});
+// Errors name the path.
 absl::StatusOr<std::unique_ptr<HloModule>> ReadModuleFile(const std::string& path, const ParseOptions& options = {});
+
+// Protos are HloModuleProto. The same module gives the same bytes.
+absl::StatusOr<std::string> WriteModule(const HloModule& module, ModuleFormat format);
 
 }  // namespace xc
 

@@ -16,6 +16,7 @@
 namespace xc {
 namespace {
 
+using namespace pb;  // NOLINT: the messages under test
 using namespace tf;  // NOLINT: the messages under test
 
 using google::protobuf::Descriptor;
@@ -46,9 +47,9 @@ std::vector<std::string> SplitTabs(const std::string& line) {
   return cells;
 }
 
-// "xla.A.B" -> "xc.A.B", "tensorflow.A" -> "xc.tf.A"; scalar type names and well-known types stay.
+// "xla.A.B" -> "xc.pb.A.B", "tensorflow.A" -> "xc.tf.A"; scalar type names and well-known types stay.
 std::string ToOurs(const std::string& name, const std::string& package) {
-  return name.rfind(package + ".", 0) == 0 ? (package == "xla" ? "xc" : "xc.tf") + name.substr(package.size()) : name;
+  return name.rfind(package + ".", 0) == 0 ? (package == "xla" ? "xc.pb" : "xc.tf") + name.substr(package.size()) : name;
 }
 
 std::string TypeName(const FieldDescriptor& field) {

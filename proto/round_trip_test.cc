@@ -10,6 +10,7 @@
 namespace xc {
 namespace {
 
+using namespace pb;  // NOLINT: the messages under test
 using namespace tf;  // NOLINT: the messages under test
 
 // A varint field with a number that no message of ours has, and one with a number of five bytes.

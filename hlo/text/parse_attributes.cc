@@ -1,10 +1,12 @@
 // Attributes: the table of text names, and the values that are not shapes, literals, shardings or metadata.
+#include <algorithm>
 #include <bitset>
 #include <charconv>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "hlo/text/parser_impl.h"
+#include "hlo/text/structure.h"
 
 namespace xc {
 namespace {
@@ -190,70 +192,6 @@ const absl::flat_hash_map<absl::string_view, std::vector<int>>& RowsByName() {
   return *kMap;
 }
 
-// What must be there for an instruction to have a meaning, as the text names it.
-absl::string_view Missing(const HloInstruction& i) {
-  const auto without = [&](AttrKind kind) { return OpcodeHasAttr(i.opcode(), kind) && !i.attributes().Has(kind); };
-  const size_t called = i.called_computations().size();
-  switch (i.opcode()) {
-    case HloOpcode::kAllToAll:
-    case HloOpcode::kMap:
-    case HloOpcode::kCustomCall:
-      break;
-    default:
-      if (without(AttrKind::kDimensions)) return "dimensions";
-      if (without(AttrKind::kWindow) && i.opcode() != HloOpcode::kConvolution) return "window";
-      if (without(AttrKind::kDimLabels)) return "dim_labels";
-      if (without(AttrKind::kSliceSizes)) return "slice_sizes";
-      if (without(AttrKind::kDynamicSliceSizes)) return "dynamic_slice_sizes";
-      if (without(AttrKind::kSlice)) return "slice";
-      if (without(AttrKind::kPadding)) return "padding";
-      if (without(AttrKind::kDirection)) return "direction";
-      if (without(AttrKind::kIndex)) return "index";
-      if (without(AttrKind::kIotaDimension)) return "iota_dimension";
-      if (without(AttrKind::kEpsilon)) return "epsilon";
-      if (without(AttrKind::kFeatureIndex)) return "feature_index";
-      if (without(AttrKind::kFusionKind)) return "kind";
-      if (without(AttrKind::kFftType)) return "fft_type";
-      if (without(AttrKind::kFftLength)) return "fft_length";
-      if (without(AttrKind::kExponentBits)) return "exponent_bits";
-      if (without(AttrKind::kMantissaBits)) return "mantissa_bits";
-      if (without(AttrKind::kDistribution)) return "distribution";
-      if (without(AttrKind::kRngAlgorithm)) return "algorithm";
-      if (without(AttrKind::kK)) return "k";
-      if (without(AttrKind::kDelta)) return "delta";
-      if (without(AttrKind::kDomain)) return "domain";
-      if (without(AttrKind::kGatherDims)) return "offset_dims";
-      if (without(AttrKind::kScatterDims)) return "update_window_dims";
-      if (without(AttrKind::kSourceTargetPairs)) return "source_target_pairs";
-  }
-  if (i.opcode() == HloOpcode::kCustomCall && without(AttrKind::kCustomCallTarget)) return "custom_call_target";
-  switch (OpcodeCallStyle(i.opcode())) {
-    case CallStyle::kToApply:
-      if (called < 1) return "to_apply";
-      break;
-    case CallStyle::kCalls:
-      if (called < 1) return "calls";
-      break;
-    case CallStyle::kAsync:
-      if (called < 1 && i.opcode() == HloOpcode::kAsyncStart) return "calls";
-      break;
-    case CallStyle::kConditionBody:
-      if (called < 1) return "condition";
-      if (called < 2) return "body";
-      break;
-    case CallStyle::kBranches:
-      if (called < 1) return "branch_computations";
-      break;
-    case CallStyle::kSelectScatter:
-      if (called < 1) return "select";
-      if (called < 2) return "scatter";
-      break;
-    default:
-      break;
-  }
-  return {};
-}
-
 }  // namespace
 
 bool Parser::ParseAttributes(HloInstruction* instruction) {
@@ -286,7 +224,7 @@ bool Parser::ParseAttributes(HloInstruction* instruction) {
 }
 
 bool Parser::CheckRequired(const HloInstruction& instruction, const char* at) {
-  const absl::string_view missing = Missing(instruction);
+  const absl::string_view missing = MissingAttribute(instruction);
   if (missing.empty()) return true;
   return Fail(at, absl::StrCat(OpcodeName(instruction.opcode()), " needs the attribute '", missing, "'"));
 }
@@ -482,8 +420,13 @@ bool Parser::Parse(OutputOperandAliasing* out) {
 }
 
 bool Parser::Parse(BackendConfig* out) {
-  out->braces = lex_.At('{');
-  return out->braces ? ParseRaw(&out->text) : Parse(&out->text);
+  if (lex_.At('{')) {
+    out->braces = true;
+    return ParseRaw(&out->text);
+  }
+  if (!Parse(&out->text)) return false;
+  out->braces = IsBraced(out->text);
+  return true;
 }
 
 // {a="b",c={raw}}; a braced value keeps its braces.
@@ -500,6 +443,8 @@ bool Parser::Parse(FrontendAttributes* out) {
     if (lex_.At('{') ? !ParseRaw(&value) : !Parse(&value)) return false;
     if (!Accept(',')) break;
   }
+  // The wire format has a map: in order of keys.
+  std::stable_sort(out->begin(), out->end(), [](const auto& a, const auto& b) { return a.first < b.first; });
   return Expect('}');
 }
 

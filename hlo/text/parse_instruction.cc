@@ -3,6 +3,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "hlo/text/parser_impl.h"
+#include "hlo/text/structure.h"
 
 namespace xc {
 namespace {
@@ -95,12 +96,7 @@ bool Parser::ParseRhs(HloComputation* computation, absl::string_view name, Shape
     }
   }
   if (!CheckRequired(*instruction, opcode_at)) return false;
-  if (*opcode == HloOpcode::kDot || *opcode == HloOpcode::kRaggedDot || *opcode == HloOpcode::kScaledDot) {
-    if (!instruction->attributes().Has(AttrKind::kDotDims)) instruction->set_attr<AttrKind::kDotDims>({});
-  }
-  if (*opcode == HloOpcode::kConvolution && !instruction->attributes().Has(AttrKind::kWindow)) {
-    instruction->set_attr<AttrKind::kWindow>({});  // no spatial dimensions
-  }
+  CanonicalizeAttributes(instruction);
   instruction->set_name(std::string(name));
   *out = computation->Add(std::move(owned));
   return true;
@@ -241,7 +237,9 @@ bool Parser::WrapAsync(HloComputation* computation, HloOpcode wrapped, HloInstru
       instruction->mutable_attributes()->Erase(AttrKind::kAsyncExecutionThread);
     }
   }
-  return CheckRequired(*instruction, at);
+  if (!CheckRequired(*instruction, at)) return false;
+  CanonicalizeAttributes(instruction);
+  return true;
 }
 
 }  // namespace xc

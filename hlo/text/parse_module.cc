@@ -3,6 +3,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "hlo/text/parser_impl.h"
+#include "hlo/text/structure.h"
 
 namespace xc {
 
@@ -44,7 +45,12 @@ std::unique_ptr<HloModule> Parser::Module() {
     Expected("'HloModule' or a computation");
     return nullptr;
   }
-  if (!ResolveCalls(module_) || !CheckCallGraph(module_)) return nullptr;
+  if (!ResolveCalls(module_)) return nullptr;
+  const HloComputation* culprit = nullptr;
+  if (const std::string error = CallGraphError(*module_, options_.max_call_depth, &culprit); !error.empty()) {
+    Fail(defined_at_[culprit], error);
+    return nullptr;
+  }
   // Without ENTRY, the last computation is it.
   if (module->entry() == nullptr) module->set_entry(module->computations().back().get());
   if (module->name().empty()) module->set_name(module->entry()->name());
@@ -337,53 +343,15 @@ bool Parser::ResolveCalls(HloModule* module) {
   return true;
 }
 
-// No computation may call itself, even through others, and calls may not nest too deeply for those who recurse.
-bool Parser::CheckCallGraph(HloModule* module) {
-  struct Frame {
-    const HloComputation* computation;
-    std::vector<const HloComputation*> callees;
-    size_t next = 0;
-    int depth = 1;  // of the deepest chain of calls found below, this one included
-  };
-  absl::flat_hash_map<const HloComputation*, int> done;  // depth; 0 while it is on the stack
-  const auto open = [&](const HloComputation* computation) {
-    Frame frame{computation, {}};
-    for (const auto& instruction : computation->instructions()) {
-      for (const HloComputation* callee : instruction->called_computations()) frame.callees.push_back(callee);
-    }
-    done[computation] = 0;
-    return frame;
-  };
-  std::vector<Frame> stack;
-  for (const auto& computation : module->computations()) {
-    if (done.contains(computation.get())) continue;
-    stack.push_back(open(computation.get()));
-    while (!stack.empty()) {
-      Frame& top = stack.back();
-      if (top.next == top.callees.size()) {
-        const int depth = top.depth;
-        done[top.computation] = depth;
-        if (depth > options_.max_call_depth) {
-          return Fail(defined_at_[top.computation], absl::StrCat("calls nest more than ", options_.max_call_depth,
-                                                                 " deep from '", top.computation->name(), "'"));
-        }
-        stack.pop_back();
-        if (!stack.empty()) stack.back().depth = std::max(stack.back().depth, depth + 1);
-        continue;
-      }
-      const HloComputation* callee = top.callees[top.next++];
-      const auto it = done.find(callee);
-      if (it == done.end()) {
-        stack.push_back(open(callee));
-      } else if (it->second == 0) {
-        return Fail(defined_at_[callee],
-                    absl::StrCat("computation '", callee->name(), "' calls itself, directly or through others"));
-      } else {
-        top.depth = std::max(top.depth, it->second + 1);
-      }
-    }
-  }
-  return true;
+absl::Status ParseModuleAttributes(absl::string_view text, ModuleConfig* config) {
+  const std::string line = absl::StrCat("HloModule m", text);
+  const ParseOptions options;
+  Parser parser(line, options);
+  HloModule module("m");
+  module.config() = std::move(*config);
+  if (parser.ParseHeader(&module)) parser.AtEnd();
+  *config = std::move(module.config());
+  return parser.status();
 }
 
 absl::StatusOr<std::unique_ptr<HloModule>> ParseModule(absl::string_view text, const ParseOptions& options) {

@@ -23,6 +23,7 @@ class Parser {
   // Whole inputs.
   std::unique_ptr<HloModule> Module();
   bool AtEnd();
+  bool ParseHeader(HloModule* module);
   bool ParseLiteralOf(const Shape& shape, Literal* out);
 
   absl::Status status() const { return failed_ ? absl::InvalidArgumentError(error_) : absl::OkStatus(); }
@@ -120,7 +121,6 @@ class Parser {
   bool WrapAsync(HloComputation* computation, HloOpcode wrapped, HloInstruction* start);
 
   // parse_module.cc
-  bool ParseHeader(HloModule* module);
   bool ParseHeaderAttribute(HloModule* module, absl::string_view name, const char* at);
   bool ParseEntryLayout(ModuleConfig* config);
   bool ParseInputOutputAlias(ModuleConfig* config);
@@ -130,7 +130,6 @@ class Parser {
   bool ParseProgramShape();
   bool FinishComputation(HloComputation* computation, const char* at);
   bool ResolveCalls(HloModule* module);
-  bool CheckCallGraph(HloModule* module);
 
   Lexer lex_;
   const ParseOptions& options_;

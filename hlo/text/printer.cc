@@ -5,10 +5,8 @@
 #include "hlo/text/print_impl.h"
 
 namespace xc {
-namespace {
-
 // The instructions in an order in which operands and control predecessors come first.
-std::vector<const HloInstruction*> PrintOrder(const HloComputation& computation) {
+std::vector<const HloInstruction*> TextOrder(const HloComputation& computation) {
   std::vector<const HloInstruction*> order;
   order.reserve(computation.instruction_count());
   if (computation.module() != nullptr) {
@@ -37,7 +35,7 @@ std::vector<const HloInstruction*> PrintOrder(const HloComputation& computation)
 }
 
 // Computations in an order in which those called come first.
-std::vector<const HloComputation*> PrintOrder(const HloModule& module) {
+std::vector<const HloComputation*> TextOrder(const HloModule& module) {
   std::vector<const HloComputation*> order;
   absl::flat_hash_set<const HloComputation*> printed;
   bool ordered = true;
@@ -80,6 +78,8 @@ std::vector<const HloComputation*> PrintOrder(const HloModule& module) {
   reached.insert(reached.end(), result.begin(), result.end());
   return reached;
 }
+
+namespace {
 
 void AppendInstruction(const HloInstruction& instruction, const PrintOptions& options, std::string* out) {
   AppendName(instruction.name(), options, out);
@@ -124,7 +124,7 @@ void AppendComputation(const HloComputation& computation, const PrintOptions& op
                     computation.root() != nullptr ? computation.root()->shape().ToString(/*with_layout=*/false) : "()");
   }
   out->append(" {\n");
-  for (const HloInstruction* instruction : PrintOrder(computation)) {
+  for (const HloInstruction* instruction : TextOrder(computation)) {
     out->append(instruction == computation.root() ? "  ROOT " : "  ");
     AppendInstruction(*instruction, options, out);
     out->push_back('\n');
@@ -236,7 +236,7 @@ std::string PrintModule(const HloModule& module, const PrintOptions& options) {
   AppendHeader(module, &out);
   if (options.metadata) AppendStackFrames(module.config().stack_frames, &out);
   bool first = true;
-  for (const HloComputation* computation : PrintOrder(module)) {
+  for (const HloComputation* computation : TextOrder(module)) {
     if (!first) out.push_back('\n');
     first = false;
     AppendComputation(*computation, options, &out);

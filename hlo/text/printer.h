@@ -3,6 +3,7 @@
 #define XC_HLO_TEXT_PRINTER_H_
 
 #include <string>
+#include <vector>
 
 #include "hlo/module.h"
 
@@ -33,6 +34,10 @@ struct PrintOptions {
 std::string PrintModule(const HloModule& module, const PrintOptions& options = {});
 std::string PrintComputation(const HloComputation& computation, const PrintOptions& options = {});
 std::string PrintInstruction(const HloInstruction& instruction, const PrintOptions& options = {});
+
+// The orders named above.
+std::vector<const HloInstruction*> TextOrder(const HloComputation& computation);
+std::vector<const HloComputation*> TextOrder(const HloModule& module);
 
 // The elements only: "{ { 1, 2 }, { 3, 4 } }".
 std::string PrintLiteral(const Literal& literal, int64_t max_elements = -1);

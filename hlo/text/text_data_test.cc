@@ -1,4 +1,4 @@
-// All HLO text of the shared data: parses, and parse → print → parse gives the same text.
+// All HLO text of the shared data: parses, and both parse → print → parse and text → message → text give the same text.
 #include <dirent.h>
 #include <gtest/gtest.h>
 
@@ -7,6 +7,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "hlo/io.h"
 #include "hlo/text/parser.h"
 #include "hlo/text/printer.h"
 
@@ -45,6 +46,11 @@ void RoundTrip(const std::string& folder, size_t at_least) {
     const auto again = ParseModule(printed);
     ASSERT_TRUE(again.ok()) << file << ": " << again.status();
     ASSERT_TRUE(PrintModule(**again) == printed) << file;
+    const auto bytes = WriteModule(**module, ModuleFormat::kBinaryProto);
+    ASSERT_TRUE(bytes.ok()) << file << ": " << bytes.status();
+    const auto from_bytes = ReadModule(*bytes);
+    ASSERT_TRUE(from_bytes.ok()) << file << ": " << from_bytes.status();
+    ASSERT_EQ(PrintModule(**from_bytes), printed) << file;
   }
 }
 
