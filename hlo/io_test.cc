@@ -1,3 +1,4 @@
+// Reading and writing modules in each form: text, binary and text messages; and between forms.
 #include "hlo/io.h"
 
 #include <gtest/gtest.h>

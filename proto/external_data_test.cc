@@ -49,7 +49,8 @@ std::vector<std::string> SplitTabs(const std::string& line) {
 
 // "xla.A.B" -> "xc.pb.A.B", "tensorflow.A" -> "xc.tf.A"; scalar type names and well-known types stay.
 std::string ToOurs(const std::string& name, const std::string& package) {
-  return name.rfind(package + ".", 0) == 0 ? (package == "xla" ? "xc.pb" : "xc.tf") + name.substr(package.size()) : name;
+  return name.rfind(package + ".", 0) == 0 ? (package == "xla" ? "xc.pb" : "xc.tf") + name.substr(package.size())
+                                           : name;
 }
 
 std::string TypeName(const FieldDescriptor& field) {

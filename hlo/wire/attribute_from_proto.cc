@@ -1,3 +1,4 @@
+// Attributes read from messages.
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "hlo/base/status.h"

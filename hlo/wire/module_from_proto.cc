@@ -1,3 +1,4 @@
+// Modules, computations and instructions read from messages.
 #include <algorithm>
 
 #include "absl/container/flat_hash_map.h"

@@ -1,3 +1,4 @@
+// Modules, computations and instructions written to messages.
 #include <algorithm>
 
 #include "absl/container/flat_hash_map.h"
