@@ -135,6 +135,66 @@ I* SortUnit(I* i, PassContext&) {
   return make::Tuple(i->parent(), i->operands());
 }
 
+// scatter of one window -> dynamic-update-slice of what the combiner makes of the old window, or of the old window
+// itself if the window is not wholly inside
+I* ScatterOne(I* i, PassContext&) {
+  if (i->operand_count() != 3 || !i->shape().IsArray()) return nullptr;
+  I *x = i->operand(0), *indices = i->operand(1), *updates = i->operand(2);
+  const ScatterDims& s = i->scatter_dims();
+  const int64_t count = s.scatter_dims_to_operand_dims.size(), rank = x->shape().rank();
+  if (!s.input_batching_dims.empty() || count == 0 || indices->shape().ElementCount() != count ||
+      !IsIntegral(indices->type()) || x->shape().IsZeroSized() || updates->type() != x->type()) {
+    return nullptr;
+  }
+  const HloComputation* f = i->to_apply();
+  for (const auto& step : f->instructions()) {
+    const bool simple = step->opcode() == HloOpcode::kParameter || step->IsConstant() || step->IsElementwise();
+    if (!simple || step->shape().rank() != 0 || step->HasSideEffect()) return nullptr;
+  }
+  Int64List sizes;
+  size_t window = 0;
+  for (int64_t d = 0; d < rank; ++d) {
+    const bool inserted =
+        std::find(s.inserted_window_dims.begin(), s.inserted_window_dims.end(), d) != s.inserted_window_dims.end();
+    sizes.push_back(inserted ? 1 : updates->shape().dim(s.update_window_dims[window++]));
+    if (sizes[d] > x->shape().dim(d) || sizes[d] == 0) return nullptr;
+  }
+  HloComputation* c = i->parent();
+  I* flat = make::Reshape(indices, {count});
+  std::vector<I*> starts(rank);
+  I* inside = nullptr;
+  const auto require = [&](I* condition) {
+    inside = inside == nullptr ? condition : make::Binary(HloOpcode::kAnd, inside, condition);
+  };
+  for (int64_t k = 0; k < count; ++k) {
+    const int64_t d = s.scatter_dims_to_operand_dims[k];
+    I* start = make::Reshape(count == 1 ? flat : make::Slice(flat, {k}, {k + 1}, {1}), {});
+    starts[d] = start;
+    const int64_t last = x->shape().dim(d) - sizes[d];
+    const int bits = ElementBits(indices->type()) - (IsSignedInt(indices->type()) ? 1 : 0);
+    if (IsSignedInt(indices->type())) {
+      require(make::Compare(CompareDirection::kGe, start, make::ScalarInt(c, indices->type(), 0)));
+    }
+    if (bits >= 63 || last < (int64_t{1} << bits)) {
+      require(make::Compare(CompareDirection::kLe, start, make::ScalarInt(c, indices->type(), last)));
+    }
+  }
+  if (inside == nullptr) return nullptr;
+  for (int64_t d = 0; d < rank; ++d) {
+    if (starts[d] == nullptr) starts[d] = make::ScalarInt(c, indices->type(), 0);
+  }
+  std::vector<I*> operands = {x};
+  operands.insert(operands.end(), starts.begin(), starts.end());
+  I* old = c->Add(HloOpcode::kDynamicSlice, Shape(x->type(), sizes), operands);
+  old->set_attr<AttrKind::kDynamicSliceSizes>(sizes);
+  I* combined = ApplyElementwise(f, {old, make::Reshape(updates, sizes)}, sizes);
+  if (combined == nullptr || combined->type() != x->type()) return nullptr;
+  I* chosen = make::Select(rank == 0 ? inside : make::Broadcast(inside, sizes, {}), combined, old);
+  operands = {x, chosen};
+  operands.insert(operands.end(), starts.begin(), starts.end());
+  return c->Add(HloOpcode::kDynamicUpdateSlice, WithoutLayout(i->shape()), operands);
+}
+
 }  // namespace
 
 absl::Span<const RewriteRow> ReduceRows() {
@@ -144,6 +204,7 @@ absl::Span<const RewriteRow> ReduceRows() {
       {"reduce_unit_dims", HloOpcode::kReduce, ReduceUnitDims},
       {"reduce_transpose", HloOpcode::kReduce, ReduceTranspose},
       {"reduce_reduce", HloOpcode::kReduce, ReduceReduce},
+      {"scatter_one", HloOpcode::kScatter, ScatterOne},
       {"sort_unit", HloOpcode::kSort, SortUnit},
   };
   return kRows;

@@ -149,6 +149,18 @@ TEST(Reduces, MapAndSort) {
             "root = p2\n");
 }
 
+TEST(Reduces, ScatterOfOneRow) {
+  EXPECT_EQ(Check("k = s32[1] parameter(2)\n u = f32[6] parameter(3)\n ROOT r = f32[4,6] scatter(x, k, u), "
+                  "update_window_dims={0}, inserted_window_dims={0}, scatter_dims_to_operand_dims={0}, "
+                  "index_vector_dim=0, to_apply=add"),
+            "t0 = s32[] reshape(p2)\nt1 = s32[] constant(0)\nt2 = pred[] compare(t0, t1), direction=GE\n"
+            "t3 = s32[] constant(3)\nt4 = pred[] compare(t0, t3), direction=LE\nt5 = pred[] and(t2, t4)\n"
+            "t6 = s32[] constant(0)\nt7 = f32[1,6] dynamic-slice(p0, t0, t6), dynamic_slice_sizes={1,6}\n"
+            "t8 = f32[1,6] reshape(p3)\nt9 = f32[1,6] add(t7, t8)\nt10 = pred[1,6] broadcast(t5), dimensions={}\n"
+            "t11 = f32[1,6] select(t10, t9, t7)\n"
+            "root = f32[4,6] dynamic-update-slice(p0, t11, t0, t6)\n");
+}
+
 TEST(Dots, Transposes) {
   EXPECT_EQ(Check("y = f32[5,6] parameter(2)\n t = f32[6,5] transpose(y), dimensions={1,0}\n"
                   "ROOT r = f32[4,5] dot(x, t), lhs_contracting_dims={1}, rhs_contracting_dims={0}"),

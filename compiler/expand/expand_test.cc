@@ -1,0 +1,111 @@
+// Expansions: text in, text out.
+#include "compiler/expand/expand.h"
+
+#include "compiler/pass_test_support.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace xc {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+TEST(Layouts, EntryArraysKeepTheirBytes) {
+  EXPECT_EQ(RunPasses({AssignLayouts}, R"(HloModule m, entry_computation_layout={(f32[2,3]{0,1})->f32[2,3]{0,1}}
+ENTRY e { a = f32[2,3]{0,1} parameter(0)
+  ROOT r = f32[2,3]{0,1} negate(a) })"),
+            "ENTRY {\nt0 = f32[2,3] transpose(p0), dimensions={1,0}\nt1 = f32[2,3] negate(t0)\n"
+            "root = f32[3,2] transpose(t1), dimensions={1,0}\n}\n");
+}
+
+TEST(Layouts, BitcastsKeepBytes) {
+  EXPECT_EQ(RunPasses({AssignLayouts}, R"(HloModule m
+ENTRY e { a = f32[2,3]{1,0} parameter(0)
+  b = f32[3,2]{0,1} bitcast(a)
+  ROOT r = f32[3,2]{1,0} copy(b) })"),
+            "ENTRY {\nt0 = f32[3,2] transpose(p0), dimensions={1,0}\nroot = f32[3,2] copy(t0)\n}\n");
+}
+
+TEST(BatchNorm, InferenceIsElementwise) {
+  const std::string out = Simplified({ExpandBatchNorm}, R"(
+    x = f32[4,8] parameter(0)
+    s = f32[8] parameter(1)
+    o = f32[8] parameter(2)
+    m = f32[8] parameter(3)
+    v = f32[8] parameter(4)
+    ROOT r = f32[4,8] batch-norm-inference(x, s, o, m, v), epsilon=0.5, feature_index=1)");
+  EXPECT_THAT(out, HasSubstr("rsqrt("));
+  EXPECT_THAT(out, HasSubstr("broadcast(p2), dimensions={1}"));
+  EXPECT_THAT(out, Not(HasSubstr("batch-norm")));
+}
+
+TEST(BatchNorm, TrainingAndGradientReduceOverAllButTheFeature) {
+  const std::string training = Simplified({ExpandBatchNorm}, R"(
+    x = f32[4,8,5] parameter(0)
+    s = f32[8] parameter(1)
+    o = f32[8] parameter(2)
+    ROOT r = (f32[4,8,5], f32[8], f32[8]) batch-norm-training(x, s, o), epsilon=0.5, feature_index=1)");
+  EXPECT_THAT(training, HasSubstr("dimensions={0,2}, to_apply=add_f32"));
+  EXPECT_THAT(training, HasSubstr("constant(20)"));
+  const std::string gradient = Simplified({ExpandBatchNorm}, R"(
+    x = f32[4,8] parameter(0)
+    s = f32[8] parameter(1)
+    m = f32[8] parameter(2)
+    v = f32[8] parameter(3)
+    d = f32[4,8] parameter(4)
+    ROOT r = (f32[4,8], f32[8], f32[8]) batch-norm-grad(x, s, m, v, d), epsilon=0.5, feature_index=1)");
+  EXPECT_THAT(gradient, HasSubstr("reduce(p4"));
+  EXPECT_THAT(gradient, Not(HasSubstr("batch-norm")));
+}
+
+TEST(Dots, ContractedDimensionsGetOneStride) {
+  // Contracted dimensions 0 and 2 of the left operand lie apart: it is transposed.
+  const std::string out = Simplified({CanonicalizeDots}, R"(
+    a = f32[3,4,5] parameter(0)
+    b = f32[3,5,7] parameter(1)
+    ROOT r = f32[4,7] dot(a, b), lhs_contracting_dims={0,2}, rhs_contracting_dims={0,1})");
+  EXPECT_EQ(out,
+            "t0 = f32[4,3,5] transpose(p0), dimensions={1,0,2}\n"
+            "root = f32[4,7] dot(t0, p1), lhs_contracting_dims={1,2}, rhs_contracting_dims={0,1}\n");
+  // In another order of the pairs both are walked with one stride.
+  EXPECT_EQ(Simplified({CanonicalizeDots}, R"(
+    a = f32[4,3,5] parameter(0)
+    b = f32[3,5,7] parameter(1)
+    ROOT r = f32[4,7] dot(a, b), lhs_contracting_dims={2,1}, rhs_contracting_dims={1,0})"),
+            "root = f32[4,7] dot(p0, p1), lhs_contracting_dims={1,2}, rhs_contracting_dims={0,1}\n");
+}
+
+TEST(TopK, OnlyForBackendsThatHaveIt) {
+  const char* text = R"(
+    x = s32[1000] parameter(0)
+    i = s32[1000] iota(), iota_dimension=0
+    s = (s32[1000], s32[1000]) sort(x, i), dimensions={0}, is_stable=true, to_apply=greater
+    v = s32[1000] get-tuple-element(s), index=0
+    n = s32[1000] get-tuple-element(s), index=1
+    a = s32[10] slice(v), slice={[0:10]}
+    b = s32[10] slice(n), slice={[0:10]}
+    ROOT r = (s32[10], s32[10]) tuple(a, b))";
+  const char* greater = R"(
+greater { a = s32[] parameter(0)
+  b = s32[] parameter(1)
+  c = s32[] parameter(2)
+  d = s32[] parameter(3)
+  ROOT r = pred[] compare(a, b), direction=GT })";
+  PassContext context;
+  EXPECT_THAT(Simplified({RecognizeTopK}, text, greater, &context), HasSubstr("sort("));
+  context.target.topk = true;
+  EXPECT_THAT(Simplified({RecognizeTopK}, text, greater, &context), HasSubstr("topk(p0), k=10, largest=true"));
+}
+
+TEST(Barriers, AreRemoved) {
+  EXPECT_EQ(Simplified({ExpandBarriers}, R"(
+    x = f32[4] parameter(0)
+    a = f32[4] negate(x)
+    b = f32[4] opt-barrier(a)
+    ROOT r = f32[4] tanh(b))"),
+            "t0 = f32[4] negate(p0)\nroot = f32[4] tanh(t0)\n");
+}
+
+}  // namespace
+}  // namespace xc
