@@ -56,7 +56,7 @@ TEST(Tuples, ElementsAndWholes) {
     a = f32[2] get-tuple-element(t), index=0
     b = f32[2] get-tuple-element(t), index=1
     ROOT r = (f32[2], f32[2]) tuple(b, a))"),
-              HasSubstr("tuple(t0, t1)"));
+              HasSubstr("tuple(t1, t0)"));
 }
 
 TEST(DeadCode, KeepsSideEffects) {
