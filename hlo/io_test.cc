@@ -1,4 +1,4 @@
-// Reading and writing modules in each form: text, binary and text messages; and between forms.
+// Every form of a module: read back equal, told apart by content, refused with a clear message when broken.
 #include "hlo/io.h"
 
 #include <gtest/gtest.h>
@@ -73,7 +73,7 @@ ENTRY %e (a: f32[4], m: f32[4,4]) -> (f32[4], f32[4,4]) {
   %t = token[] after-all()
   %c0 = f32[] constant(0)
   %c1 = f32[2,3]{0,1} constant({ { 1, 2, 3 }, { 4, -nan(0x5), -0 } })
-  %c2 = (s4[3]{0}, (c64[], bf16[2]{0}, pred[2]{0})) constant(({1, -8, 7}, ((1, -2), {3.141, inf}, {1, 0})))
+  %c2 = (s4[3]{0}, (c64[], bf16[2]{0}, pred[2]{0})) constant(( {1, -8, 7}, ( (1, -2), {3.141, inf}, {1, 0} ) ))
   %c3 = f32[100]{0} constant({...})
   %c4 = f8e4m3fn[2]{0} constant({1.12, 448})
   %ar = f32[4]{0} all-reduce(%a), channel_id=3, replica_groups={{0,1},{2,3}}, use_global_device_ids=true, to_apply=%add

@@ -73,18 +73,21 @@ void AppendElement(const T& value, bool scalar, std::string* out) {
   }
 }
 
-// Vectors close up to their braces, higher ranks do not: {1, 2} but { {1, 2}, …} is written { { 1, 2 }, … }.
+// Braces of vectors, and of innermost dimensions of one element, close up to what they hold: {1, 2}, { {1}, {2} },
+// { { 1, 2 } }. From four dimensions on, comments say at which index of the dimension around it a brace stands.
 template <typename T>
-void AppendDim(const std::vector<int64_t>& dims, size_t dim, const T*& data, std::string* out) {
-  if (dim == dims.size()) {
-    AppendElement(*data++, dims.empty(), out);
+void AppendDim(const std::vector<int64_t>& dims, size_t dim, int64_t index, const T*& data, std::string* out) {
+  const size_t rank = dims.size();
+  if (dim == rank) {
+    AppendElement(*data++, rank == 0, out);
     return;
   }
-  const bool spaced = dims.size() > 1;
+  const bool spaced = rank > 1 && !(dim + 1 == rank && dims[dim] == 1);
   out->append(spaced ? "{ " : "{");
+  if (rank >= 4 && dim >= 1 && dim + 1 < rank) absl::StrAppend(out, "/*i", dim - 1, "=", index, "*/ ");
   for (int64_t i = 0; i < dims[dim]; ++i) {
     if (i > 0) out->append(", ");
-    AppendDim(dims, dim + 1, data, out);
+    AppendDim(dims, dim + 1, i, data, out);
   }
   out->append(spaced ? " }" : "}");
 }
@@ -97,14 +100,14 @@ void AppendLiteral(const Literal& literal, int64_t max_elements, std::string* ou
     return;
   }
   if (literal.IsTuple()) {
-    out->push_back('(');
+    out->append("( ");
     bool first = true;
     for (const Literal& element : literal.tuple()) {
       if (!first) out->append(", ");
       first = false;
       AppendLiteral(element, max_elements, out);
     }
-    out->push_back(')');
+    out->append(" )");
     return;
   }
   const int64_t count = literal.size();
@@ -121,7 +124,7 @@ void AppendLiteral(const Literal& literal, int64_t max_elements, std::string* ou
       literal.shape().type(),
       [&]<ElementType kType>() {
         const Native<kType>* data = reinterpret_cast<const Native<kType>*>(literal.bytes());
-        AppendDim(literal.shape().dims(), 0, data, out);
+        AppendDim(literal.shape().dims(), 0, 0, data, out);
       },
       [] {});
 }

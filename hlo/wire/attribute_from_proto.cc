@@ -1,4 +1,4 @@
-// Attributes read from messages.
+// Attributes from HloInstructionProto: each reader takes its fields out of the message, so that the rest can be kept.
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "hlo/base/status.h"

@@ -1,4 +1,4 @@
-// Attributes written to messages.
+// Attributes to HloInstructionProto, kind by kind.
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "hlo/base/status.h"
@@ -388,6 +388,10 @@ absl::Status OneToProto(K kind, const HloInstruction& i, Proto* proto) {
 absl::Status AttributesToProto(const HloInstruction& instruction, pb::HloInstructionProto* proto) {
   for (const auto& [kind, value] : instruction.attributes().entries()) {
     XC_RETURN_IF_ERROR(OneToProto(kind, instruction, proto));
+  }
+  // Text leaves the version out where it is the first one; in the message that would mean none.
+  if (instruction.opcode() == HloOpcode::kCustomCall && !instruction.attributes().Has(K::kApiVersion)) {
+    proto->set_custom_call_api_version(pb::API_VERSION_ORIGINAL);
   }
   return absl::OkStatus();
 }

@@ -1,4 +1,4 @@
-// Modules, computations and instructions read from messages.
+// Modules from HloModuleProto: ids become pointers, and what does not fit together is refused.
 #include <algorithm>
 
 #include "absl/container/flat_hash_map.h"

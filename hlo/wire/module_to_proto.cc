@@ -1,4 +1,4 @@
-// Modules, computations and instructions written to messages.
+// Modules to HloModuleProto, in the order of the text.
 #include <algorithm>
 
 #include "absl/container/flat_hash_map.h"
