@@ -155,11 +155,7 @@ def run_bazel(tally, targets, sanitize):
         command = [BAZEL, "test", "--keep_going", f"--build_event_json_file={events}"]
         if sanitize:
             command.append("--config=sanitize")
-        # 36 and 37 say that Bazel itself stumbled; then, and only then, it gets a second chance.
-        for _ in range(2):
-            code = subprocess.run(command + ["--"] + targets, cwd=ROOT, stdin=subprocess.DEVNULL).returncode
-            if code not in (36, 37):
-                break
+        code = subprocess.run(command + ["--"] + targets, cwd=ROOT, stdin=subprocess.DEVNULL).returncode
         seen = count_bazel(tally, events) if os.path.exists(events) else 0
         if code and not tally.failures:
             tally.fail(f"bazel test ended with status {code}")
