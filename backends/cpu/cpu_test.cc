@@ -129,6 +129,32 @@ ENTRY e {
         1e-3);
 }
 
+TEST(Cpu, ColumnReductionsWithPrologueAndEpilogue) {
+  Check(R"(HloModule m
+add { x = f32[] parameter(0) y = f32[] parameter(1) ROOT r = f32[] add(x, y) }
+f {
+  x = bf16[2,300,9,77] parameter(0)
+  c = f32[2,300,9,77] convert(x)
+  q = f32[2,300,9,77] multiply(c, c)
+  i = f32[] parameter(1)
+  s = f32[2,9,77] reduce(q, i), dimensions={1}, to_apply=add
+  b = f32[77] parameter(2)
+  bb = f32[2,9,77] broadcast(b), dimensions={2}
+  ROOT r = f32[2,9,77] divide(s, bb)
+}
+bmax { x = bf16[] parameter(0) y = bf16[] parameter(1) ROOT r = bf16[] maximum(x, y) }
+ENTRY e {
+  x = bf16[2,300,9,77] parameter(0)
+  i = f32[] parameter(1)
+  b = f32[77] parameter(2)
+  n = bf16[] constant(-inf)
+  m = bf16[9,77] reduce(x, n), dimensions={0,1}, to_apply=bmax
+  r = f32[2,9,77] fusion(x, i, b), kind=kInput, calls=f
+  ROOT t = (f32[2,9,77], bf16[9,77]) tuple(r, m)
+})",
+        1e-4);
+}
+
 TEST(Cpu, WindowsAndMap) {
   Check(R"(HloModule m
 add { x = f32[] parameter(0) y = f32[] parameter(1) ROOT r = f32[] add(x, y) }

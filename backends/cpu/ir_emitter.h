@@ -77,6 +77,8 @@ class IrEmitter {
   // False: not a product that the runtime takes.
   absl::StatusOr<bool> EmitDot(const HloInstruction* dot);
   absl::StatusOr<bool> EmitConvolution(const HloInstruction* convolution);
+  // Reductions over all but the minor dimensions, row by row. False: not of this form.
+  absl::StatusOr<bool> EmitColumnReduce(const HloInstruction* instruction);
   absl::Status EmitScatter(const HloInstruction* scatter);
   // False: no runtime kernel for it.
   absl::StatusOr<bool> EmitLibraryOp(const HloInstruction* instruction);

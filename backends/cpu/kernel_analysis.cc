@@ -15,6 +15,7 @@ struct Findings {
   bool row_reduce = false;  // vectors belong along reduced elements
   int widest = 8;           // bits of the widest register type
   bool positions = false;   // coordinates become values (iota, gather, …)
+  int64_t contiguous = -1;  // output dimension along which a transposed operand is contiguous
 };
 
 class Scan {
@@ -51,6 +52,15 @@ class Scan {
         if (codegen::IsRowReduce(*i)) findings.row_reduce = true;
         if (aligned) findings.flat = false;
         break;
+      case HloOpcode::kTranspose: {
+        if (!aligned) break;
+        findings.flat = false;
+        const Int64List& dims = i->dimensions();
+        for (size_t d = 0; d < dims.size(); ++d) {
+          if (dims[d] == static_cast<int64_t>(dims.size()) - 1 && i->shape().dims() == dims_) findings.contiguous = d;
+        }
+        break;
+      }
       case HloOpcode::kIota:
       case HloOpcode::kGather:
         findings.positions = true;
@@ -149,8 +159,8 @@ int64_t CostOf(const HloComputation& computation) {
 int64_t KernelShape::Work() const {
   if (flat || outer.empty()) return inner_size;
   int64_t n = 1;
-  for (int64_t d : outer) n *= dims[d];
-  return n;
+  for (int64_t d : outer) n *= d == contiguous ? 1 : dims[d];
+  return n * Blocks();
 }
 
 int64_t KernelShape::Grain() const { return flat || outer.empty() ? lanes : 1; }
@@ -210,6 +220,11 @@ KernelShape PlanKernel(const std::vector<const HloInstruction*>& values, bool fu
   }
   plan.flat = true;  // turned into loops here
   plan.MakeNested();
+  // Short rows and columns stay in the cache anyway.
+  if (f.contiguous >= 0 && f.contiguous != plan.inner && !f.row_reduce && plan.inner_size > KernelShape::kBlock &&
+      plan.dims[f.contiguous] >= 16) {
+    plan.contiguous = f.contiguous;
+  }
   return plan;
 }
 

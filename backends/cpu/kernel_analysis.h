@@ -20,6 +20,11 @@ struct KernelShape {
   int64_t inner_size = 1;
   int64_t elements = 1;
   int lanes = 1;
+  // For transposed reads: the dimension of `outer` along which they are contiguous. The loops then go over blocks of
+  // the inner dimension, in each over this dimension, so that cache lines are used up. -1: none.
+  int64_t contiguous = -1;
+  static constexpr int64_t kBlock = 64;
+  int64_t Blocks() const { return contiguous < 0 ? 1 : (inner_size + kBlock - 1) / kBlock; }
 
   // Iterations that can be divided among threads, and what pieces must be multiples of.
   int64_t Work() const;

@@ -10,6 +10,7 @@
 #include "backends/cpu/ir_emitter_impl.h"
 #include "backends/cpu/kernel_analysis.h"
 #include "backends/cpu/kernel_writer.h"
+#include "backends/cpu/loop_nest.h"
 #include "hlo/base/status.h"
 
 namespace xc::cpu {
@@ -17,105 +18,8 @@ namespace {
 
 using codegen::FusedEmitter;
 using codegen::Index;
-using codegen::Loop;
 using codegen::Term;
 using V = llvm::Value*;
-
-// Writes loops over `shape`. `body` gets an emitter for some lanes and the position.
-class Nest {
- public:
-  using Body = std::function<absl::Status(FusedEmitter&, const Index&)>;
-  Nest(codegen::ElementEmitter& e, const KernelShape& plan, std::function<void(FusedEmitter&)> bind, Body body)
-      : e_(e), plan_(plan), bind_(std::move(bind)), body_(std::move(body)) {}
-
-  // The whole nest, for outer iterations [begin, end).
-  absl::Status Write(V begin, V end) {
-    auto& b = e_.builder();
-    if (plan_.flat || plan_.outer.empty()) return Row({}, begin, end, plan_.inner_size);
-    Loop loop(b, begin, end, 1, "outer");
-    codegen::IndexArithmetic arithmetic(b, 1);
-    std::vector<int64_t> sizes, order;
-    for (int64_t d : plan_.outer) sizes.push_back(plan_.dims[d]);
-    for (int64_t i = static_cast<int64_t>(sizes.size()) - 1; i >= 0; --i) order.push_back(i);
-    std::vector<Term> outer = arithmetic.Delinearize(arithmetic.Uniform(loop.index()), sizes, order);
-    XC_RETURN_IF_ERROR(Row(outer, b.getInt64(0), b.getInt64(plan_.inner_size), plan_.inner_size));
-    loop.End();
-    return absl::OkStatus();
-  }
-
- private:
-  // Elements [begin, end) along the inner dimension; begin is a multiple of the lanes, and so is end unless it is size.
-  absl::Status Row(const std::vector<Term>& outer, V begin, V end, int64_t size) {
-    auto& b = e_.builder();
-    const int lanes = plan_.lanes;
-    if (lanes == 1) return Steps(outer, begin, end, 1);
-    auto* fixed_begin = llvm::dyn_cast<llvm::ConstantInt>(begin);
-    auto* fixed_end = llvm::dyn_cast<llvm::ConstantInt>(end);
-    const int64_t rest = size % lanes;
-    if (fixed_begin != nullptr && fixed_end != nullptr) {
-      const int64_t middle = size - rest;
-      if (middle > 0) XC_RETURN_IF_ERROR(Steps(outer, begin, b.getInt64(middle), lanes));
-      if (rest == 0) return absl::OkStatus();
-      if (!e_.target().masked_memory) return Steps(outer, b.getInt64(middle), end, 1);
-      std::vector<llvm::Constant*> bits;
-      for (int i = 0; i < lanes; ++i) bits.push_back(b.getInt1(i < rest));
-      return One(outer, b.getInt64(middle), lanes, llvm::ConstantVector::get(bits));
-    }
-    if (rest == 0) return Steps(outer, begin, end, lanes);
-    V middle = b.CreateAdd(begin, b.CreateAnd(b.CreateSub(end, begin), b.getInt64(-lanes)));
-    XC_RETURN_IF_ERROR(Steps(outer, begin, middle, lanes));
-    if (!e_.target().masked_memory) return Steps(outer, middle, end, 1);
-    llvm::Function* function = b.GetInsertBlock()->getParent();
-    auto* tail = llvm::BasicBlock::Create(b.getContext(), "tail", function);
-    auto* done = llvm::BasicBlock::Create(b.getContext(), "done", function);
-    b.CreateCondBr(b.CreateICmpSLT(middle, end), tail, done);
-    b.SetInsertPoint(tail);
-    std::vector<llvm::Constant*> numbers;
-    for (int i = 0; i < lanes; ++i) numbers.push_back(b.getInt64(i));
-    V left = b.CreateVectorSplat(lanes, b.CreateSub(end, middle));
-    XC_RETURN_IF_ERROR(One(outer, middle, lanes, b.CreateICmpULT(llvm::ConstantVector::get(numbers), left)));
-    b.CreateBr(done);
-    b.SetInsertPoint(done);
-    return absl::OkStatus();
-  }
-
-  absl::Status Steps(const std::vector<Term>& outer, V begin, V end, int lanes) {
-    auto& b = e_.builder();
-    auto* fixed_begin = llvm::dyn_cast<llvm::ConstantInt>(begin);
-    auto* fixed_end = llvm::dyn_cast<llvm::ConstantInt>(end);
-    if (fixed_begin != nullptr && fixed_end != nullptr &&
-        fixed_end->getSExtValue() - fixed_begin->getSExtValue() == lanes) {
-      return One(outer, begin, lanes, nullptr);
-    }
-    Loop loop(b, begin, end, lanes, "inner");
-    XC_RETURN_IF_ERROR(One(outer, loop.index(), lanes, nullptr));
-    loop.End();
-    return absl::OkStatus();
-  }
-
-  absl::Status One(const std::vector<Term>& outer, V at, int lanes, V mask) {
-    FusedEmitter fused(e_, lanes);
-    fused.SetTail(mask);
-    bind_(fused);
-    Term inner{at, lanes > 1 ? 1 : 0, nullptr, lanes > 1};
-    Index position;
-    if (plan_.flat) {
-      position.linear = inner;
-      position.sizes = plan_.dims;
-      position.order = Layout::Descending(plan_.dims.size()).minor_to_major;
-    } else {
-      position.dims.assign(plan_.dims.size(), fused.index().Constant(0));
-      for (size_t i = 0; i < plan_.outer.size(); ++i) position.dims[plan_.outer[i]] = outer[i];
-      if (plan_.inner >= 0) position.dims[plan_.inner] = inner;
-    }
-    return body_(fused, position);
-  }
-
-  codegen::ElementEmitter& e_;
-  const KernelShape& plan_;
-  std::function<void(FusedEmitter&)> bind_;
-  Body body_;
-};
 
 }  // namespace
 
@@ -163,6 +67,8 @@ std::vector<int> IrEmitter::OutputArguments(const HloInstruction* instruction, K
 }
 
 absl::Status IrEmitter::EmitFused(const HloInstruction* instruction) {
+  XC_ASSIGN_OR_RETURN(bool columns, EmitColumnReduce(instruction));
+  if (columns) return absl::OkStatus();
   const bool fusion = instruction->opcode() == HloOpcode::kFusion;
   const HloInstruction* root = fusion ? instruction->fused_root() : instruction;
   // What each output leaf holds: an array of the expression, or one result of a reduce with several.
@@ -228,7 +134,7 @@ absl::Status IrEmitter::EmitFused(const HloInstruction* instruction) {
         }
         return absl::OkStatus();
       };
-      Nest nest(element, plans[g], bind, body);
+      LoopNest nest(element, plans[g], bind, body);
       V first = single ? begin : b().getInt64(0);
       V last = single ? end : b().getInt64(plans[g].Work());
       XC_RETURN_IF_ERROR(nest.Write(first, last));
@@ -272,7 +178,7 @@ absl::Status IrEmitter::EmitDynamicUpdateSlice(const HloInstruction* instruction
       fused.Store(dus->shape(), kernel.argument(outputs[0]), target, value);
       return absl::OkStatus();
     };
-    Nest nest(element, plan, bind, body);
+    LoopNest nest(element, plan, bind, body);
     return nest.Write(begin, end);
   });
 }

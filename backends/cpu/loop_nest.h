@@ -1,0 +1,44 @@
+// The loops of a kernel: over the outer dimensions, then along the inner one in vectors with a masked or scalar rest.
+#ifndef XC_BACKENDS_CPU_LOOP_NEST_H_
+#define XC_BACKENDS_CPU_LOOP_NEST_H_
+
+#include <functional>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "backends/codegen/fused_emitter.h"
+#include "backends/cpu/kernel_analysis.h"
+
+namespace xc::cpu {
+
+// Writes loops over a shape. `body` gets an emitter for some lanes, prepared by `bind`, and the position.
+class LoopNest {
+ public:
+  using FusedEmitter = codegen::FusedEmitter;
+  using Index = codegen::Index;
+  using Term = codegen::Term;
+  using V = llvm::Value*;
+  using Body = std::function<absl::Status(FusedEmitter&, const Index&)>;
+  LoopNest(codegen::ElementEmitter& e, const KernelShape& plan, std::function<void(FusedEmitter&)> bind, Body body)
+      : e_(e), plan_(plan), bind_(std::move(bind)), body_(std::move(body)) {}
+
+  // The whole nest, for outer iterations [begin, end) of plan.Work().
+  absl::Status Write(V begin, V end);
+  // Elements [begin, end) along the inner dimension of `size` elements, at the outer coordinates `outer`; begin is a
+  // multiple of the lanes, and so is end unless it is size.
+  absl::Status Row(const std::vector<Term>& outer, V begin, V end, int64_t size);
+
+ private:
+  absl::Status Steps(const std::vector<Term>& outer, V begin, V end, int lanes);
+  absl::Status One(const std::vector<Term>& outer, V at, int lanes, V mask);
+
+  codegen::ElementEmitter& e_;
+  const KernelShape& plan_;
+  std::function<void(FusedEmitter&)> bind_;
+  Body body_;
+};
+
+}  // namespace xc::cpu
+
+#endif  // XC_BACKENDS_CPU_LOOP_NEST_H_
