@@ -102,6 +102,7 @@ absl::StatusOr<bool> IrEmitter::EmitColumnReduce(const HloInstruction* instructi
   KernelWriter kernel(this, impl_.get(), target_);
   Leaves leaves = CollectLeaves(instruction, kernel);
   const std::vector<int> outputs = OutputArguments(instruction, kernel);
+  kernel.set_key(KernelKey("columns", instruction, leaves));
   const int64_t blocks = (columns + kColumns - 1) / kColumns;
   // Loops along the columns, in a space of [batch][column].
   KernelShape plan;

@@ -94,6 +94,8 @@ class IrEmitter {
   struct Leaves;
   // The arrays that `instruction`'s code reads and writes, as arguments of `kernel`.
   Leaves CollectLeaves(const HloInstruction* instruction, KernelWriter& kernel);
+  // What decides the code of a fusion's kernel, apart from the argument pattern; "" for other ops.
+  std::string KernelKey(const char* kind, const HloInstruction* instruction, const Leaves& leaves) const;
   std::vector<int> OutputArguments(const HloInstruction* instruction, KernelWriter& kernel);
   absl::StatusOr<std::string> EmitComputation(const HloComputation* computation);
   absl::Status EmitInline(const HloComputation* computation);

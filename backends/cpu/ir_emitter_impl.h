@@ -42,6 +42,7 @@ struct IrEmitter::Impl {
   EmittedProgram program;
   FunctionScope* scope = nullptr;
   absl::flat_hash_map<const Literal*, int64_t> constant_index;
+  absl::flat_hash_map<std::string, std::string> kernels;  // key to name
   int64_t next_name = 0;
   int kernel_module = -1;  // of `modules`: the one that takes kernels now
   int kernels_in_module = 0;

@@ -30,8 +30,16 @@ int KernelWriter::Argument(V pointer, bool written) {
 absl::Status KernelWriter::Write(int64_t work, int64_t grain, int64_t cost,
                                  const std::function<absl::Status(V, V)>& body) {
   IrEmitter::FunctionScope* caller = impl_->scope;
-  const std::string name = absl::StrCat("xc.k", impl_->next_name++);
   const bool small = cost <= 256;
+  const std::string key = small ? "" : FullKey();
+  if (!key.empty()) {
+    auto it = impl_->kernels.find(key);
+    if (it != impl_->kernels.end()) {
+      Call(nullptr, nullptr, it->second, work, grain, cost);
+      return absl::OkStatus();
+    }
+  }
+  const std::string name = absl::StrCat("xc.k", impl_->next_name++);
   CodeModule* code;
   if (small) {
     code = caller->code;
@@ -64,32 +72,47 @@ absl::Status KernelWriter::Write(int64_t work, int64_t grain, int64_t cost,
   scope.builder.CreateRetVoid();
   impl_->scope = caller;
   XC_RETURN_IF_ERROR(status);
-  Call(code, scope.function, work, grain, cost);
+  if (!key.empty()) impl_->kernels[key] = name;
+  Call(code, scope.function, name, work, grain, cost);
   return absl::OkStatus();
 }
 
-void KernelWriter::Call(CodeModule* code, llvm::Function* kernel, int64_t work, int64_t grain, int64_t cost) {
+std::string KernelWriter::FullKey() const {
+  if (key_.empty()) return "";
+  std::string key = absl::StrCat(key_, "|", pointers_.size());
+  for (size_t i = 0; i < pointers_.size(); ++i) {
+    absl::StrAppend(&key, written_[i] ? "w" : "r", aliased_.contains(i) ? "a" : "");
+  }
+  return key;
+}
+
+// void name(ptr arguments, i64 begin, i64 end), for the runtime's parallel loop.
+void KernelWriter::WriteParallelEntry(CodeModule* code, llvm::Function* kernel, const std::string& name) {
+  llvm::LLVMContext& context = code->context();
+  llvm::Type* p = llvm::PointerType::get(context, 0);
+  llvm::Type* i64 = llvm::Type::getInt64Ty(context);
+  auto* type = llvm::FunctionType::get(llvm::Type::getVoidTy(context), {p, i64, i64}, false);
+  auto* thunk = llvm::Function::Create(type, llvm::Function::ExternalLinkage, name, code->module());
+  llvm::IRBuilder<> t(llvm::BasicBlock::Create(context, "", thunk));
+  std::vector<V> arguments;
+  for (size_t i = 0; i < pointers_.size(); ++i) {
+    arguments.push_back(t.CreateLoad(p, t.CreateConstGEP1_64(p, thunk->getArg(0), i)));
+  }
+  arguments.push_back(thunk->getArg(1));
+  arguments.push_back(thunk->getArg(2));
+  t.CreateCall(kernel, arguments);
+  t.CreateRetVoid();
+}
+
+void KernelWriter::Call(CodeModule* code, llvm::Function* kernel, const std::string& name, int64_t work, int64_t grain,
+                        int64_t cost) {
   auto& b = impl_->b();
   IrEmitter::FunctionScope& caller = *impl_->scope;
   if (cost >= kParallelCost && work > grain) {
-    // void name.p(ptr arguments, i64 begin, i64 end), for the runtime's parallel loop.
-    llvm::LLVMContext& context = code->context();
-    llvm::Type* p = llvm::PointerType::get(context, 0);
-    llvm::Type* i64 = llvm::Type::getInt64Ty(context);
-    auto* type = llvm::FunctionType::get(llvm::Type::getVoidTy(context), {p, i64, i64}, false);
-    const std::string name = absl::StrCat(kernel->getName().str(), ".p");
-    auto* thunk = llvm::Function::Create(type, llvm::Function::ExternalLinkage, name, code->module());
-    llvm::IRBuilder<> t(llvm::BasicBlock::Create(context, "", thunk));
-    std::vector<V> arguments;
-    for (size_t i = 0; i < pointers_.size(); ++i) {
-      arguments.push_back(t.CreateLoad(p, t.CreateConstGEP1_64(p, thunk->getArg(0), i)));
-    }
-    arguments.push_back(thunk->getArg(1));
-    arguments.push_back(thunk->getArg(2));
-    t.CreateCall(kernel, arguments);
-    t.CreateRetVoid();
+    const std::string parallel = absl::StrCat(name, ".p");
+    if (code != nullptr) WriteParallelEntry(code, kernel, parallel);
     auto* here = llvm::FunctionType::get(b.getVoidTy(), {b.getPtrTy(), b.getInt64Ty(), b.getInt64Ty()}, false);
-    V function = caller.code->module().getOrInsertFunction(name, here).getCallee();
+    V function = caller.code->module().getOrInsertFunction(parallel, here).getCallee();
     int64_t pieces = std::max<int64_t>(1, cost / kPieceCost);
     int64_t piece = std::max<int64_t>(grain, (work / pieces + grain - 1) / grain * grain);
     emitter_->CallRuntime("xc_rt_parallel_for", {emitter_->run_context(), function, emitter_->PointerArray(pointers_),
@@ -103,7 +126,7 @@ void KernelWriter::Call(CodeModule* code, llvm::Function* kernel, int64_t work, 
   arguments.push_back(b.getInt64(0));
   arguments.push_back(b.getInt64(work));
   auto* type = llvm::FunctionType::get(b.getVoidTy(), types, false);
-  b.CreateCall(caller.code->module().getOrInsertFunction(kernel->getName(), type), arguments);
+  b.CreateCall(caller.code->module().getOrInsertFunction(name, type), arguments);
 }
 
 }  // namespace xc::cpu

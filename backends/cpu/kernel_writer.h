@@ -3,6 +3,7 @@
 #define XC_BACKENDS_CPU_KERNEL_WRITER_H_
 
 #include <functional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -25,19 +26,27 @@ class KernelWriter {
   // Inside the body: the kernel's own value of an argument.
   llvm::Value* argument(int i) { return scope_->function->getArg(i); }
 
+  // Kernels with equal, non-empty keys (and arguments of the same pattern) have the same code: it is written once.
+  void set_key(const std::string& key) { key_ = key; }
+
   // `body(begin, end)` writes the code for outer iterations [begin, end) of `work`; pieces are multiples of `grain`.
   // `cost` is the estimated number of scalar operations of all of it: small kernels are inlined into the caller.
   absl::Status Write(int64_t work, int64_t grain, int64_t cost,
                      const std::function<absl::Status(llvm::Value*, llvm::Value*)>& body);
 
  private:
-  void Call(CodeModule* code, llvm::Function* kernel, int64_t work, int64_t grain, int64_t cost);
+  // `code` null: the kernel and its entry for parallel loops exist.
+  void Call(CodeModule* code, llvm::Function* kernel, const std::string& name, int64_t work, int64_t grain,
+            int64_t cost);
+  void WriteParallelEntry(CodeModule* code, llvm::Function* kernel, const std::string& name);
+  std::string FullKey() const;
 
   IrEmitter* emitter_;
   IrEmitter::Impl* impl_;
   const Target& target_;
   std::vector<llvm::Value*> pointers_;
   std::vector<bool> written_;
+  std::string key_;
   absl::flat_hash_set<int> aliased_;
   IrEmitter::FunctionScope* scope_ = nullptr;
 };

@@ -12,6 +12,7 @@
 #include "backends/cpu/kernel_writer.h"
 #include "backends/cpu/loop_nest.h"
 #include "hlo/base/status.h"
+#include "hlo/fingerprint.h"
 
 namespace xc::cpu {
 namespace {
@@ -54,6 +55,17 @@ IrEmitter::Leaves IrEmitter::CollectLeaves(const HloInstruction* instruction, Ke
   return leaves;
 }
 
+std::string IrEmitter::KernelKey(const char* kind, const HloInstruction* instruction, const Leaves& leaves) const {
+  if (instruction->opcode() != HloOpcode::kFusion) return "";
+  std::string key = absl::StrCat(kind, FingerprintOf(*instruction->fused_computation()).ToHex());
+  for (const auto& [leaf, argument] : leaves.memory) absl::StrAppend(&key, ",", argument);
+  for (const auto& [parameter, constant] : leaves.aliases) {
+    absl::StrAppend(&key, ";", parameter->parameter_number(), "=", constant->shape().ToString(),
+                    FingerprintOf(constant->literal()).ToHex());
+  }
+  return key;
+}
+
 std::vector<int> IrEmitter::OutputArguments(const HloInstruction* instruction, KernelWriter& kernel) {
   std::vector<int> outputs;
   for (int64_t i = 0; i < instruction->shape().LeafCount(); ++i) {
@@ -82,6 +94,7 @@ absl::Status IrEmitter::EmitFused(const HloInstruction* instruction) {
   KernelWriter kernel(this, impl_.get(), target_);
   Leaves leaves = CollectLeaves(instruction, kernel);
   const std::vector<int> outputs = OutputArguments(instruction, kernel);
+  kernel.set_key(KernelKey("fused", instruction, leaves));
   // Outputs of equal dimensions share a nest.
   std::vector<std::vector<size_t>> groups;
   for (size_t i = 0; i < values.size(); ++i) {
@@ -153,6 +166,7 @@ absl::Status IrEmitter::EmitDynamicUpdateSlice(const HloInstruction* instruction
   KernelWriter kernel(this, impl_.get(), target_);
   Leaves leaves = CollectLeaves(instruction, kernel);
   const std::vector<int> outputs = OutputArguments(instruction, kernel);
+  kernel.set_key(KernelKey("update", instruction, leaves));
   KernelShape plan =
       dus == instruction ? PlanArray(update->shape(), codegen_target_) : PlanKernel({update}, true, codegen_target_);
   if (plan.elements == 0) return absl::OkStatus();
