@@ -160,6 +160,17 @@ Element EmitComplexOp(ElementEmitter& e, HloOpcode op, absl::Span<const Element>
     default:
       break;
   }
+  if (op == HloOpcode::kAbs && x[0].re->getType()->getScalarType()->isFloatTy()) {
+    // The squares of floats neither overflow nor vanish in double. An infinite part decides even beside NaN.
+    llvm::Type* f = x[0].re->getType();
+    llvm::Type* d = e.RegisterType(ElementType::kF64, ElementEmitter::Lanes(x[0].re));
+    V re = b.CreateFPExt(x[0].re, d), im = b.CreateFPExt(x[0].im, d);
+    V size = b.CreateUnaryIntrinsic(llvm::Intrinsic::sqrt, b.CreateFAdd(b.CreateFMul(re, re), b.CreateFMul(im, im)));
+    V inf = llvm::ConstantFP::getInfinity(f);
+    auto infinite = [&](V v) { return b.CreateFCmpOEQ(b.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, v), inf); };
+    V any = b.CreateOr(infinite(x[0].re), infinite(x[0].im));
+    return {b.CreateSelect(any, inf, b.CreateFPTrunc(size, f))};
+  }
   const Row* row = FindRow(op);
   if (row == nullptr) return {};
   Element y = CallForLanes(e, *row, x);

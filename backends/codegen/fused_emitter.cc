@@ -163,6 +163,7 @@ absl::StatusOr<Element> FusedEmitter::EmitIndexed(const HloInstruction* instruct
       return EmitDynamicUpdateSlice(instruction, at);
     case HloOpcode::kIota:
       return EmitIota(instruction, at);
+    case HloOpcode::kReduceWindow:
     case HloOpcode::kReduce: {
       XC_ASSIGN_OR_RETURN(std::vector<Element> values, GetReduce(instruction, Index{at}));
       return values[0];
@@ -221,20 +222,6 @@ V FusedEmitter::InRange(const Term& term, int64_t size) {
   auto& b = e_.builder();
   V x = term.uniform() ? term.base : index_.Lanes(term);
   return b.CreateICmpULT(x, llvm::ConstantInt::get(x->getType(), size));
-}
-
-template <typename Body>
-absl::StatusOr<Element> FusedEmitter::Where(V condition, Body body) {
-  V uniform = uniform_condition_, lane = lane_condition_;
-  if (condition->getType()->isVectorTy()) {
-    lane_condition_ = And(lane_condition_, condition);
-  } else {
-    uniform_condition_ = And(uniform_condition_, condition);
-  }
-  absl::StatusOr<Element> value = body();
-  uniform_condition_ = uniform;
-  lane_condition_ = lane;
-  return value;
 }
 
 absl::StatusOr<Element> FusedEmitter::EmitPad(const HloInstruction* pad, const std::vector<Term>& at) {

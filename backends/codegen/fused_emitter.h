@@ -71,6 +71,7 @@ class FusedEmitter {
   absl::StatusOr<Element> EmitDynamicUpdateSlice(const HloInstruction* update, const std::vector<Term>& at);
   absl::StatusOr<Element> EmitIota(const HloInstruction* iota, const std::vector<Term>& at);
   absl::StatusOr<std::vector<Element>> EmitReduceLoop(const HloInstruction* reduce, const std::vector<Term>& at);
+  absl::StatusOr<std::vector<Element>> EmitReduceWindow(const HloInstruction* reduce, const std::vector<Term>& at);
   absl::StatusOr<std::vector<Element>> EmitRowReduce(const HloInstruction* reduce, const std::vector<Term>& at);
 
   Element Load(const HloInstruction* instruction, V base, const Index& position);
@@ -81,7 +82,16 @@ class FusedEmitter {
   // Runs `body` while values are wanted only in lanes where `condition` (i1 or a vector of it) holds, with their
   // coordinates inside the operand: elsewhere loads touch no memory out of bounds.
   template <typename Body>
-  absl::StatusOr<Element> Where(V condition, Body body);
+  absl::StatusOr<Element> Where(V condition, Body body) {
+    V uniform = uniform_condition_, lane = lane_condition_;
+    (IsVector(condition) ? lane_condition_ : uniform_condition_) =
+        And(IsVector(condition) ? lane_condition_ : uniform_condition_, condition);
+    absl::StatusOr<Element> value = body();
+    uniform_condition_ = uniform;
+    lane_condition_ = lane;
+    return value;
+  }
+  static bool IsVector(V value) { return ElementEmitter::Lanes(value) > 1; }
   // 0 <= term < size, as i1 for uniform terms and else as a vector.
   V InRange(const Term& term, int64_t size);
   V And(V x, V y);

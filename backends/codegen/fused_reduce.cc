@@ -128,7 +128,8 @@ bool IsRowReduce(const HloInstruction& reduce) {
 
 absl::StatusOr<std::vector<Element>> FusedEmitter::GetReduce(const HloInstruction* reduce, const Index& position) {
   for (auto it = alias_.find(reduce); it != alias_.end(); it = alias_.find(reduce)) reduce = it->second;
-  if (reduce->opcode() != HloOpcode::kReduce) {
+  const bool window = reduce->opcode() == HloOpcode::kReduceWindow;
+  if (!window && reduce->opcode() != HloOpcode::kReduce) {
     return absl::UnimplementedError(absl::StrCat("no fused code for a tuple from ", OpcodeName(reduce->opcode())));
   }
   Key key = KeyOf(reduce, position);
@@ -140,7 +141,8 @@ absl::StatusOr<std::vector<Element>> FusedEmitter::GetReduce(const HloInstructio
   auto cache = cache_;
   auto memo = index_.Snapshot();
   absl::StatusOr<std::vector<Element>> values =
-      lanes_ == 1 && IsRowReduce(*reduce) && lane_condition_ == nullptr && uniform_condition_ == nullptr
+      window ? EmitReduceWindow(reduce, at)
+      : lanes_ == 1 && IsRowReduce(*reduce) && lane_condition_ == nullptr && uniform_condition_ == nullptr
           ? EmitRowReduce(reduce, at)
           : EmitReduceLoop(reduce, at);
   cache_ = std::move(cache);

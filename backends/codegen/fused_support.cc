@@ -14,7 +14,7 @@ bool CanEmitOne(const HloInstruction& i) {
     const bool tuple_user = i.opcode() == HloOpcode::kGetTupleElement;
     if (!tuple_user && !StaticArray(operand->shape())) return false;
   }
-  if (i.opcode() == HloOpcode::kReduce) {
+  if (i.opcode() == HloOpcode::kReduce || i.opcode() == HloOpcode::kReduceWindow) {
     if (i.shape().is_dynamic() || !CanEmitApply(*i.to_apply())) return false;
     return true;
   }
@@ -43,7 +43,8 @@ bool CanEmitOne(const HloInstruction& i) {
              IsComplex(i.type()) == IsComplex(i.operand(0)->type()) &&
              i.shape().ElementCount() == i.operand(0)->shape().ElementCount();
     case HloOpcode::kGetTupleElement:
-      return i.operand(0)->opcode() == HloOpcode::kReduce || i.operand(0)->opcode() == HloOpcode::kTuple;
+      return i.operand(0)->opcode() == HloOpcode::kReduce || i.operand(0)->opcode() == HloOpcode::kReduceWindow ||
+             i.operand(0)->opcode() == HloOpcode::kTuple;
     case HloOpcode::kMap:
       return CanEmitApply(*i.to_apply());
     case HloOpcode::kFusion:

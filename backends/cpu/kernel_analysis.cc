@@ -140,6 +140,13 @@ int OpWeight(const HloInstruction& i) {
   }
 }
 
+// Elements that the windows of all results cover together.
+int64_t WindowCost(const HloInstruction& i) {
+  double n = (i.shape().IsTuple() ? i.shape().tuple_shape(0) : i.shape()).ElementCount();
+  for (const WindowDim& w : i.window().dims) n *= w.size;
+  return static_cast<int64_t>(std::min(n, 1e15));
+}
+
 int64_t CostOf(const HloComputation& computation) {
   int64_t cost = 0;
   for (const auto& i : computation.instructions()) {
@@ -149,6 +156,7 @@ int64_t CostOf(const HloComputation& computation) {
     }
     int64_t elements = i->shape().IsArray() ? i->shape().ElementCount() : 0;
     if (i->opcode() == HloOpcode::kReduce) elements = i->operand(0)->shape().ElementCount();
+    if (i->opcode() == HloOpcode::kReduceWindow) elements = WindowCost(*i);
     cost += elements * OpWeight(*i);
   }
   return cost;
@@ -232,6 +240,7 @@ int64_t ExpressionCost(const HloInstruction& instruction) {
   if (instruction.opcode() == HloOpcode::kFusion) return std::max<int64_t>(1, CostOf(*instruction.fused_computation()));
   int64_t elements = 0;
   if (instruction.shape().IsArray()) elements = instruction.shape().ElementCount();
+  if (instruction.opcode() == HloOpcode::kReduceWindow) return WindowCost(instruction);
   if (instruction.opcode() == HloOpcode::kReduce) elements = instruction.operand(0)->shape().ElementCount();
   return std::max<int64_t>(1, elements * std::max(1, OpWeight(instruction)));
 }

@@ -85,7 +85,8 @@ absl::Status IrEmitter::EmitFused(const HloInstruction* instruction) {
   const HloInstruction* root = fusion ? instruction->fused_root() : instruction;
   // What each output leaf holds: an array of the expression, or one result of a reduce with several.
   std::vector<const HloInstruction*> values;
-  const bool several = root->opcode() == HloOpcode::kReduce && root->shape().IsTuple();
+  const bool several =
+      (root->opcode() == HloOpcode::kReduce || root->opcode() == HloOpcode::kReduceWindow) && root->shape().IsTuple();
   if (root->opcode() == HloOpcode::kTuple) {
     values.assign(root->operands().begin(), root->operands().end());
   } else {
