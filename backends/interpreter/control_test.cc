@@ -93,6 +93,19 @@ TEST(ControlTest, CustomCalls) {
               "custom-call r: custom call target \"frobnicate\" is not known");
 }
 
+// LAPACK, with the matrix in column-major memory.
+TEST(ControlTest, RegisteredCalls) {
+  Expect(R"(a = f32[2,2]{0,1} constant({{4, 2}, {2, 10}})
+            c = (f32[2,2]{0,1}, s32[]) custom-call(a), custom_call_target="lapack_spotrf_ffi",
+              operand_layout_constraints={f32[2,2]{0,1}}, api_version=API_VERSION_TYPED_FFI,
+              backend_config={uplo = 76 : ui8}
+            l = f32[2,2]{0,1} get-tuple-element(c), index=0
+            info = s32[] get-tuple-element(c), index=1
+            d = f32[1,2]{0,1} slice(l), slice={[1:2], [0:2]}
+            ROOT r = (f32[1,2], s32[]) tuple(d, info))",
+         {"{{1, 3}}", "0"});
+}
+
 TEST(ControlTest, RandomBits) {
   // The first block of ThreeFry2x32 with key 0 and count 0: the published vector 6b200159 99ba4efe.
   Expect(R"(s = u64[2] constant({0, 0})

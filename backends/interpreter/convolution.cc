@@ -176,7 +176,7 @@ OpResult Convolution(const HloInstruction& instruction, Operands& operands, OpCo
   const bool complex = IsComplex(in_type) || IsComplex(kernel_type);
   XC_RETURN_IF_ERROR(context.CheckMemory(rows * group_features * (complex ? 32 : 16)));
   const bool direct = !complex && spatial > 0 && window.dims.back().base_dilation == 1 && group_features <= 4 &&
-                      p.features <= 4 && rows > 0;
+                      p.features >= 1 && p.features <= 4 && rows > 0;
   std::vector<double> real, imaginary;
   std::vector<uint64_t> whole;
   Literal result(Shape(out_shape.type(), {rows, group_features}));

@@ -1,14 +1,14 @@
-// custom-call: annotations that pass their operand on, TopK, and the functions of the runtime's registry.
+// custom-call: annotations that pass their operand on, TopK, and what the runtime's registry has (LAPACK, the user's
+// own).
 #include "backends/runtime/custom_call.h"
 
-#include <deque>
-#include <string>
-#include <vector>
+#include <functional>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "backends/interpreter/numeric.h"
 #include "backends/interpreter/reduction.h"
+#include "hlo/base/status.h"
 
 namespace xc::interp {
 namespace {
@@ -23,48 +23,54 @@ bool IsAnnotation(const std::string& target) {
   return false;
 }
 
-// Row-major layouts of one call's arrays.
-class Layouts {
- public:
-  CallBuffer Buffer(const Shape& shape, void* data) {
-    layouts_.emplace_back();
-    for (int64_t d = shape.rank() - 1; d >= 0; --d) layouts_.back().push_back(d);
-    return {static_cast<RtType>(shape.type()), shape.dims(), layouts_.back(), data};
-  }
-
- private:
-  std::deque<std::vector<int64_t>> layouts_;
+// A literal in the memory order of `shape`, which is what registered functions take and give.
+struct Memory {
+  Memory(const Shape& s) : shape(s), layout(s.layout_or_default().minor_to_major), bytes(s.ByteSize()) {}
+  CallBuffer Buffer() { return {static_cast<RtType>(shape.type()), shape.dims(), layout, bytes.data()}; }
+  const Shape& shape;
+  std::vector<int64_t> layout;
+  std::vector<uint8_t> bytes;
 };
 
-void AddOutputs(Literal* literal, Layouts* layouts, std::vector<CallBuffer>* outputs) {
-  if (literal->IsTuple()) {
-    for (Literal& element : literal->mutable_tuple()) AddOutputs(&element, layouts, outputs);
-  } else if (literal->shape().IsArray()) {
-    outputs->push_back(layouts->Buffer(literal->shape(), literal->mutable_bytes()));
-  }
-}
-
-OpResult Registered(const CallFunction& function, const HloInstruction& instruction, Operands& operands) {
-  const std::string& target = instruction.custom_call_target();
-  Literal result(instruction.shape());
-  Layouts layouts;
-  std::vector<CallBuffer> inputs, outputs;
+OpResult CallRegistered(const CallFunction& function, const HloInstruction& instruction, Operands& operands,
+                        OpContext& context) {
+  const auto* constraints = instruction.FindAttr<AttrKind::kOperandLayoutConstraints>();
+  std::vector<Memory> inputs, outputs;
   for (int64_t i = 0; i < operands.size(); ++i) {
-    // Functions read their operands only.
-    inputs.push_back(layouts.Buffer(operands[i].shape(), const_cast<uint8_t*>(operands[i].bytes())));
+    const bool constrained = constraints != nullptr && static_cast<int64_t>(constraints->size()) == operands.size();
+    const Shape& shape = constrained ? (*constraints)[i] : instruction.operand(i)->shape();
+    if (!shape.IsArray() || !SameDims(shape, operands[i].shape())) {
+      return absl::UnimplementedError(absl::StrCat("operand ", i, " is ", shape.ToString(), ", not an array"));
+    }
+    XC_RETURN_IF_ERROR(context.CheckMemory(2 * shape.ByteSize()));
+    Literal literal = operands[i].Clone();
+    *literal.mutable_shape() = shape;
+    literal.ToLayout(inputs.emplace_back(shape).bytes.data());
   }
-  AddOutputs(&result, &layouts, &outputs);
-  CallArgs args;
-  args.target = target;
-  args.inputs = inputs;
-  args.outputs = outputs;
-  if (const auto* config = instruction.FindAttr<AttrKind::kBackendConfig>()) args.backend_config = config->text;
-  const absl::StatusOr<CallAttributes> attributes = CallAttributes::Parse(args.backend_config);
-  const CallAttributes none;
-  args.attributes = attributes.ok() ? &*attributes : &none;
-  RunContext run;
-  const absl::Status status = function(&run, args);
+  for (const auto& [index, shape] : Leaves(instruction.shape())) {
+    if (!shape->IsArray()) return absl::UnimplementedError("a result that is not made of arrays is not supported");
+    outputs.emplace_back(*shape);
+  }
+  std::vector<CallBuffer> input_buffers, output_buffers;
+  for (Memory& memory : inputs) input_buffers.push_back(memory.Buffer());
+  for (Memory& memory : outputs) output_buffers.push_back(memory.Buffer());
+  const auto* config = instruction.FindAttr<AttrKind::kBackendConfig>();
+  const std::string text = config == nullptr ? "" : config->text;
+  XC_ASSIGN_OR_RETURN(CallAttributes attributes, CallAttributes::Parse(text));
+  const std::string& target = instruction.custom_call_target();
+  const absl::Status status =
+      function(context.run_context(), {target, input_buffers, output_buffers, text, &attributes});
   if (!status.ok()) return absl::Status(status.code(), absl::StrCat("custom call ", target, ": ", status.message()));
+  size_t next = 0;
+  Literal result(instruction.shape());
+  const std::function<void(Literal*)> fill = [&](Literal* literal) {
+    if (literal->IsTuple()) {
+      for (Literal& element : literal->mutable_tuple()) fill(&element);
+    } else {
+      literal->FromLayout(outputs[next++].bytes.data());
+    }
+  };
+  fill(&result);
   return result;
 }
 
@@ -86,7 +92,9 @@ OpResult CustomCall(const HloInstruction& instruction, Operands& operands, OpCon
     const bool smallest = config != nullptr && absl::StrContains(config->text, "largest = false");
     return TopKOf(operands[0], !smallest, instruction.shape());
   }
-  if (const CallFunction* function = FindCustomCall(target)) return Registered(*function, instruction, operands);
+  if (const CallFunction* function = FindCustomCall(target)) {
+    return CallRegistered(*function, instruction, operands, context);
+  }
   return absl::UnimplementedError(absl::StrCat("custom call target \"", target, "\" is not known"));
 }
 

@@ -1,6 +1,8 @@
 // Entry points of the interpreter, and runs: plans, frames, limits.
 #include "backends/interpreter/evaluator.h"
 
+#include <unistd.h>
+
 #include <functional>
 
 #include "absl/container/flat_hash_set.h"
@@ -41,7 +43,11 @@ void SetShape(const Shape& shape, Literal* literal) {
 
 }  // namespace
 
-Run::Run(const EvaluatorOptions& options) : options_(options), deadline_(absl::Now() + options.time_limit) {}
+Run::Run(const EvaluatorOptions& options)
+    : options_(options),
+      max_bytes_(options.max_bytes > 0 ? options.max_bytes
+                                       : int64_t{sysconf(_SC_PHYS_PAGES)} * sysconf(_SC_PAGESIZE) / 4 * 3),
+      deadline_(absl::Now() + options.time_limit) {}
 
 Value Run::Borrow(const Literal& literal) {
   if (!literal.IsTuple()) {
@@ -87,9 +93,9 @@ absl::Status Run::CheckTime() {
 }
 
 absl::Status Run::CheckMemory(int64_t bytes) {
-  if (bytes > options_.max_bytes - live_bytes_) {
-    return absl::ResourceExhaustedError(absl::StrCat("needs ", bytes, " bytes more than the ", live_bytes_,
-                                                     " in use; the limit is ", options_.max_bytes));
+  if (bytes > max_bytes_ - live_bytes_) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat("needs ", bytes, " bytes more than the ", live_bytes_, " in use; the limit is ", max_bytes_));
   }
   return absl::OkStatus();
 }

@@ -17,8 +17,8 @@
 namespace xc {
 
 struct EvaluatorOptions {
-  // ResourceExhausted when the values alive at one time would take more.
-  int64_t max_bytes = int64_t{16} << 30;
+  // ResourceExhausted when the values alive at one time would take more; 0: three quarters of the machine's memory.
+  int64_t max_bytes = 0;
   // DeadlineExceeded when a run takes longer.
   absl::Duration time_limit = absl::InfiniteDuration();
   // Cancelled soon after it becomes true. Not owned; may be null.

@@ -2,6 +2,7 @@
 #include "backends/interpreter/gemm.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 
 #include "hlo/base/status.h"
@@ -144,6 +145,9 @@ void ElementSource<T>::Load(int64_t base, const int64_t* offsets, int64_t n, T* 
 template class ElementSource<double>;
 template class ElementSource<uint64_t>;
 
+// A sum that goes into an integer; what no int64_t holds cannot come from integers and becomes 0.
+static int64_t Whole(double sum) { return std::fabs(sum) < 9e18 ? static_cast<int64_t>(sum) : 0; }
+
 bool SumsInDouble(ElementType a, ElementType b) {
   const auto narrow = [](ElementType type) {
     return IsFloating(type) || IsComplex(type) || type == ElementType::kPred || ElementBits(type) <= 16;
@@ -168,7 +172,7 @@ void StoreSums(const double* real, const double* imaginary, int64_t n, Literal* 
     const auto store = GetStore<int64_t>(type);
     for (int64_t i = 0; i < n; i += kLanes) {
       const int64_t count = std::min(kLanes, n - i);
-      for (int64_t j = 0; j < count; ++j) buffer[j] = static_cast<int64_t>(real[i + j]);
+      for (int64_t j = 0; j < count; ++j) buffer[j] = Whole(real[i + j]);
       store(buffer, count, out->mutable_bytes(), start + i);
     }
   }

@@ -73,6 +73,7 @@ OpResult Reduce(const HloInstruction& instruction, Operands& operands, OpContext
   if (function->input_count() != 2 * count || function->output_count() != count) {
     return absl::InvalidArgumentError("its computation does not take and give one scalar per array");
   }
+  XC_RETURN_IF_ERROR(CheckReducerTypes(*function, operands));
   const Literal& in = operands[0];
   std::vector<Literal> results;
   for (int64_t i = 0; i < count; ++i) {
@@ -93,7 +94,7 @@ OpResult Reduce(const HloInstruction& instruction, Operands& operands, OpContext
   const int64_t size = results[0].size();
   OffsetWalk kept(kept_dims, {kept_strides});
 
-  if (function->single() != nullptr && count == 1 && Product(dims) > 0 && dim_strides.back() == 1) {
+  if (function->single() != nullptr && count == 1 && !dims.empty() && Product(dims) > 0 && dim_strides.back() == 1) {
     // Reduced dimensions that are one run at the end.
     int64_t run = 1;
     while (!dims.empty() && dim_strides.back() == run) {

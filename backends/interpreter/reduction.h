@@ -58,6 +58,19 @@ struct LaneBuffer {
   }
 };
 
+// An error unless the arrays, then the initial values, have the types of the function's arguments (or it was widened).
+inline absl::Status CheckReducerTypes(const ScalarFunction& function, const Operands& operands) {
+  const int64_t count = operands.size() / 2;
+  for (int64_t i = 0; i < 2 * count; ++i) {
+    const ElementType want = function.input_type(i < count ? count + i : i - count);
+    const ElementType have = operands[i].shape().type();
+    if (want != have && want != ElementType::kF64) {
+      return absl::UnimplementedError("a computation of other types than its arrays is not supported");
+    }
+  }
+  return absl::OkStatus();
+}
+
 OpResult ReduceWindow(const HloInstruction& instruction, Operands& operands, OpContext& context);
 OpResult SelectAndScatter(const HloInstruction& instruction, Operands& operands, OpContext& context);
 OpResult Sort(const HloInstruction& instruction, Operands& operands, OpContext& context);

@@ -44,6 +44,13 @@ TEST(ReductionTest, EmptyAndWhole) {
          "4498500", kAdd);
 }
 
+TEST(ReductionTest, NoDimensions) {
+  Expect(R"(x = f32[2] constant({1, 2})
+            i = f32[] constant(7)
+            ROOT r = f32[2] reduce(x, i), dimensions={}, to_apply=add)",
+         "{8, 9}", kAdd);
+}
+
 TEST(ReductionTest, ArgMaxOfSeveralArrays) {
   Expect(R"(x = f32[2,4] constant({{1, 9, 3, 9}, {-1, -2, -1, -5}})
             i = s32[2,4] iota(), iota_dimension=1

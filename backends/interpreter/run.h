@@ -79,6 +79,7 @@ class Run : public OpContext {
   absl::StatusOr<bool> RunStructural(const HloInstruction& instruction, std::vector<Value>& operands, Value* result);
 
   const EvaluatorOptions& options_;
+  const int64_t max_bytes_;
   const absl::Time deadline_;
   int depth_ = 0;
   int ticks_ = 0;

@@ -88,6 +88,7 @@ OpResult ReduceWindow(const HloInstruction& instruction, Operands& operands, OpC
   if (function->input_count() != 2 * count || function->output_count() != count) {
     return absl::InvalidArgumentError("its computation does not take and give one scalar per array");
   }
+  XC_RETURN_IF_ERROR(CheckReducerTypes(*function, operands));
   std::vector<Literal> results;
   for (int64_t i = 0; i < count; ++i) {
     results.emplace_back(
@@ -136,6 +137,15 @@ OpResult SelectAndScatter(const HloInstruction& instruction, Operands& operands,
   if (select->input_count() != 2 || select->output_count() != 1 || scatter->input_count() != 2 ||
       scatter->output_count() != 1 || select->output_type(0) != ElementType::kPred) {
     return absl::InvalidArgumentError("its computations should take two scalars and give one");
+  }
+  if (select->input_type(0) != in.shape().type() || select->input_type(1) != in.shape().type()) {
+    return absl::InvalidArgumentError("its select computation takes another type");
+  }
+  const auto fits = [&](ElementType type, int i) {
+    return scatter->input_type(i) == type || scatter->input_type(i) == ElementType::kF64;
+  };
+  if (!fits(source.shape().type(), 1) || !fits(operands[2].shape().type(), 0)) {
+    return absl::UnimplementedError("a scatter computation of other types than its arrays is not supported");
   }
   Literal out(Plain(instruction.shape()));
   const ElementType as = scatter->output_type(0);
