@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <cstring>
 #include <memory>
 
 #include "absl/strings/str_cat.h"
@@ -77,15 +78,22 @@ absl::Status CheckInputMemory(const HloModule& module, int64_t limit_bytes) {
 
 int64_t FillElidedConstants(HloModule* module) {
   int64_t filled = 0;
-  uint8_t next = 0;
+  // Whole 32-bit words count up; the bytes that are left over have a count of their own and, in the reader of today's
+  // XLA, come right behind as many bytes as there were words.
+  uint32_t next_word = 0;
+  uint8_t next_byte = 0;
   for (const auto& computation : module->computations()) {
     for (const auto& instruction : computation->instructions()) {
       if (!instruction->IsConstant() || !instruction->literal().elided()) continue;
       Literal literal = instruction->literal().Clone();
-      const bool pred = literal.shape().type() == ElementType::kPred;
-      for (int64_t i = 0; i < literal.byte_size(); ++i) {
-        literal.mutable_bytes()[i] = pred ? next & 1 : next;
-        ++next;
+      const ElementType type = literal.shape().type();
+      const int64_t words = literal.byte_size() / 4, rest = literal.byte_size() % 4;
+      if (type == ElementType::kPred || IsSubByte(type)) {
+        for (int64_t i = 0; i < literal.size(); ++i)
+          literal.SetInt(i, type == ElementType::kPred ? next_byte++ & 1 : next_byte++);
+      } else {
+        for (int64_t i = 0; i < words; ++i, ++next_word) std::memcpy(literal.mutable_bytes() + 4 * i, &next_word, 4);
+        for (int64_t i = words; i < words + rest; ++i) literal.mutable_bytes()[i] = next_byte++;
       }
       literal.set_elided(false);
       instruction->set_literal(std::make_shared<const Literal>(std::move(literal)));
