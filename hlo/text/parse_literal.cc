@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "hlo/text/float_bits.h"
 #include "hlo/text/parser_impl.h"
+#include "hlo/text/structure.h"
 
 namespace xc {
 namespace {
@@ -234,20 +235,18 @@ bool Parser::ParseLiteralOf(const Shape& shape, Literal* out) {
   if (absl::Status status = ValidateShape(shape); !status.ok()) return Fail(at, status.message());
   // Nothing is allocated that the text cannot fill: an element takes at least one character, an element of a tuple two.
   if (lex_.At('{') && lex_.PeekChar() == '.') {
-    if (elided_bytes_ += shape.TotalByteSize(); elided_bytes_ > options_.max_elided_bytes) {
+    const int64_t bytes = BoundedBytes(shape, options_.max_elided_bytes - elided_bytes_);
+    if (bytes < 0) {
       return Fail(
-          at, absl::StrCat("the constants left out (`{...}`) take more than ", options_.max_elided_bytes, " bytes"));
+          at, absl::StrCat("a constant that is left out (`{...}`) needs known dimensions, and all of them may take ",
+                           options_.max_elided_bytes, " bytes"));
     }
+    elided_bytes_ += bytes;
     lex_.Next();
     for (int i = 0; i < 3; ++i) {
       if (!Expect('.')) return false;
     }
     if (!Expect('}')) return false;
-    for (const auto& leaf : Leaves(shape)) {
-      for (int64_t d : leaf.second->dims()) {
-        if (d == Shape::kUnknownSize) return Fail(at, "a constant needs known dimensions");
-      }
-    }
     *out = Literal(shape);
     out->set_elided(true);
     return true;

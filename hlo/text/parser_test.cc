@@ -160,7 +160,9 @@ TEST(Parser, Literals) {
   expect("(f32[], s32[])", "(1)", "expected ',', found ')'");
   expect("(f32[])", "(1, 2)", "expected ')' after the 1 elements of the tuple");
   expect("f32[1000000000000]", "{1}", "more than the text that follows can hold");
-  expect("f32[1000000000000]", "{...}", "take more than 1073741824 bytes");
+  expect("f32[1000000000000]", "{...}", "all of them may take 1073741824 bytes");
+  expect("f32[?]", "{...}", "needs known dimensions");
+  expect("(f32[1000000000000000000], f32[1000000000000000000], f32[1000000000000000000])", "{...}", "may take");
   expect("f32[?]", "{1}", "a constant needs known dimensions");
   expect("f32[2]", "{1,", "");
   EXPECT_EQ(ModuleError("ENTRY e { ROOT r = f32[2] constant({1, 2"),

@@ -155,6 +155,20 @@ bool IsBraced(absl::string_view text) {
   return false;
 }
 
+int64_t BoundedBytes(const Shape& shape, int64_t limit) {
+  int64_t total = 0;
+  for (const auto& leaf : Leaves(shape)) {
+    if (!leaf.second->IsArray()) return -1;
+    for (int64_t d : leaf.second->dims()) {
+      if (d == Shape::kUnknownSize) return -1;
+    }
+    const int64_t bytes = leaf.second->ByteSize();  // fits, as ValidateShape has seen
+    if (bytes > limit - total) return -1;
+    total += bytes;
+  }
+  return total;
+}
+
 std::string CallGraphError(const HloModule& module, int max_depth, const HloComputation** at) {
   struct Frame {
     const HloComputation* computation;

@@ -23,6 +23,10 @@ absl::Status ParseModuleAttributes(absl::string_view text, ModuleConfig* config)
 // Whether a text in braces is closed by its last character, strings in it skipped.
 bool IsBraced(absl::string_view text);
 
+// The bytes of a literal of `shape`, or -1 if they are more than `limit`, a dimension is unknown, or a leaf is no
+// array.
+int64_t BoundedBytes(const Shape& shape, int64_t limit);
+
 // No computation may call itself, even through others, and calls may not nest deeper than `max_depth`. Returns the
 // message of the error and sets `*at`; empty if all is well. Called computations must not be null.
 std::string CallGraphError(const HloModule& module, int max_depth, const HloComputation** at);

@@ -2,6 +2,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "hlo/base/status.h"
+#include "hlo/text/structure.h"
 
 namespace xc {
 namespace {
@@ -189,12 +190,11 @@ absl::StatusOr<Literal> LiteralOfShape(const pb::LiteralProto& proto, const Shap
   const google::protobuf::UnknownFieldSet& unknown = proto.GetReflection()->GetUnknownFields(proto);
   for (int i = 0; i < unknown.field_count(); ++i) {
     if (unknown.field(i).number() != kPrivateField) continue;
-    for (const auto& leaf : Leaves(shape)) {
-      if (unknown_size(*leaf.second)) return absl::InvalidArgumentError("a literal needs known dimensions");
+    const int64_t bytes = BoundedBytes(shape, *elided_bytes);
+    if (bytes < 0) {
+      return absl::InvalidArgumentError("a constant that is left out needs known dimensions and a size within bounds");
     }
-    if (*elided_bytes -= shape.TotalByteSize(); *elided_bytes < 0) {
-      return absl::InvalidArgumentError("the constants left out take too many bytes");
-    }
+    *elided_bytes -= bytes;
     Literal literal(shape);
     literal.set_elided(true);
     return literal;
