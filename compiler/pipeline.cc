@@ -8,6 +8,8 @@ namespace xc {
 
 absl::Span<const PipelineRow> Pipeline() {
   static constexpr PipelineRow kRows[] = {
+      {"prepare", "one-device", ReduceToOneDevice, 0,
+       "Annotations, collectives and asynchronous pairs only pass values on here; the calls in them are inlined next."},
       {"prepare", "inline-calls", InlineCalls, 0,
        "Calls and the input's own fusions only hide instructions from all that follows."},
       {"prepare", "flatten-calls", FlattenCallGraph, 0,

@@ -80,6 +80,8 @@ class IrEmitter {
   // Reductions over all but the minor dimensions, row by row. False: not of this form.
   absl::StatusOr<bool> EmitColumnReduce(const HloInstruction* instruction);
   absl::Status EmitScatter(const HloInstruction* scatter);
+  // False: other types or computations than it knows.
+  absl::StatusOr<bool> EmitSelectAndScatter(const HloInstruction* i);
   // False: no runtime kernel for it.
   absl::StatusOr<bool> EmitLibraryOp(const HloInstruction* instruction);
   absl::StatusOr<bool> EmitSort(const HloInstruction* sort);

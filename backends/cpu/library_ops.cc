@@ -240,6 +240,8 @@ absl::StatusOr<bool> IrEmitter::EmitLibraryOp(const HloInstruction* i) {
       return EmitCustomCall(e, i);
     case HloOpcode::kSort:
       return EmitSort(i);
+    case HloOpcode::kSelectAndScatter:
+      return EmitSelectAndScatter(i);
     case HloOpcode::kInfeed:
       EmitTransfer(e, i, i->shape().tuple_shape(0), "xc_rt_infeed");
       return true;

@@ -244,6 +244,67 @@ ENTRY e {
   EXPECT_EQ(result.status.code(), absl::StatusCode::kFailedPrecondition) << result.status;
 }
 
+// Windows over [batch, height, width, feature]; the second is padded, overlaps and starts at a value other than zero.
+constexpr char kPoolGradient[] = R"(HloModule m
+ge {
+  x = $0[] parameter(0)
+  y = $0[] parameter(1)
+  ROOT r = pred[] compare(x, y), direction=GE
+}
+add {
+  x = $0[] parameter(0)
+  y = $0[] parameter(1)
+  ROOT r = $0[] add(x, y)
+}
+ENTRY e {
+  a = $0[$1] parameter(0)
+  s = $0[$2] parameter(1)
+  z = $0[] constant($3)
+  ROOT r = $0[$1] select-and-scatter(a, s, z), window={$4}, select=ge, scatter=add
+}
+)";
+
+TEST(SelectAndScatterTest, PoolingGradients) {
+  for (const char* type : {"f32", "f64", "s32", "u8"}) {
+    ExpectSame(absl::Substitute(kPoolGradient, type, "3,8,8,20", "3,4,4,20", "0", "size=1x2x2x1 stride=1x2x2x1"),
+               {.tolerance = 1e-6});
+    ExpectSame(absl::Substitute(kPoolGradient, type, "2,7,9,3", "2,4,5,3", "2",
+                                "size=1x3x3x1 stride=1x2x2x1 pad=0_0x1_1x1_1x0_0"),
+               {.tolerance = 1e-6});
+  }
+}
+
+TEST(SelectAndScatterTest, DividedAmongThreads) {
+  ExpectSame(absl::Substitute(kPoolGradient, "f32", "16,32,32,8", "16,16,16,8", "0", "size=1x2x2x1 stride=1x2x2x1"),
+             {.tolerance = 1e-6});
+}
+
+TEST(SelectAndScatterTest, EveryDimensionHasAWindow) {
+  ExpectSame(absl::Substitute(kPoolGradient, "f32", "9,10", "4,3", "0", "size=3x4 stride=2x3"), {.tolerance = 1e-6});
+}
+
+TEST(OneDeviceTest, CollectivesAndAsynchronousPairs) {
+  ExpectSame(R"(HloModule m
+add {
+  x = f32[] parameter(0)
+  y = f32[] parameter(1)
+  ROOT r = f32[] add(x, y)
+}
+work {
+  x = f32[4] parameter(0)
+  ROOT y = f32[4] negate(x)
+}
+ENTRY e {
+  a = f32[4] parameter(0)
+  b = f32[4] all-reduce(a), replica_groups={}, to_apply=add
+  c = ((f32[4]), f32[4], u32[]) async-start(b), calls=work
+  d = f32[4] async-done(c)
+  f = (f32[4], f32[4], u32[]) copy-start(d)
+  ROOT g = f32[4] copy-done(f)
+}
+)");
+}
+
 TEST(PlaceTest, ReplicaAndPartitionAreZero) {
   ExpectSame(R"(HloModule m
 ENTRY e {

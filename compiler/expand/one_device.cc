@@ -1,0 +1,153 @@
+// What several devices or streams need and one does not: collectives, asynchronous pairs, copies between memories, and
+// annotations become the values that they pass on.
+#include <algorithm>
+#include <vector>
+
+#include "absl/container/flat_hash_set.h"
+#include "compiler/expand/expand.h"
+#include "compiler/make.h"
+
+namespace xc {
+namespace {
+
+// Custom calls that tell partitioners something about their operand.
+bool IsAnnotation(const HloInstruction* call) {
+  static const auto* const kTargets = new absl::flat_hash_set<std::string>{
+      "Sharding",
+      "SPMDFullToShardShape",
+      "SPMDShardToFullShape",
+      "MoveToHost",
+      "MoveToDevice",
+      "annotate_device_placement",
+      "LayoutConstraint",
+      "xla.sdy.FuncResultSharding",
+      "xla.sdy.PropagationBarrier",
+  };
+  return call->operand_count() == 1 && kTargets->contains(call->custom_call_target());
+}
+
+bool SameArrays(const Shape& a, const Shape& b) {
+  if (a.IsTuple() != b.IsTuple()) return false;
+  if (!a.IsTuple()) return SameShape(a, b);
+  if (a.tuple_size() != b.tuple_size()) return false;
+  for (int64_t i = 0; i < a.tuple_size(); ++i) {
+    if (!SameArrays(a.tuple_shape(i), b.tuple_shape(i))) return false;
+  }
+  return true;
+}
+
+// Zeros of any shape; null for shapes that have no constants.
+HloInstruction* Zeros(HloComputation* computation, const Shape& shape) {
+  if (shape.IsToken()) return computation->Add(HloOpcode::kAfterAll, Shape::Token(), {});
+  if (shape.IsTuple()) {
+    std::vector<HloInstruction*> elements;
+    for (const Shape& s : shape.tuple_shapes()) {
+      elements.push_back(Zeros(computation, s));
+      if (elements.back() == nullptr) return nullptr;
+    }
+    return make::Tuple(computation, elements);
+  }
+  if (!shape.IsArray() || shape.is_dynamic()) return nullptr;
+  return make::Splat(computation, shape.type(), shape.dims(), 0);
+}
+
+HloInstruction* OperandsAsOne(HloInstruction* i) {
+  if (i->operand_count() == 1) return i->operand(0);
+  return make::Tuple(i->parent(), i->operands());
+}
+
+// (first, second, zeros of the remaining elements of `shape`).
+HloInstruction* StartTuple(HloInstruction* start, HloInstruction* first, HloInstruction* second) {
+  std::vector<HloInstruction*> elements = {first, second};
+  for (int64_t i = 2; i < start->shape().tuple_size(); ++i) {
+    elements.push_back(Zeros(start->parent(), start->shape().tuple_shape(i)));
+    if (elements.back() == nullptr) return nullptr;
+  }
+  return make::Tuple(start->parent(), elements);
+}
+
+HloInstruction* TupleElement(HloInstruction* tuple, int64_t index) {
+  if (!tuple->shape().IsTuple() || tuple->shape().tuple_size() <= index) return nullptr;
+  return make::Element(tuple, index);
+}
+
+// What `i` gives on one device, or null when it must stay.
+HloInstruction* Replacement(HloInstruction* i) {
+  HloComputation* computation = i->parent();
+  switch (i->opcode()) {
+    case HloOpcode::kCustomCall:
+      return IsAnnotation(i) ? i->operand(0) : nullptr;
+    case HloOpcode::kCopyStart:
+      return i->shape().IsTuple() && i->shape().tuple_size() == 3 ? StartTuple(i, i->operand(0), i->operand(0))
+                                                                  : nullptr;
+    case HloOpcode::kCopyDone:
+      return TupleElement(i->operand(0), 0);
+    case HloOpcode::kAsyncStart: {
+      if (!i->shape().IsTuple() || i->shape().tuple_size() < 2) return nullptr;
+      HloInstruction* call = computation->Add(HloOpcode::kCall, i->called(0)->root()->shape(), i->operands());
+      call->AddCalledComputation(i->called(0));
+      return StartTuple(i, make::Tuple(computation, i->operands()), call);
+    }
+    case HloOpcode::kAsyncUpdate:
+    case HloOpcode::kAllReduceDone:
+      return i->operand(0);
+    case HloOpcode::kAsyncDone:
+    case HloOpcode::kAllGatherDone:
+    case HloOpcode::kCollectivePermuteDone:
+      return TupleElement(i->operand(0), 1);
+    case HloOpcode::kAllGatherStart: {
+      HloInstruction* all = OperandsAsOne(i);
+      return StartTuple(i, all, all);
+    }
+    case HloOpcode::kCollectivePermute:
+    case HloOpcode::kCollectivePermuteStart: {
+      const auto& pairs = i->attr<AttrKind::kSourceTargetPairs>();
+      const bool kept = std::find(pairs.begin(), pairs.end(), Int64List{0, 0}) != pairs.end();
+      const bool start = i->opcode() == HloOpcode::kCollectivePermuteStart;
+      if (i->operand_count() != 1 || (start && (!i->shape().IsTuple() || i->shape().tuple_size() < 2))) return nullptr;
+      HloInstruction* received = kept ? i->operand(0) : Zeros(computation, i->operand(0)->shape());
+      if (received == nullptr || !start) return received;
+      return StartTuple(i, i->operand(0), received);
+    }
+    case HloOpcode::kAllReduce:
+    case HloOpcode::kAllReduceStart:
+    case HloOpcode::kAllGather:
+    case HloOpcode::kAllToAll:
+    case HloOpcode::kReduceScatter:
+    case HloOpcode::kCollectiveBroadcast:
+      return i->shape().IsTuple() ? make::Tuple(computation, i->operands()) : OperandsAsOne(i);
+    default:
+      return nullptr;
+  }
+}
+
+}  // namespace
+
+absl::StatusOr<bool> ReduceToOneDevice(HloModule* module, PassContext& context) {
+  bool changed = false;
+  for (HloComputation* computation : module->ComputationPostOrder()) {
+    std::vector<HloInstruction*> replaced;
+    const int64_t count = computation->instruction_count();
+    for (HloInstruction* i : computation->PostOrder()) {
+      HloInstruction* value = Replacement(i);
+      // Whatever has other shapes than its operand speaks of more than one device and stays, to be refused later.
+      if (value == nullptr || value == i || !SameArrays(value->shape(), i->shape())) continue;
+      if (!i->control_predecessors().empty() || !i->control_successors().empty()) {
+        const auto before = i->control_predecessors(), after = i->control_successors();
+        i->RemoveControlDependencies();
+        for (HloInstruction* a : after) {
+          for (HloInstruction* b : before) a->AddControlPredecessor(b);
+        }
+      }
+      i->ReplaceAllUsesWith(value);
+      context.Count(std::string("one_device.") + std::string(OpcodeName(i->opcode())));
+      replaced.push_back(i);
+    }
+    // Users first, since a start op is used by its done op.
+    for (auto it = replaced.rbegin(); it != replaced.rend(); ++it) computation->Remove(*it);
+    changed |= !replaced.empty() || computation->instruction_count() != count;
+  }
+  return changed;
+}
+
+}  // namespace xc
