@@ -1,3 +1,4 @@
+// Costs by op: operations, transcendental functions, bytes; sums saturate.
 #include "compiler/cost_analysis.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// The loop over the pass table: groups, stopping, disabling, verification, dumps and the report.
 #include "compiler/driver.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// Makers of single instructions, and what is known of constants that repeat one scalar.
 #include "compiler/make.h"
 
 #include <algorithm>

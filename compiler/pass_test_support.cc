@@ -1,3 +1,4 @@
+// Parses, verifies, runs passes, verifies again, and prints with names by order.
 #include "compiler/pass_test_support.h"
 
 #include "absl/strings/str_cat.h"

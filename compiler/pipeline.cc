@@ -1,3 +1,4 @@
+// The table itself: every pass once, with the reason for its place.
 #include "compiler/pipeline.h"
 
 #include "compiler/expand/expand.h"

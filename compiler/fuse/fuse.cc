@@ -1,3 +1,4 @@
+// Fusion of one computation: places each instruction with its users, joins fusions that share a loop, builds them.
 #include "compiler/fuse/fuse.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// How often and where a fusion evaluates its members, and what that allows to be added.
 #include "compiler/fuse/fusion_group.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// Live ranges on the schedule, values that share a buffer, and the packing of the rest into the arena.
 #include "compiler/memory/buffer_assignment.h"
 
 #include <algorithm>

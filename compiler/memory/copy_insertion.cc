@@ -1,3 +1,4 @@
+// Loop invariants, the copies at the edges of loops, branches and outputs, and one caller for each computation.
 #include "compiler/memory/copy_insertion.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// The rules of which bytes are passed on and which may be overwritten.
 #include "compiler/memory/in_place.h"
 
 #include <algorithm>

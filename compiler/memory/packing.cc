@@ -1,3 +1,4 @@
+// Best-fit packing; blocks live at one time are found by slots of the time line.
 #include "compiler/memory/packing.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// Candidate orders of a computation and the choice of the one with the lowest peak.
 #include "compiler/memory/schedule.h"
 
 #include <algorithm>
