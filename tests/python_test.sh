@@ -1,9 +1,17 @@
 #!/bin/bash
-# Runs a Python test with the interpreter that ./test hands over (XC_PYTHON: the one of .venv).
-#   python_test.sh SCRIPT.py [ARGUMENT…]
+# Runs a Python test with an interpreter that ./test hands over: the one of .venv (XC_PYTHON), or with --peers the one that
+# has TensorFlow and JAX (XC_PEERS_PYTHON).
+#   python_test.sh [--peers] SCRIPT.py [ARGUMENT…]
 set -euo pipefail
-if [[ -z ${XC_PYTHON:-} ]]; then
-  echo "SKIPPED: XC_PYTHON is not set (run ./test)"
+python=${XC_PYTHON:-}
+missing="XC_PYTHON is not set (run ./test)"
+if [[ $1 == --peers ]]; then
+  shift
+  python=${XC_PEERS_PYTHON:-}
+  missing="TensorFlow and JAX are not installed (third_party/install --peers)"
+fi
+if [[ -z $python ]]; then
+  echo "SKIPPED: $missing"
   exit 0
 fi
-exec "$XC_PYTHON" "$@"
+exec "$python" "$@"

@@ -172,6 +172,8 @@ def main():
     args = parser.parse_args()
     sys.stdout.reconfigure(encoding="utf-8", errors="replace")
     os.environ["XC_PYTHON"] = sys.executable
+    peers = ROOT / ".venv-peers" / "bin" / "python"
+    os.environ["XC_PEERS_PYTHON"] = str(peers) if (ROOT / ".venv-peers" / "requirements.installed").exists() else ""
     tally = Tally()
     if not args.targets and not args.sanitize:
         run_checks(tally)
