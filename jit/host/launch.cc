@@ -29,6 +29,10 @@ Tensor ValueOf(const Tensor& input) {
 ClusterLaunch::ClusterLaunch(std::shared_ptr<const Graph> graph, LaunchOptions options)
     : graph_(std::move(graph)), options_(std::move(options)) {
   for (int r : graph_->Retvals()) result_types_.push_back(graph_->node(r).input_types[0]);
+  std::vector<int> args = graph_->Args();
+  for (size_t i = 0; i < args.size(); ++i) {
+    if (graph_->node(args[i]).output_types[0] == DT_RESOURCE) variable_args_.insert(static_cast<int>(i));
+  }
 }
 
 std::string ClusterLaunch::Key(const std::vector<Tensor>& inputs, const std::set<int>& constants) const {
@@ -53,6 +57,7 @@ void ClusterLaunch::Compile(const std::vector<Tensor>& inputs, const std::set<in
     ClusterArg arg;
     arg.type = inputs[i].dtype();
     arg.dims = inputs[i].dims();
+    arg.is_variable = variable_args_.count(static_cast<int>(i)) != 0;
     if (constants.count(static_cast<int>(i)) != 0) arg.constant = std::make_shared<const HostConstant>(inputs[i]);
     absl::StrAppend(&out->signature, i ? ", " : "", inputs[i].ShapeString(), arg.constant ? "=" : "",
                     arg.constant ? inputs[i].Summary(4) : std::string());
@@ -130,7 +135,7 @@ absl::StatusOr<std::shared_ptr<ClusterLaunch::Compiled>> ClusterLaunch::FindOrCo
     std::unique_lock<std::shared_mutex> lock(mutex_);
     size_t before = constant_args_.size();
     for (int i : needed) {
-      if (inputs[i].raw() != nullptr && inputs[i].variable() == nullptr) constant_args_.insert(i);
+      if (variable_args_.count(i) == 0) constant_args_.insert(i);
     }
     if (constant_args_.size() == before) {
       if (made) return entry;

@@ -66,6 +66,7 @@ class ClusterLaunch {
   std::shared_ptr<const Graph> graph_;
   LaunchOptions options_;
   std::vector<DataType> result_types_;
+  std::set<int> variable_args_;
   mutable std::shared_mutex mutex_;
   std::set<int> constant_args_;  // grows as lowerings ask for values
   std::unordered_map<std::string, std::shared_ptr<Compiled>> cache_;

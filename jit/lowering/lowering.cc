@@ -105,6 +105,10 @@ const LoweringRegistry& LoweringRegistry::Get() {
     RegisterScatter(*r);
     RegisterLists(*r);
     RegisterControlFlow(*r);
+    RegisterVariables(*r);
+    RegisterRandom(*r);
+    RegisterLinalg(*r);
+    RegisterMisc(*r);
     return r;
   }();
   return *registry;

@@ -163,6 +163,10 @@ void RegisterGather(LoweringRegistry& r);
 void RegisterScatter(LoweringRegistry& r);
 void RegisterLists(LoweringRegistry& r);
 void RegisterControlFlow(LoweringRegistry& r);
+void RegisterVariables(LoweringRegistry& r);
+void RegisterRandom(LoweringRegistry& r);
+void RegisterLinalg(LoweringRegistry& r);
+void RegisterMisc(LoweringRegistry& r);
 
 }  // namespace xc
 

@@ -102,6 +102,7 @@ def main():
     parser.add_argument("--only", default="")
     parser.add_argument("--platform", default="cpu")
     parser.add_argument("--mode", default="jit")
+    parser.add_argument("--verbose", action="store_true", help="name each case before it runs")
     parser.add_argument("--stride", type=int, default=1)
     flags = parser.parse_args()
     library = xc_graph.Library(os.path.abspath(flags.library))
@@ -109,6 +110,8 @@ def main():
     for number, case in enumerate(op_cases.all_cases()):
         if not re.search(flags.only, case.op) or number % flags.stride:
             continue
+        if flags.verbose:
+            print(case.name[:200], flush=True)
         try:
             problem = run_case(library, case, {"platform": flags.platform, "mode": flags.mode})
         except xc_graph.XcError as e:

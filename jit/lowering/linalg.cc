@@ -1,0 +1,192 @@
+// Lowerings of factorizations, triangular systems and Fourier transforms.
+#include <algorithm>
+#include <cmath>
+
+#include "absl/strings/str_cat.h"
+#include "jit/kernels/kernel.h"
+#include "jit/lowering/lowering.h"
+
+namespace xc {
+namespace {
+
+absl::Status RequireSquare(OpContext& c, int i) {
+  if (c.rank(i) >= 2 && c.dims(i)[c.rank(i) - 1] == c.dims(i)[c.rank(i) - 2]) return absl::OkStatus();
+  return c.Error(absl::StrCat("operand ", i, " must be square matrices, has shape ", DimsToString(c.dims(i))));
+}
+
+Val LowerTriangle(Emitter& b, Val x) {
+  int64_t n = x->shape().dims().back();
+  Val keep = b.Ge(b.Iota(ElementType::kS32, {n, n}, 0), b.Iota(ElementType::kS32, {n, n}, 1));
+  return b.Select(b.BroadcastTo(keep, x->shape().dims()), x, b.Like(x, 0));
+}
+
+absl::Status Cholesky(OpContext& c) {
+  XC_RETURN_IF_ERROR(RequireSquare(c, 0));
+  Val l = LowerTriangle(c.b, c.b.Cholesky(c.in(0)));
+  // A matrix that is not positive definite gives NaN here and an error on the host.
+  c.FailIf(c.b.IsNan(l));
+  c.set(0, l);
+  return absl::OkStatus();
+}
+
+absl::Status TriangularSolve(OpContext& c) {
+  XC_ASSIGN_OR_RETURN(bool lower, c.node.Bool("lower"));
+  XC_ASSIGN_OR_RETURN(bool adjoint, c.node.Bool("adjoint"));
+  XC_RETURN_IF_ERROR(RequireSquare(c, 0));
+  if (c.rank(1) < 2) return c.Error("the right side must be matrices");
+  Dims ab(c.dims(0).begin(), c.dims(0).end() - 2), bb(c.dims(1).begin(), c.dims(1).end() - 2);
+  auto batch = BroadcastDims(ab, bb);
+  if (!batch.ok()) return c.Error(std::string(batch.status().message()));
+  if (c.dims(1)[c.rank(1) - 2] != c.dims(0).back()) return c.Error("the sizes of matrix and right side differ");
+  auto wide = [&](int i) {
+    Dims dims = *batch;
+    dims.insert(dims.end(), c.dims(i).end() - 2, c.dims(i).end());
+    return c.b.BroadcastTo(c.in(i), dims);
+  };
+  c.set(0, c.b.TriangularSolve(wide(0), wide(1), true, lower, false,
+                               adjoint ? TriangularTranspose::kAdjoint : TriangularTranspose::kNo));
+  return absl::OkStatus();
+}
+
+// Number of dimensions that the op's name says it transforms.
+int64_t FftRank(const std::string& op) {
+  return op.find("3D") != std::string::npos ? 3 : op.find("2D") != std::string::npos ? 2 : 1;
+}
+
+template <FftType kType>
+absl::Status Fft(OpContext& c) {
+  int64_t n = FftRank(c.node.op);
+  if (c.rank(0) < n) return c.Error(absl::StrCat("input must have rank ", n, " or more"));
+  Emitter& b = c.b;
+  Val x = c.in(0);
+  std::vector<int64_t> lengths;
+  if (kType == FftType::kFft || kType == FftType::kIfft) {
+    for (int64_t d = c.rank(0) - n; d < c.rank(0); ++d) lengths.push_back(c.dims(0)[d]);
+  } else {
+    XC_ASSIGN_OR_RETURN(lengths, c.Ints(1));
+    if (static_cast<int64_t>(lengths.size()) != n) return c.Error("fft_length has a wrong size");
+    // The input is cut or padded with zeros to the length.
+    for (int64_t k = 0; k < n; ++k) {
+      if (lengths[k] < 0 || lengths[k] > (int64_t{1} << 30)) return c.Error("bad fft_length");
+      int64_t d = c.rank(0) - n + k;
+      int64_t want = kType == FftType::kIrfft && k == n - 1 ? (lengths[k] > 0 ? lengths[k] / 2 + 1 : 0) : lengths[k];
+      int64_t have = c.dims(0)[d];
+      if (have > want) x = b.SliceDim(x, d, 0, want);
+      if (have < want) {
+        std::vector<PaddingDim> padding(c.rank(0));
+        padding[d].high = want - have;
+        x = b.Pad(x, b.Scalar(x->type(), 0), padding);
+      }
+    }
+  }
+  if (std::count(lengths.begin(), lengths.end(), 0) > 0 || x->shape().ElementCount() == 0) {
+    return c.Unimplemented("empty transforms");
+  }
+  c.set(0, b.Fft(x, kType, lengths));
+  return absl::OkStatus();
+}
+
+// Gauss-Jordan elimination with row exchanges, all matrices of the batch at once: solves A X = B.
+Val SolveByElimination(Emitter& b, Val a, Val rhs) {
+  int64_t rank = a->shape().rank(), n = a->shape().dims().back();
+  Dims batch(a->shape().dims().begin(), a->shape().dims().end() - 2);
+  Val state = b.Concat({a, rhs}, rank - 1);
+  int64_t width = state->shape().dims().back();
+  ElementType type = a->type();
+  auto result = b.ForLoop(n, {state}, [&](Emitter& e, Val k, const std::vector<Val>& s) {
+    Val m = s[0];
+    const Dims md = m->shape().dims();
+    Dims column = batch;
+    column.push_back(n);
+    Dims row = batch;
+    row.push_back(width);
+    auto over_rows = [&](Val v) {  // [batch, width] to [batch, n, width]
+      std::vector<int64_t> map;
+      for (int64_t d = 0; d < rank - 2; ++d) map.push_back(d);
+      map.push_back(rank - 1);
+      return e.Broadcast(v, md, map);
+    };
+    auto over_columns = [&](Val v) {  // [batch, n] to [batch, n, width]
+      std::vector<int64_t> map;
+      for (int64_t d = 0; d < rank - 1; ++d) map.push_back(d);
+      return e.Broadcast(v, md, map);
+    };
+    Val row_index = e.Iota(ElementType::kS32, column, rank - 2);
+    Val is_k = e.Eq(row_index, e.Splat(k, column));
+    // Column k, and the largest candidate at or below row k.
+    Val pick_column = e.Eq(e.Iota(ElementType::kS32, md, rank - 1), e.Splat(k, md));
+    Val col = e.ReduceSum(e.Select(pick_column, m, e.Like(m, 0)), {rank - 1});
+    Val size = e.Select(e.Ge(row_index, e.Splat(k, column)), e.Abs(col), e.Full(ComplexComponent(type), column, -1));
+    Val largest = e.ReduceMax(size, {rank - 2});
+    std::vector<int64_t> batch_map;
+    for (int64_t d = 0; d < rank - 2; ++d) batch_map.push_back(d);
+    Val candidate = e.Eq(size, e.Broadcast(largest, column, batch_map));
+    Val first = e.Reduce(e.Select(candidate, row_index, e.Like(row_index, 1 << 30)), e.S32(1 << 30), {rank - 2},
+                         HloOpcode::kMinimum);
+    Val is_pivot = e.Eq(row_index, e.Broadcast(first, column, batch_map));
+    auto take_row = [&](Val where) { return e.ReduceSum(e.Select(over_columns(where), m, e.Like(m, 0)), {rank - 2}); };
+    Val pivot_row = take_row(is_pivot), row_k = take_row(is_k);
+    // Exchange the two rows, scale the pivot row, take it from all others.
+    Val swapped = e.Select(over_columns(is_pivot), over_rows(row_k), m);
+    Val pivot = e.ReduceSum(
+        e.Select(e.Eq(e.Iota(ElementType::kS32, row, rank - 2), e.Splat(k, row)), pivot_row, e.Full(type, row, 0)),
+        {rank - 2});
+    Val scaled = e.Div(pivot_row, e.Broadcast(pivot, row, batch_map));
+    Val factors = e.ReduceSum(e.Select(pick_column, swapped, e.Like(m, 0)), {rank - 1});
+    Val reduced = e.Sub(swapped, e.Mul(over_columns(factors), over_rows(scaled)));
+    return std::vector<Val>{e.Select(over_columns(is_k), over_rows(scaled), reduced)};
+  });
+  return b.SliceDim(result[0], rank - 1, n, width);
+}
+
+Val Transposed(Emitter& b, Val x) {
+  std::vector<int64_t> perm(x->shape().rank());
+  for (size_t i = 0; i < perm.size(); ++i) perm[i] = static_cast<int64_t>(i);
+  std::swap(perm[perm.size() - 1], perm[perm.size() - 2]);
+  return b.Transpose(x, perm);
+}
+
+absl::Status Solve(OpContext& c, bool inverse) {
+  XC_RETURN_IF_ERROR(RequireSquare(c, 0));
+  XC_ASSIGN_OR_RETURN(bool adjoint, c.node.Bool("adjoint"));
+  Emitter& b = c.b;
+  Val a = adjoint ? Transposed(b, c.in(0)) : c.in(0);
+  Val rhs;
+  if (inverse) {
+    int64_t n = c.dims(0).back();
+    Val eye = b.Convert(b.Eq(b.Iota(ElementType::kS32, {n, n}, 0), b.Iota(ElementType::kS32, {n, n}, 1)), c.etype(0));
+    rhs = b.BroadcastTo(eye, c.dims(0));
+  } else {
+    if (c.rank(1) != c.rank(0)) return c.Error("matrix and right side differ in rank");
+    for (int64_t d = 0; d < c.rank(0) - 1; ++d) {
+      if (c.dims(0)[d] != c.dims(1)[d]) return c.Error("matrix and right side differ in shape");
+    }
+    rhs = c.in(1);
+  }
+  if (rhs->shape().ElementCount() == 0) {
+    c.set(0, rhs);
+    return absl::OkStatus();
+  }
+  Val x = SolveByElimination(b, a, rhs);
+  // A singular matrix is an error of the host op.
+  c.FailIf(b.Not(b.Unary(HloOpcode::kIsFinite, x)));
+  c.set(0, x);
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+void RegisterLinalg(LoweringRegistry& r) {
+  constexpr TypeSet kReal = TypeBit(DT_FLOAT) | TypeBit(DT_DOUBLE);
+  constexpr TypeSet kAny = ~TypeSet{0};
+  r.Add({"Cholesky"}, kReal, Cholesky);
+  r.Add({"MatrixTriangularSolve"}, kReal, TriangularSolve);
+  r.Add({"MatrixInverse"}, kReal, [](OpContext& c) { return Solve(c, true); });
+  r.Add({"MatrixSolve"}, kReal, [](OpContext& c) { return Solve(c, false); });
+  r.Add({"FFT", "FFT2D", "FFT3D"}, kAny, Fft<FftType::kFft>);
+  r.Add({"IFFT", "IFFT2D", "IFFT3D"}, kAny, Fft<FftType::kIfft>);
+  r.Add({"RFFT", "RFFT2D", "RFFT3D"}, kAny, Fft<FftType::kRfft>, {"fft_length"});
+  r.Add({"IRFFT", "IRFFT2D", "IRFFT3D"}, kAny, Fft<FftType::kIrfft>, {"fft_length"});
+}
+
+}  // namespace xc

@@ -1,0 +1,354 @@
+// Lowerings of checks, bucketing, layout permutations, fake quantization, colour conversion and diagonals with offsets.
+#include <algorithm>
+#include <cmath>
+
+#include "absl/strings/str_cat.h"
+#include "jit/lowering/lowering.h"
+
+namespace xc {
+namespace {
+
+absl::Status CheckNumerics(OpContext& c) {
+  c.FailIf(c.b.Not(c.b.Unary(HloOpcode::kIsFinite, c.in(0))));
+  c.set(0, c.in(0));
+  return absl::OkStatus();
+}
+
+absl::Status Bucketize(OpContext& c) {
+  XC_ASSIGN_OR_RETURN(std::vector<float> boundaries, c.node.Floats("boundaries"));
+  if (!std::is_sorted(boundaries.begin(), boundaries.end())) return c.Error("the boundaries are not sorted");
+  Emitter& b = c.b;
+  ElementType type = c.etype(0) == ElementType::kF64 ? ElementType::kF64 : ElementType::kF32;
+  Val x = b.Convert(c.in(0), type);
+  Dims dims = c.dims(0);
+  dims.push_back(static_cast<int64_t>(boundaries.size()));
+  Literal l{Shape(type, {dims.back()})};
+  for (size_t i = 0; i < boundaries.size(); ++i) l.SetDouble(i, boundaries[i]);
+  std::vector<int64_t> mapping;
+  for (int64_t d = 0; d < c.rank(0); ++d) mapping.push_back(d);
+  Val reached = b.Ge(b.Broadcast(x, dims, mapping), b.Broadcast(b.Constant(std::move(l)), dims, {c.rank(0)}));
+  c.set(0, b.ReduceSum(b.Convert(reached, ElementType::kS32), {c.rank(0)}));
+  return absl::OkStatus();
+}
+
+// Number of sorted elements below (or not above) each value, row by row.
+template <bool kUpper>
+absl::Status SearchSorted(OpContext& c) {
+  XC_RETURN_IF_ERROR(c.RequireRank(0, 2));
+  XC_RETURN_IF_ERROR(c.RequireRank(1, 2));
+  if (c.dims(0)[0] != c.dims(1)[0]) return c.Error("inputs and values must have the same number of rows");
+  Emitter& b = c.b;
+  Dims dims = {c.dims(1)[0], c.dims(1)[1], c.dims(0)[1]};
+  Val sorted = b.Broadcast(c.in(0), dims, {0, 2}), values = b.Broadcast(c.in(1), dims, {0, 1});
+  Val below = kUpper ? b.Le(sorted, values) : b.Lt(sorted, values);
+  c.set(0, b.ReduceSum(b.Convert(below, c.out_etype(0)), {2}));
+  return absl::OkStatus();
+}
+
+absl::Status ReadFormats(OpContext& c, std::string* from, std::string* to) {
+  XC_ASSIGN_OR_RETURN(*from, c.node.String("src_format"));
+  XC_ASSIGN_OR_RETURN(*to, c.node.String("dst_format"));
+  std::string a = *from, z = *to;
+  std::sort(a.begin(), a.end());
+  std::sort(z.begin(), z.end());
+  if (a != z || a.empty()) return c.Error("the two formats are not permutations of each other");
+  return absl::OkStatus();
+}
+
+absl::Status DataFormatDimMap(OpContext& c) {
+  std::string from, to;
+  XC_RETURN_IF_ERROR(ReadFormats(c, &from, &to));
+  Emitter& b = c.b;
+  int64_t n = static_cast<int64_t>(from.size());
+  Val x = c.in(0);
+  x = b.Select(b.Lt(x, b.Like(x, 0)), b.Add(x, b.Like(x, static_cast<double>(n))), x);
+  Val y = b.Like(x, 0);
+  for (int64_t i = 0; i < n; ++i) {
+    double place = static_cast<double>(to.find(from[i]));
+    y = b.Select(b.Eq(x, b.Like(x, static_cast<double>(i))), b.Like(x, place), y);
+  }
+  c.set(0, y);
+  return absl::OkStatus();
+}
+
+absl::Status DataFormatVecPermute(OpContext& c) {
+  std::string from, to;
+  XC_RETURN_IF_ERROR(ReadFormats(c, &from, &to));
+  if (c.rank(0) < 1) return c.Error("input must be a vector or a matrix");
+  int64_t n = c.dims(0)[0];
+  if (n != static_cast<int64_t>(from.size())) {
+    // Only the spatial entries.
+    auto drop = [](std::string* s) {
+      s->erase(std::remove_if(s->begin(), s->end(), [](char f) { return f == 'N' || f == 'C'; }), s->end());
+    };
+    drop(&from);
+    drop(&to);
+    if (n != static_cast<int64_t>(from.size())) return c.Error("the input does not fit the formats");
+  }
+  std::vector<Val> parts;
+  for (char f : to) {
+    int64_t i = static_cast<int64_t>(from.find(f));
+    parts.push_back(c.b.SliceDim(c.in(0), 0, i, i + 1));
+  }
+  c.set(0, c.b.Concat(parts, 0));
+  return absl::OkStatus();
+}
+
+// Limits moved so that zero is a quantized value, and the step between quantized values.
+struct Quantization {
+  Val low, high, step;
+};
+
+absl::StatusOr<Quantization> Nudge(OpContext& c, Val min, Val max) {
+  XC_ASSIGN_OR_RETURN(int64_t bits, c.node.Int("num_bits"));
+  XC_ASSIGN_OR_RETURN(bool narrow, c.node.Bool("narrow_range"));
+  if (bits < 2 || bits > 16) return c.Error("num_bits must be between 2 and 16");
+  Emitter& b = c.b;
+  double lowest = narrow ? 1 : 0, highest = static_cast<double>((int64_t{1} << bits) - 1);
+  Quantization q;
+  q.step = b.Div(b.Sub(max, min), b.Like(max, highest - lowest));
+  Val zero = b.Sub(b.Like(min, lowest), b.Div(min, q.step));
+  Val half_up = b.Floor(b.AddC(zero, 0.5));
+  Val nudged = b.Select(b.Lt(zero, b.Like(zero, lowest)), b.Like(zero, lowest),
+                        b.Select(b.Gt(zero, b.Like(zero, highest)), b.Like(zero, highest), half_up));
+  q.low = b.Mul(b.Sub(b.Like(min, lowest), nudged), q.step);
+  q.high = b.Mul(b.Sub(b.Like(min, highest), nudged), q.step);
+  return q;
+}
+
+absl::StatusOr<Quantization> ReadLimits(OpContext& c, int first) {
+  Val min, max;
+  if (c.node.def->FindAttr("min") != nullptr) {
+    XC_ASSIGN_OR_RETURN(float low, c.node.Float("min"));
+    XC_ASSIGN_OR_RETURN(float high, c.node.Float("max"));
+    if (!(low < high)) return c.Error("min must be less than max");
+    min = c.b.Scalar(ElementType::kF32, low);
+    max = c.b.Scalar(ElementType::kF32, high);
+  } else {
+    XC_RETURN_IF_ERROR(c.RequireRank(first, 0));
+    XC_RETURN_IF_ERROR(c.RequireRank(first + 1, 0));
+    min = c.in(first);
+    max = c.in(first + 1);
+  }
+  return Nudge(c, min, max);
+}
+
+absl::Status FakeQuant(OpContext& c) {
+  XC_ASSIGN_OR_RETURN(Quantization q, ReadLimits(c, 1));
+  Emitter& b = c.b;
+  const Dims& dims = c.dims(0);
+  Val low = b.Splat(q.low, dims), step = b.Splat(q.step, dims);
+  Val x = b.Sub(b.Clamp(q.low, c.in(0), q.high), low);
+  Val level = b.Floor(b.AddC(b.Div(x, step), 0.5));
+  c.set(0, b.Add(b.Mul(level, step), low));
+  return absl::OkStatus();
+}
+
+absl::Status FakeQuantGrad(OpContext& c) {
+  XC_RETURN_IF_ERROR(c.RequireSameDims(0, 1));
+  XC_ASSIGN_OR_RETURN(Quantization q, ReadLimits(c, 2));
+  Emitter& b = c.b;
+  Val g = c.in(0), x = c.in(1), zero = b.Like(g, 0);
+  Val below = b.Lt(x, b.Splat(q.low, c.dims(1))), above = b.Gt(x, b.Splat(q.high, c.dims(1)));
+  c.set(0, b.Select(b.Or(below, above), zero, g));
+  if (c.num_outputs() > 1) {
+    std::vector<int64_t> all;
+    for (int64_t d = 0; d < c.rank(0); ++d) all.push_back(d);
+    c.set(1, b.ReduceSum(b.Select(below, g, zero), all));
+    c.set(2, b.ReduceSum(b.Select(above, g, zero), all));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status AdjustContrast(OpContext& c) {
+  if (c.rank(0) < 3) return c.Error("images must have rank 3 or more");
+  XC_RETURN_IF_ERROR(c.RequireRank(1, 0));
+  Emitter& b = c.b;
+  Val x = b.Convert(c.in(0), ElementType::kF32);
+  int64_t h = c.rank(0) - 3, w = c.rank(0) - 2;
+  Val sum = b.ReduceSum(x, {h, w});
+  Val mean = b.Div(sum, b.Like(sum, static_cast<double>(c.dims(0)[h] * c.dims(0)[w])));
+  std::vector<int64_t> mapping;
+  for (int64_t d = 0; d < c.rank(0); ++d) {
+    if (d != h && d != w) mapping.push_back(d);
+  }
+  Val wide = b.Broadcast(mean, c.dims(0), mapping);
+  Val y = b.Add(b.Mul(b.Sub(x, wide), b.Splat(c.in(1), c.dims(0))), wide);
+  c.set(0, b.Convert(y, c.etype(0)));
+  return absl::OkStatus();
+}
+
+struct Planes {
+  Val v[3];
+};
+absl::StatusOr<Planes> SplitColors(OpContext& c) {
+  int64_t last = c.rank(0) - 1;
+  if (last < 0 || c.dims(0)[last] != 3) return c.Error("the last dimension must be 3");
+  Planes p;
+  for (int64_t k = 0; k < 3; ++k) p.v[k] = c.b.SliceDim(c.in(0), last, k, k + 1);
+  return p;
+}
+
+Planes ToHsv(Emitter& b, const Planes& rgb) {
+  Val r = rgb.v[0], g = rgb.v[1], bl = rgb.v[2];
+  Val value = b.Max(b.Max(r, g), bl), low = b.Min(b.Min(r, g), bl);
+  Val range = b.Sub(value, low), zero = b.Like(r, 0);
+  Val saturation = b.Select(b.Gt(value, zero), b.Div(range, value), zero);
+  Val norm = b.Div(b.Like(r, 1.0 / 6.0), range);
+  Val hue = b.Select(b.Eq(g, value), b.AddC(b.Mul(norm, b.Sub(bl, r)), 2.0 / 6.0),
+                     b.AddC(b.Mul(norm, b.Sub(r, g)), 4.0 / 6.0));
+  hue = b.Select(b.Eq(r, value), b.Mul(norm, b.Sub(g, bl)), hue);
+  hue = b.Select(b.Gt(range, zero), hue, zero);
+  hue = b.Select(b.Lt(hue, zero), b.AddC(hue, 1), hue);
+  return {{hue, saturation, value}};
+}
+
+Planes ToRgb(Emitter& b, const Planes& hsv) {
+  Val h6 = b.MulC(hsv.v[0], 6), one = b.Like(h6, 1), zero = b.Like(h6, 0);
+  auto unit = [&](Val x) { return b.Min(b.Max(x, zero), one); };
+  Val dr = unit(b.AddC(b.Abs(b.AddC(h6, -3)), -1));
+  Val dg = unit(b.Sub(b.Like(h6, 2), b.Abs(b.AddC(h6, -2))));
+  Val db = unit(b.Sub(b.Like(h6, 2), b.Abs(b.AddC(h6, -4))));
+  Val s = hsv.v[1], v = hsv.v[2], gray = b.Sub(one, s);
+  auto mix = [&](Val d) { return b.Mul(b.Add(gray, b.Mul(s, d)), v); };
+  return {{mix(dr), mix(dg), mix(db)}};
+}
+
+absl::Status RgbToHsv(OpContext& c) {
+  XC_ASSIGN_OR_RETURN(Planes p, SplitColors(c));
+  Planes q = ToHsv(c.b, p);
+  c.set(0, c.b.Concat({q.v[0], q.v[1], q.v[2]}, c.rank(0) - 1));
+  return absl::OkStatus();
+}
+
+absl::Status HsvToRgb(OpContext& c) {
+  XC_ASSIGN_OR_RETURN(Planes p, SplitColors(c));
+  Planes q = ToRgb(c.b, p);
+  c.set(0, c.b.Concat({q.v[0], q.v[1], q.v[2]}, c.rank(0) - 1));
+  return absl::OkStatus();
+}
+
+absl::Status AdjustSaturation(OpContext& c) {
+  XC_RETURN_IF_ERROR(c.RequireRank(1, 0));
+  XC_ASSIGN_OR_RETURN(Planes p, SplitColors(c));
+  Emitter& b = c.b;
+  Planes q = ToHsv(b, p);
+  Val scale = b.Convert(c.in(1), c.etype(0));
+  q.v[1] =
+      b.Clamp(b.Scalar(c.etype(0), 0), b.Mul(q.v[1], b.Splat(scale, q.v[1]->shape().dims())), b.Scalar(c.etype(0), 1));
+  Planes out = ToRgb(b, q);
+  c.set(0, b.Concat({out.v[0], out.v[1], out.v[2]}, c.rank(0) - 1));
+  return absl::OkStatus();
+}
+
+absl::Status AdjustHue(OpContext& c) {
+  XC_RETURN_IF_ERROR(c.RequireRank(1, 0));
+  XC_ASSIGN_OR_RETURN(Planes p, SplitColors(c));
+  Emitter& b = c.b;
+  Planes q = ToHsv(b, p);
+  Val delta = b.Splat(b.Convert(c.in(1), c.etype(0)), q.v[0]->shape().dims());
+  // The fraction of hue + delta, never negative.
+  Val hue = b.Add(q.v[0], delta);
+  q.v[0] = b.Sub(hue, b.Floor(hue));
+  Planes out = ToRgb(b, q);
+  c.set(0, b.Concat({out.v[0], out.v[1], out.v[2]}, c.rank(0) - 1));
+  return absl::OkStatus();
+}
+
+absl::Status ToBool(OpContext& c) {
+  if (c.rank(0) == 0) {
+    c.set(0, c.b.Convert(c.in(0), ElementType::kPred));
+  } else {
+    XC_ASSIGN_OR_RETURN(int64_t n, CheckedNumElements(c.dims(0)));
+    c.set_constant(0, Tensor::Scalar<uint8_t>(DT_BOOL, n > 0));
+  }
+  return absl::OkStatus();
+}
+
+// Only the main diagonal: what tf.linalg.diag and diag_part ask for by default.
+absl::Status RequireMainDiagonal(OpContext& c, int operand) {
+  XC_ASSIGN_OR_RETURN(auto k, c.Ints(operand));
+  if (k.empty() || k.front() != 0 || k.back() != 0) return c.Unimplemented("diagonals other than the main one");
+  return absl::OkStatus();
+}
+
+Val OnDiagonal(Emitter& b, int64_t m, int64_t n, const Dims& dims) {
+  return b.BroadcastTo(b.Eq(b.Iota(ElementType::kS32, {m, n}, 0), b.Iota(ElementType::kS32, {m, n}, 1)), dims);
+}
+
+absl::Status MatrixDiagPartV3(OpContext& c) {
+  XC_RETURN_IF_ERROR(RequireMainDiagonal(c, 1));
+  if (c.rank(0) < 2) return c.Error("needs a matrix");
+  Emitter& b = c.b;
+  int64_t rank = c.rank(0), k = std::min(c.dims(0)[rank - 1], c.dims(0)[rank - 2]);
+  Val x = b.SliceDim(b.SliceDim(c.in(0), rank - 2, 0, k), rank - 1, 0, k);
+  c.set(0, b.ReduceSum(b.Select(OnDiagonal(b, k, k, x->shape().dims()), x, b.Like(x, 0)), {rank - 2}));
+  return absl::OkStatus();
+}
+
+absl::Status MatrixDiagV3(OpContext& c) {
+  XC_RETURN_IF_ERROR(RequireMainDiagonal(c, 1));
+  XC_ASSIGN_OR_RETURN(int64_t rows, c.Int(2));
+  XC_ASSIGN_OR_RETURN(int64_t columns, c.Int(3));
+  if (c.rank(0) < 1) return c.Error("needs a vector");
+  Emitter& b = c.b;
+  int64_t n = c.dims(0).back();
+  if (rows == -1) rows = columns == -1 ? n : std::max<int64_t>(n, 1);
+  if (columns == -1) columns = n;
+  if (rows < n || columns < n) return c.Error("the matrix is smaller than its diagonal");
+  if (std::min(rows, columns) != n) return c.Unimplemented("diagonals shorter than the matrix's");
+  std::vector<PaddingDim> padding(c.rank(0));
+  padding.back().high = columns - n;
+  Dims dims = c.dims(0);
+  dims.back() = rows;
+  dims.push_back(columns);
+  std::vector<int64_t> mapping;
+  for (int64_t d = 0; d + 1 < c.rank(0); ++d) mapping.push_back(d);
+  mapping.push_back(c.rank(0));
+  Val x = b.Broadcast(b.Pad(c.in(0), b.Scalar(c.etype(0), 0), padding), dims, mapping);
+  c.set(0, b.Select(OnDiagonal(b, rows, columns, dims), x, b.Splat(c.in(4), dims)));
+  return absl::OkStatus();
+}
+
+absl::Status MatrixSetDiagV3(OpContext& c) {
+  XC_RETURN_IF_ERROR(RequireMainDiagonal(c, 2));
+  if (c.rank(0) < 2) return c.Error("needs a matrix");
+  Emitter& b = c.b;
+  Dims dims = c.dims(0), want(dims.begin(), dims.end() - 1);
+  int64_t m = dims[dims.size() - 2], n = dims.back(), k = std::min(m, n);
+  want.back() = k;
+  if (c.dims(1) != want) return c.Error("the diagonal has a wrong shape");
+  std::vector<PaddingDim> padding(c.rank(1));
+  padding.back().high = n - k;
+  std::vector<int64_t> mapping;
+  for (int64_t d = 0; d + 1 < c.rank(1); ++d) mapping.push_back(d);
+  mapping.push_back(c.rank(0) - 1);
+  Val d = b.Broadcast(b.Pad(c.in(1), b.Scalar(c.etype(1), 0), padding), dims, mapping);
+  c.set(0, b.Select(OnDiagonal(b, m, n, dims), d, c.in(0)));
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+void RegisterMisc(LoweringRegistry& r) {
+  constexpr TypeSet kAny = ~TypeSet{0};
+  r.Add({"CheckNumerics"}, kFloatTypes, CheckNumerics);
+  r.Add({"Bucketize"}, kRealTypes | TypeBit(DT_INT32), Bucketize);
+  r.Add({"LowerBound"}, kRealTypes, SearchSorted<false>);
+  r.Add({"UpperBound"}, kRealTypes, SearchSorted<true>);
+  r.Add({"DataFormatDimMap"}, kSignedTypes, DataFormatDimMap);
+  r.Add({"DataFormatVecPermute"}, kSignedTypes, DataFormatVecPermute);
+  r.Add({"FakeQuantWithMinMaxArgs", "FakeQuantWithMinMaxVars"}, kAny, FakeQuant);
+  r.Add({"FakeQuantWithMinMaxArgsGradient", "FakeQuantWithMinMaxVarsGradient"}, kAny, FakeQuantGrad);
+  r.Add({"AdjustContrastv2"}, kFloatTypes, AdjustContrast);
+  r.Add({"RGBToHSV"}, kFloatTypes, RgbToHsv);
+  r.Add({"HSVToRGB"}, kFloatTypes, HsvToRgb);
+  r.Add({"AdjustSaturation"}, kFloatTypes, AdjustSaturation);
+  r.Add({"AdjustHue"}, kFloatTypes, AdjustHue);
+  r.Add({"ToBool"}, kRealTypes | TypeBit(DT_BOOL), ToBool);
+  r.Add({"MatrixDiagPartV3", "MatrixDiagPartV2"}, kNumericTypes, MatrixDiagPartV3, {"k"});
+  r.Add({"MatrixDiagV3", "MatrixDiagV2"}, kArrayTypes, MatrixDiagV3, {"k", "num_rows", "num_cols"});
+  r.Add({"MatrixSetDiagV3", "MatrixSetDiagV2"}, kArrayTypes, MatrixSetDiagV3, {"k"});
+}
+
+}  // namespace xc

@@ -1,0 +1,213 @@
+// Lowerings of stateless random ops with the bits of TensorFlow's CPU kernels: Philox 4x32-10 over a 128-bit counter,
+// one block of four words per group of outputs.
+#include <cmath>
+
+#include "absl/strings/str_cat.h"
+#include "jit/lowering/lowering.h"
+
+namespace xc {
+namespace {
+
+constexpr ElementType kU32 = ElementType::kU32;
+constexpr ElementType kU64 = ElementType::kU64;
+using Words = std::vector<Val>;
+
+// High and low half of a 32 x 32 bit product.
+void MulHiLo(Emitter& b, uint32_t factor, Val x, Val* high, Val* low) {
+  Val wide = b.Mul(b.Convert(x, kU64), b.Full(kU64, x->shape().dims(), factor));
+  *high = b.Convert(b.Binary(HloOpcode::kShiftRightLogical, wide, b.Like(wide, 32)), kU32);
+  *low = b.Convert(wide, kU32);
+}
+
+// Ten rounds on arrays of counters (4 words) under keys (2 words) of the same shape.
+Words Philox(Emitter& b, Words counter, Words key) {
+  for (int round = 0; round < 10; ++round) {
+    if (round > 0) {
+      key[0] = b.Add(key[0], b.Like(key[0], 0x9E3779B9u));
+      key[1] = b.Add(key[1], b.Like(key[1], 0xBB67AE85u));
+    }
+    Val high0, low0, high1, low1;
+    MulHiLo(b, 0xD2511F53u, counter[0], &high0, &low0);
+    MulHiLo(b, 0xCD9E8D57u, counter[2], &high1, &low1);
+    counter = {b.Xor(b.Xor(high1, counter[1]), key[0]), low1, b.Xor(b.Xor(high0, counter[3]), key[1]), low0};
+  }
+  return counter;
+}
+
+Val Element(Emitter& b, Val v, int64_t i) { return b.Reshape(b.SliceDim(v, 0, i, i + 1), {}); }
+Val Low(Emitter& b, Val u64) { return b.Convert(u64, kU32); }
+Val High(Emitter& b, Val u64) { return b.Convert(b.Binary(HloOpcode::kShiftRightLogical, u64, b.Like(u64, 32)), kU32); }
+Val Join(Emitter& b, Val low, Val high) {
+  Val wide = b.Convert(high, kU64);
+  return b.Or(b.Convert(low, kU64), b.Binary(HloOpcode::kShiftLeft, wide, b.Like(wide, 32)));
+}
+
+struct Stream {
+  Val key = nullptr;                                  // u64 scalar
+  Val counter_low = nullptr, counter_high = nullptr;  // u64 scalars
+};
+
+// Key and counter from the two-element seed of the first version of the ops: the seed is scrambled by one block.
+absl::StatusOr<Stream> FromSeed(OpContext& c, int operand) {
+  if (c.dims(operand) != Dims{2}) return c.Error("seed must have two elements");
+  Emitter& b = c.b;
+  Val seed = b.Convert(c.in(operand), ElementType::kS64);
+  seed = b.BitcastConvert(seed, kU64);
+  Val s0 = Element(b, seed, 0), s1 = Element(b, seed, 1);
+  Words mix = Philox(b, {Low(b, s0), High(b, s0), Low(b, s1), High(b, s1)},
+                     {b.ScalarInt(kU32, 0x3ec8f720), b.ScalarInt(kU32, 0x02461e29)});
+  Stream s;
+  s.key = Join(b, mix[0], mix[1]);
+  s.counter_low = b.ScalarInt(kU64, 0);
+  s.counter_high = Join(b, mix[2], mix[3]);
+  return s;
+}
+
+absl::StatusOr<Stream> FromKey(OpContext& c, int key, int counter) {
+  XC_ASSIGN_OR_RETURN(int64_t alg, c.Int(counter + 1));
+  if (alg != 1 && alg != 3) return c.Unimplemented(absl::StrCat("random algorithm ", alg, ": only Philox"));
+  if (c.dims(counter) != Dims{2}) return c.Unimplemented("a counter that has not two elements");
+  Emitter& b = c.b;
+  Stream s;
+  s.key = b.Reshape(c.in(key), {});
+  s.counter_low = Element(b, c.in(counter), 0);
+  s.counter_high = Element(b, c.in(counter), 1);
+  return s;
+}
+
+// The four words of blocks 0..groups-1, each [groups].
+Words Blocks(Emitter& b, const Stream& s, int64_t groups) {
+  Dims dims = {groups};
+  Val index = b.Iota(kU64, dims, 0);
+  Val low = b.Add(b.Splat(s.counter_low, dims), index);
+  Val carry = b.Convert(b.Lt(low, index), kU64);
+  Val high = b.Add(b.Splat(s.counter_high, dims), carry);
+  Val key = b.Splat(s.key, dims);
+  return Philox(b, {Low(b, low), High(b, low), Low(b, high), High(b, high)}, {Low(b, key), High(b, key)});
+}
+
+// [groups] arrays as consecutive elements, cut to `dims`.
+Val Interleave(Emitter& b, const std::vector<Val>& words, const Dims& dims, int64_t count) {
+  std::vector<Val> columns;
+  int64_t groups = words[0]->shape().dim(0), width = static_cast<int64_t>(words.size());
+  for (Val w : words) columns.push_back(b.Reshape(w, {groups, 1}));
+  Val flat = b.Reshape(b.Concat(columns, 1), {groups * width});
+  return b.Reshape(b.SliceDim(flat, 0, 0, count), dims);
+}
+
+Val UnitFloat(Emitter& b, Val word) {
+  Val mantissa = b.And(word, b.Like(word, 0x7fffff));
+  Val bits = b.Or(mantissa, b.Like(word, 0x3f800000));
+  Val f = b.BitcastConvert(bits, ElementType::kF32);
+  return b.Sub(f, b.Like(f, 1));
+}
+
+Val UnitDouble(Emitter& b, Val first, Val second) {
+  Val high = b.And(first, b.Like(first, 0xfffff));
+  Val bits = b.Or(Join(b, second, high), b.Full(kU64, first->shape().dims(), 1023.0 * 4503599627370496.0));
+  Val d = b.BitcastConvert(bits, ElementType::kF64);
+  return b.Sub(d, b.Like(d, 1));
+}
+
+// Two normal values from two uniform ones, by Box and Muller.
+void BoxMuller(Emitter& b, Val u, Val angle, Val* f0, Val* f1) {
+  Val radius = b.Sqrt(b.MulC(b.Log(b.Max(u, b.Like(u, 1.0e-7))), -2.0));
+  Val v = b.MulC(angle, 6.283185307179586);
+  *f0 = b.Mul(b.Unary(HloOpcode::kSine, v), radius);
+  *f1 = b.Mul(b.Unary(HloOpcode::kCosine, v), radius);
+}
+
+enum class Kind { kUniform, kNormal, kFullInt, kInt };
+
+absl::Status Fill(OpContext& c, const Stream& s, Kind kind, int first_limit) {
+  XC_ASSIGN_OR_RETURN(Dims dims, c.Ints(0));
+  XC_ASSIGN_OR_RETURN(int64_t count, CheckedNumElements(dims));
+  if (count > (int64_t{1} << 32)) return c.Error("the shape is too large");
+  Emitter& b = c.b;
+  ElementType type = c.out_etype(0);
+  if (count == 0) {
+    c.set(0, b.Full(type, dims, 0));
+    return absl::OkStatus();
+  }
+  bool wide = ElementBits(type) == 64;
+  if (ElementBits(type) < 32) return c.Unimplemented("narrow types");
+  int64_t per_block = wide ? 2 : 4;
+  Words w = Blocks(b, s, (count + per_block - 1) / per_block);
+  std::vector<Val> out;
+  if (kind == Kind::kUniform || kind == Kind::kNormal) {
+    if (wide) {
+      out = {UnitDouble(b, w[0], w[1]), UnitDouble(b, w[2], w[3])};
+      if (kind == Kind::kNormal) BoxMuller(b, out[0], out[1], &out[0], &out[1]);
+    } else {
+      for (Val word : w) out.push_back(UnitFloat(b, word));
+      if (kind == Kind::kNormal) {
+        BoxMuller(b, out[0], out[1], &out[0], &out[1]);
+        BoxMuller(b, out[2], out[3], &out[2], &out[3]);
+      }
+    }
+    c.set(0, Interleave(b, out, dims, count));
+    return absl::OkStatus();
+  }
+  if (wide) {
+    out = {Join(b, w[0], w[1]), Join(b, w[2], w[3])};
+  } else {
+    out = w;
+  }
+  Val bits = Interleave(b, out, dims, count);
+  if (kind == Kind::kInt) {
+    XC_RETURN_IF_ERROR(c.RequireRank(first_limit, 0));
+    XC_RETURN_IF_ERROR(c.RequireRank(first_limit + 1, 0));
+    Val low = c.in(first_limit), high = c.in(first_limit + 1);
+    c.FailIf(b.Ge(low, high));
+    ElementType unsigned_type = bits->type();
+    Val range = b.Sub(b.BitcastConvert(high, unsigned_type), b.BitcastConvert(low, unsigned_type));
+    bits = b.Add(b.Rem(bits, b.Splat(range, dims)), b.Splat(b.BitcastConvert(low, unsigned_type), dims));
+  }
+  c.set(0, b.BitcastConvert(bits, type));
+  return absl::OkStatus();
+}
+
+template <Kind kKind>
+absl::Status Seeded(OpContext& c) {
+  XC_ASSIGN_OR_RETURN(Stream s, FromSeed(c, 1));
+  return Fill(c, s, kKind, 2);
+}
+
+template <Kind kKind>
+absl::Status Keyed(OpContext& c) {
+  XC_ASSIGN_OR_RETURN(Stream s, FromKey(c, 1, 2));
+  return Fill(c, s, kKind, 4);
+}
+
+absl::Status KeyCounter(OpContext& c) {
+  XC_ASSIGN_OR_RETURN(Stream s, FromSeed(c, 0));
+  Emitter& b = c.b;
+  c.set(0, b.Reshape(s.key, {1}));
+  c.set(1, b.Concat({b.Reshape(s.counter_low, {1}), b.Reshape(s.counter_high, {1})}, 0));
+  if (c.num_outputs() > 2) c.set_constant(2, Tensor::Scalar<int32_t>(DT_INT32, 1));
+  return absl::OkStatus();
+}
+
+absl::Status GetAlg(OpContext& c) {
+  c.set_constant(0, Tensor::Scalar<int32_t>(DT_INT32, 1));
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+void RegisterRandom(LoweringRegistry& r) {
+  constexpr TypeSet kAny = ~TypeSet{0};
+  r.Add({"StatelessRandomUniform"}, kAny, Seeded<Kind::kUniform>, {"shape"});
+  r.Add({"StatelessRandomNormal"}, kAny, Seeded<Kind::kNormal>, {"shape"});
+  r.Add({"StatelessRandomUniformFullInt"}, kAny, Seeded<Kind::kFullInt>, {"shape"});
+  r.Add({"StatelessRandomUniformInt"}, kAny, Seeded<Kind::kInt>, {"shape"});
+  r.Add({"StatelessRandomUniformV2"}, kAny, Keyed<Kind::kUniform>, {"shape"});
+  r.Add({"StatelessRandomNormalV2"}, kAny, Keyed<Kind::kNormal>, {"shape"});
+  r.Add({"StatelessRandomUniformFullIntV2"}, kAny, Keyed<Kind::kFullInt>, {"shape"});
+  r.Add({"StatelessRandomUniformIntV2"}, kAny, Keyed<Kind::kInt>, {"shape"});
+  r.Add({"StatelessRandomGetKeyCounter"}, kAny, KeyCounter);
+  r.Add({"StatelessRandomGetKeyCounterAlg"}, kAny, KeyCounter, {}, 0);
+  r.Add({"StatelessRandomGetAlg"}, kAny, GetAlg, {}, kShapeOnly);
+}
+
+}  // namespace xc
