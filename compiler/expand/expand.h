@@ -10,8 +10,8 @@ namespace xc {
 // bytes, transposed inside; the module's entry layout is dropped with that, so whoever needs it reads it before.
 // Bitcasts of other layouts become transposes and a reshape.
 absl::StatusOr<bool> AssignLayouts(HloModule* module, PassContext& context);
-// Collectives, asynchronous pairs, copies between memories and partitioners' annotations as what they give on one device.
-// What has other shapes than its operands is for several devices and stays.
+// Collectives, asynchronous pairs, copies between memories and partitioners' annotations as what they give on one
+// device. What has other shapes than its operands is for several devices and stays.
 absl::StatusOr<bool> ReduceToOneDevice(HloModule* module, PassContext& context);
 // batch-norm-training, -inference and -grad as elementwise ops and reductions.
 absl::StatusOr<bool> ExpandBatchNorm(HloModule* module, PassContext& context);
