@@ -62,18 +62,34 @@ absl::Status TimeRuns(const Executable& executable, const std::vector<Literal>& 
   return absl::OkStatus();
 }
 
+namespace {
+
+absl::Status CheckMemory(absl::string_view what, double bytes, int64_t limit_bytes) {
+  const double limit = limit_bytes > 0 ? static_cast<double>(limit_bytes)
+                                       : static_cast<double>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGE_SIZE);
+  if (bytes <= limit) return absl::OkStatus();
+  return absl::ResourceExhaustedError(absl::StrCat(
+      what, " needs ", static_cast<int64_t>(bytes / (1 << 20)), " MiB; the limit is ",
+      static_cast<int64_t>(limit / (1 << 20)),
+      limit_bytes > 0 ? " MiB (--memory_limit_mb)" : " MiB, this machine's memory; --compile_only does not run"));
+}
+
+}  // namespace
+
 absl::Status CheckInputMemory(const HloModule& module, int64_t limit_bytes) {
   double bytes = 0;
   for (int64_t i = 0; i < module.entry()->parameter_count(); ++i) {
     bytes += static_cast<double>(module.entry()->parameter(i)->shape().TotalByteSize());
   }
   if (module.entry()->root() != nullptr) bytes += static_cast<double>(module.entry()->root()->shape().TotalByteSize());
-  const double limit = limit_bytes > 0 ? static_cast<double>(limit_bytes)
-                                       : static_cast<double>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGE_SIZE);
-  if (bytes <= limit) return absl::OkStatus();
-  return absl::ResourceExhaustedError(absl::StrCat("parameters and result need ",
-                                                   static_cast<int64_t>(bytes / (1 << 20)), " MiB, the limit is ",
-                                                   static_cast<int64_t>(limit / (1 << 20)), " MiB"));
+  return CheckMemory("holding the inputs and outputs", bytes, limit_bytes);
+}
+
+absl::Status CheckRunMemory(const Executable& executable, int64_t limit_bytes) {
+  double bytes = static_cast<double>(executable.temp_bytes());
+  for (const Shape& leaf : executable.parameter_leaves()) bytes += 2.0 * static_cast<double>(leaf.ByteSize());
+  for (const Shape& leaf : executable.result_leaves()) bytes += 2.0 * static_cast<double>(leaf.ByteSize());
+  return CheckMemory("running the program", bytes, limit_bytes);
 }
 
 int64_t FillElidedConstants(HloModule* module) {

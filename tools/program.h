@@ -16,6 +16,8 @@ absl::Status TimeRuns(const Executable& executable, const std::vector<Literal>& 
 
 // ResourceExhausted if parameters and result alone are larger than `limit_bytes` (0: than this machine's memory).
 absl::Status CheckInputMemory(const HloModule& module, int64_t limit_bytes);
+// ResourceExhausted if a timed run, which holds inputs and outputs twice and the temporary memory, would be.
+absl::Status CheckRunMemory(const Executable& executable, int64_t limit_bytes);
 
 // Gives constants whose elements the text leaves out (`{...}`) the elements that XLA's own text reader gives them:
 // bytes that count up through the module (pred: their lowest bit). Returns how many constants there were. Only for

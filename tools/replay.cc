@@ -106,7 +106,7 @@ absl::Status Replay(const std::string& path, Settings s, bool* wrong) {
   options.compile_threads = static_cast<int>(s.threads);
   run.guard_pages = s.guard_pages;
 
-  XC_RETURN_IF_ERROR(CheckInputMemory(*bundle.module, options.max_memory_bytes));
+  if (!s.compile_only) XC_RETURN_IF_ERROR(CheckInputMemory(*bundle.module, options.max_memory_bytes));
   if (!s.dump_to.empty()) XC_RETURN_IF_ERROR(BeginBundle(s.dump_to, *bundle.module, s.platform, &options));
   std::unique_ptr<HloModule> original = bundle.module->Clone();
   const std::string name = BaseName(path, ".hlo");
@@ -119,6 +119,7 @@ absl::Status Replay(const std::string& path, Settings s, bool* wrong) {
                 compile_s, static_cast<long long>(executable->temp_bytes()));
     return absl::OkStatus();
   }
+  XC_RETURN_IF_ERROR(CheckRunMemory(*executable, options.max_memory_bytes));
   XC_ASSIGN_OR_RETURN(std::vector<Literal> inputs, LoadInputs(executable->parameter_leaves(), s.inputs));
   XC_ASSIGN_OR_RETURN(std::vector<Literal> outputs, RunOnLiterals(*executable, Pointers(inputs), run));
   double best_ms = 0, median_ms = 0;

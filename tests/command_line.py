@@ -1,0 +1,102 @@
+"""The command-line contract: exit status 0, 1 or 2, messages on stderr, the line of JSON, bundles that replay.
+
+usage: command_line.py XLA SMALL.hlo
+"""
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+import numpy as np
+
+WRONG_PAIR = """HloModule wrong
+ENTRY e {
+  a = f32[2] constant({1, 2})
+  b = f32[2] constant({1, 3})
+  ROOT t = (f32[2], f32[2]) tuple(a, b)
+}
+"""
+ELIDED = "HloModule m\nENTRY e { ROOT a = s32[3]{0} constant({...}) }\n"
+LARGE = "HloModule m\nENTRY e { p = f32[64,1024,1024] parameter(0) ROOT a = f32[64,1024,1024] add(p, p) }\n"
+
+
+class Checker:
+    def __init__(self, xla):
+        self.xla = xla
+        self.failed = 0
+
+    def run(self, *args):
+        return subprocess.run([self.xla, *map(str, args)], capture_output=True, text=True, stdin=subprocess.DEVNULL)
+
+    def expect(self, what, ok, detail=""):
+        self.failed += not ok
+        print(f"{'ok' if ok else 'WRONG'}: {what}{'' if ok else ': ' + str(detail)}")
+
+    def refused(self, message, *args):
+        """The command must end with status 2 and this message."""
+        done = self.run(*args)
+        self.expect(" ".join(map(str, args)), done.returncode == 2 and message in done.stderr, done)
+
+
+def main():
+    xla, small = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
+    check = Checker(xla)
+    with tempfile.TemporaryDirectory() as scratch:
+        os.chdir(scratch)
+        for name, text in (("wrong.hlo", WRONG_PAIR), ("elided.hlo", ELIDED), ("large.hlo", LARGE)):
+            pathlib.Path(name).write_text(text)
+        pathlib.Path("manifest.tsv").write_text("program\tcheck\tpairs\nwrong\teq\t1\n")
+        pathlib.Path("noise.pb").write_bytes(bytes(range(256)) * 20)
+        pathlib.Path("truncated.hlo").write_text(pathlib.Path(small).read_text()[:-40])
+        os.mkdir("empty")
+
+        check.refused("unknown command 'bogus'", "bogus")
+        check.refused("takes one FILE", "replay")
+        check.refused("cannot read nofile.hlo", "replay", "nofile.hlo")
+        check.refused("truncated.hlo: line", "replay", "truncated.hlo")
+        check.refused("noise.pb", "replay", "noise.pb")
+        check.refused("is not a bundle", "replay", "empty")
+        check.refused("unknown flag '--bogus'", "replay", small, "--bogus")
+        check.refused("does not take 'x'", "replay", small, "--runs=x")
+        check.refused("gpu is not in this build", "replay", small, "--platform=gpu")
+        check.refused("unknown CPU", "replay", small, "--cpu=bogus")
+        check.refused("has no elements", "replay", "elided.hlo", "--nofill_elided")
+        check.refused("the limit is 100 MiB", "replay", "large.hlo", "--memory_limit_mb=100")
+        check.refused("the limit is 2", "replay", small, "--instruction_limit=2")
+        check.refused("there is no pass", "opt", small, "--passes=bogus")
+        check.refused("must be", "check", "manifest.tsv", "--stride=0")
+        check.refused(".html, .svg or .dot", "view", small, "-o", "picture.xyz")
+        check.refused("nofile", "graph", "nofile")
+        check.refused("noise.pb", "graph", "noise.pb")
+
+        done = check.run("check", "manifest.tsv")
+        check.expect("check of a wrong program", done.returncode == 1 and "0 passed, 1 failed" in done.stdout, done)
+
+        done = check.run("replay", small, "--json", "--runs=3", "--output_dir=out", "--dump_to=bundle", "--dump_values")
+        keys = {"module", "parse_s", "compile_s", "run_ms", "median_ms", "outputs", "rss_mb", "temp_bytes"}
+        check.expect("replay --json", done.returncode == 0 and set(json.loads(done.stdout)) == keys, done)
+        count = json.loads(done.stdout)["outputs"]
+        done = check.run("replay", "bundle", "--output_dir=again", "--against=interpreter")
+        check.expect("a bundle replays", done.returncode == 0, done)
+        equal = all(np.array_equal(np.load(f"out/{i}.npy"), np.load(f"again/{i}.npy")) for i in range(count))
+        check.expect("the bundle's outputs are the same", equal)
+        check.expect("the bundle has stages", len(list(pathlib.Path("bundle").glob("[0-9]*.hlo"))) > 1)
+
+        done = check.run("opt", small, "--passes=none")
+        pathlib.Path("printed.hlo").write_text(done.stdout)
+        again = check.run("opt", "printed.hlo", "--passes=none")
+        check.expect(
+            "opt --passes=none prints what it reads", done.returncode == 0 and again.stdout == done.stdout, done
+        )
+        for suffix, start in (("html", "<!doctype html>"), ("svg", "<svg"), ("dot", "digraph")):
+            done = check.run("view", small, "-o", f"picture.{suffix}")
+            ok = done.returncode == 0 and pathlib.Path(f"picture.{suffix}").read_text().startswith(start)
+            check.expect(f"view -o .{suffix}", ok, done)
+    return 1 if check.failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
