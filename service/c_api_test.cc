@@ -1,0 +1,108 @@
+// The C API as a host program sees it.
+#include <cstring>
+#include <string>
+
+#include "gtest/gtest.h"
+#include "service/xc.h"
+
+namespace {
+
+// The error's message, freed; "" for success.
+std::string Message(xc_status* status) {
+  std::string message = xc_status_message(status);
+  xc_status_free(status);
+  return message;
+}
+
+xc_executable* Compile(const std::string& hlo, const char* options = nullptr) {
+  xc_executable* executable = nullptr;
+  EXPECT_EQ(Message(xc_compile_hlo(hlo.data(), hlo.size(), options, &executable)), "");
+  return executable;
+}
+
+constexpr char kAdd[] = "HloModule m\nENTRY e { p = f32[3] parameter(0) ROOT a = f32[3] add(p, p) }\n";
+
+TEST(CApi, CompilesDescribesAndRuns) {
+  for (const char* options : {"platform=cpu", "platform=interpreter"}) {
+    xc_executable* executable = Compile(kAdd, options);
+    ASSERT_NE(executable, nullptr);
+    ASSERT_EQ(xc_executable_num_inputs(executable), 1u);
+    const xc_shape shape = xc_executable_input(executable, 0);
+    EXPECT_EQ(shape.element_type, 11);
+    EXPECT_EQ(shape.rank, 1);
+    EXPECT_EQ(shape.dims[0], 3);
+    EXPECT_EQ(shape.bytes, 12u);
+    const float in[3] = {1, 2, 3};
+    float out[3] = {};
+    const void* inputs[] = {in};
+    void* outputs[] = {out};
+    EXPECT_EQ(Message(xc_executable_run(executable, inputs, 1, outputs, 1, 1)), "");
+    EXPECT_EQ(out[2], 6);
+    EXPECT_NE(Message(xc_executable_run(executable, inputs, 0, outputs, 1, 1)).find("1 inputs and 1 outputs"),
+              std::string::npos);
+    xc_executable_free(executable);
+  }
+}
+
+TEST(CApi, TheSecondCompilationIsAHit) {
+  xc_cache_clear();
+  xc_executable* first = Compile(kAdd);
+  const xc_cache_stats before = xc_cache_get_stats();
+  xc_executable* second = Compile(kAdd);
+  const xc_cache_stats after = xc_cache_get_stats();
+  EXPECT_EQ(after.hits, before.hits + 1);
+  EXPECT_EQ(after.misses, before.misses);
+  xc_executable_free(first);
+  xc_executable_free(second);
+}
+
+TEST(CApi, ErrorsAreObjects) {
+  xc_executable* executable = nullptr;
+  const std::string broken = "HloModule m\nENTRY e { ROOT a = f32[3] add(p, p) }\n";
+  xc_status* status = xc_compile_hlo(broken.data(), broken.size(), nullptr, &executable);
+  ASSERT_NE(status, nullptr);
+  EXPECT_EQ(executable, nullptr);
+  EXPECT_EQ(xc_status_code(status), 3);
+  EXPECT_NE(std::string(xc_status_message(status)).find("line 2"), std::string::npos);
+  xc_status_free(status);
+  EXPECT_NE(Message(xc_compile_hlo(kAdd, std::strlen(kAdd), "bogus=1", &executable)).find("unknown option"),
+            std::string::npos);
+}
+
+const char* Scale(void* user_data, const void* const* inputs, const xc_shape* input_shapes, size_t num_inputs,
+                  void* const* outputs, const xc_shape* output_shapes, size_t num_outputs, const char* config) {
+  if (num_inputs != 1 || num_outputs != 1 || input_shapes[0].bytes != output_shapes[0].bytes) return "wrong shapes";
+  if (std::string(config) == "fail") return "asked to fail";
+  const float factor = *static_cast<float*>(user_data);
+  for (size_t i = 0; i < input_shapes[0].bytes / sizeof(float); ++i) {
+    static_cast<float*>(outputs[0])[i] = factor * static_cast<const float*>(inputs[0])[i];
+  }
+  return nullptr;
+}
+
+TEST(CApi, RunsTheCallersCustomCalls) {
+  static float factor = 10;
+  ASSERT_EQ(Message(xc_register_custom_call("test_scale", Scale, &factor)), "");
+  EXPECT_NE(Message(xc_register_custom_call("test_scale", Scale, &factor)), "");
+  EXPECT_NE(Message(xc_register_custom_call("", Scale, &factor)), "");
+  const std::string head = "HloModule m\nENTRY e { p = f32[2] parameter(0) ROOT c = f32[2] custom-call(p), ";
+  const float in[2] = {1, 2};
+  float out[2] = {};
+  const void* inputs[] = {in};
+  void* outputs[] = {out};
+  for (const char* options : {"platform=cpu", "platform=interpreter"}) {
+    out[1] = 0;
+    xc_executable* executable = Compile(head + "custom_call_target=\"test_scale\" }\n", options);
+    ASSERT_NE(executable, nullptr);
+    EXPECT_EQ(Message(xc_executable_run(executable, inputs, 1, outputs, 1, 1)), "");
+    EXPECT_EQ(out[1], 20);
+    xc_executable_free(executable);
+    executable = Compile(head + "custom_call_target=\"test_scale\", backend_config=\"fail\" }\n", options);
+    ASSERT_NE(executable, nullptr);
+    EXPECT_NE(Message(xc_executable_run(executable, inputs, 1, outputs, 1, 1)).find("asked to fail"),
+              std::string::npos);
+    xc_executable_free(executable);
+  }
+}
+
+}  // namespace
