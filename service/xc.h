@@ -73,9 +73,10 @@ xc_cache_stats xc_cache_get_stats(void);
 void xc_cache_clear(void);
 void xc_cache_set_budget(int64_t bytes);
 
-/* A custom call of the caller's own: `function` computes the outputs from the inputs (arrays in the memory order that their
- * shapes name; tuples are flattened) and returns NULL, or a message that becomes the run's error and must live until the
- * thread's next call. It runs on any thread, several at once. `config` is the instruction's backend_config. */
+/* A custom call of the caller's own: `function` computes the outputs from the inputs (arrays in the memory order that
+ * their shapes name; tuples are flattened) and returns NULL, or a message that becomes the run's error and must live
+ * until the thread's next call. It runs on any thread, several at once. `config` is the instruction's backend_config.
+ */
 typedef const char* (*xc_custom_call)(void* user_data, const void* const* inputs, const xc_shape* input_shapes,
                                       size_t num_inputs, void* const* outputs, const xc_shape* output_shapes,
                                       size_t num_outputs, const char* config);
