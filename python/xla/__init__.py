@@ -1,0 +1,28 @@
+"""xla: compiles functions of NumPy arrays.
+
+>>> import numpy as np, xla
+>>> @xla.compile
+... def f(x, y):
+...     return np.sin(x) @ y
+>>> f(np.ones((2, 3)), np.ones((3, 4))).shape
+(2, 4)
+"""
+
+from . import _functions, _load
+from ._compile import CompiledFunction, Lowered, compile
+from ._errors import (
+    ConcretizationError,
+    DataDependentShapeError,
+    DonationError,
+    Error,
+    InPlaceError,
+    LeakedTracerError,
+    NumPyStoreError,
+    ObjectArrayError,
+    StaticArgumentError,
+    TracingError,
+    UnsupportedError,
+)
+from ._tracer import Tracer
+
+__version__ = "0.1.0"

@@ -1,0 +1,80 @@
+"""Errors of the package. Each message names the user's file and line and says what to write instead."""
+
+import os
+import sys
+
+_PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
+_inside = {}  # file name -> is it the package's own, or NumPy's
+
+
+class Error(Exception):
+    """What all errors of this package are."""
+
+
+class TracingError(Error, TypeError):
+    """A function that cannot be compiled as it is written."""
+
+
+class ConcretizationError(TracingError):
+    """A traced value was asked for its number: by bool(), int(), float(), an `if`, a loop, a format. Tracing may go on
+    with the function's control flow converted."""
+
+
+class NumPyStoreError(ConcretizationError):
+    """A traced value was given to NumPy's own code, such as np.array([x]) or a store into a plain array."""
+
+
+class DataDependentShapeError(TracingError):
+    """The shape of a result would depend on values."""
+
+
+class UnsupportedError(TracingError, NotImplementedError):
+    """A function, option or type that this package does not compile."""
+
+
+class ObjectArrayError(TracingError):
+    """Arrays of Python objects, strings or dates."""
+
+
+class InPlaceError(TracingError, ValueError):
+    """A write into an argument's own memory, or into another array that may not be written."""
+
+
+class LeakedTracerError(Error, RuntimeError):
+    """A traced value was used after, or outside of, the trace that it belongs to."""
+
+
+class DonationError(Error, ValueError):
+    """An argument that cannot be donated."""
+
+
+class StaticArgumentError(Error, TypeError):
+    """An argument that cannot be static."""
+
+
+def _is_inside(file):
+    found = _inside.get(file)
+    if found is None:
+        parts = os.path.normpath(file).split(os.sep)
+        found = file.startswith(_PACKAGE) or "numpy" in parts or file.startswith("<__array_function__")
+        _inside[file] = found
+    return found
+
+
+def user_location():
+    """(file, line) of the user's code that is running: the innermost frame outside of this package and NumPy."""
+    frame = sys._getframe(1)
+    while frame is not None and _is_inside(frame.f_code.co_filename):
+        frame = frame.f_back
+    return ("unknown", 0) if frame is None else (frame.f_code.co_filename, frame.f_lineno)
+
+
+def at_user(message):
+    """`message` with the user's file and line in front."""
+    file, line = user_location()
+    return f"{file}:{line}: {message}"
+
+
+def fail(kind, message):
+    """Raises an error of `kind` with the user's place."""
+    raise kind(at_user(message))

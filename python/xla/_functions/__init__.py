@@ -1,0 +1,3 @@
+"""NumPy's array functions on traced arrays, by family. Importing this package registers them."""
+
+from . import methods, reductions, shapes
