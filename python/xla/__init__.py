@@ -9,7 +9,8 @@
 """
 
 from . import _functions, _load
-from ._compile import CompiledFunction, Lowered, compile
+from ._compile import CompiledFunction, compile
+from ._lowered import Cost, FusionCost, Lowered
 from ._errors import (
     ConcretizationError,
     DataDependentShapeError,

@@ -1,17 +1,26 @@
-"""xla.compile: the decorator, its cache of compiled programs, and what can be seen of them."""
+"""xla.compile: the decorator and its table of compiled programs."""
 
 import functools
 import inspect
-from collections import OrderedDict
+import sys
+import threading
+import time
+import types
+from collections import OrderedDict, namedtuple
 
 import numpy as np
 
-from . import _core, _errors, _hlo, _load, _pytree
+from . import _core, _errors, _explain, _hlo, _pytree
+from ._lowered import Lowered, compile_text, options_text
 from ._trace import signature_of, trace
-from ._tracer import Tracer
 
 # Compiled programs that one function keeps at most; the least recently used goes first.
-MAX_SIGNATURES = 1000
+MAX_SIGNATURES = 512
+# Seconds after which a compilation says that it is going on.
+PATIENCE = 5.0
+
+CacheInfo = namedtuple("CacheInfo", "hits misses signatures max_signatures code_bytes compile_seconds")
+CacheInfo.__doc__ = "Calls that found their program, calls that compiled one, programs kept, and what these cost."
 
 
 def compile(
@@ -32,16 +41,21 @@ def compile(
       named tuples and dataclasses. It is traced: Python code runs when it is compiled, NumPy's operations when it is called.
     static_argnums, static_argnames: arguments that are constants of the program (sizes, axes, strings, functions); they
       must be hashable, and each value gives a program of its own.
-    donate_argnums: arguments whose memory the call may overwrite.
+    donate_argnums: arguments whose memory a result of the same type and shape takes over; they must not be used afterwards.
     platform: "cpu", or "interpreter", which is slow and plain.
     threads: how many threads a call may use at most; 0 for all.
-    options: a dict of the compiler's options, such as {"disabled_passes": "fusion"}.
+    options: a dict of the compiler's options, such as {"disabled_passes": ["fuse"]} or {"compile_timeout_s": 60}.
 
     >>> @compile
-    ... def f(x):
-    ...     return x * 2
+    ... def f(x, scale=2.0):          # x: any shape
+    ...     return x * scale
     >>> f(np.arange(3.0))
     array([0., 2., 4.])
+    >>> @compile(static_argnames="n")
+    ... def powers(x, n):             # x: [k], result: [n, k]
+    ...     return np.stack([x**i for i in range(n)])
+    >>> powers(np.array([2.0, 3.0]), n=3).shape
+    (3, 2)
     """
     if function is None:
         return functools.partial(
@@ -53,16 +67,14 @@ def compile(
             threads=threads,
             options=options,
         )
+    if not callable(function):
+        raise TypeError(f"xla.compile takes a function, not a {type(function).__name__}")
     return CompiledFunction(function, static_argnums, static_argnames, donate_argnums, platform, threads, options)
 
 
-def _options_text(platform, options):
-    lines = [f"platform={platform}"]
-    for key, value in (options or {}).items():
-        if isinstance(value, (list, tuple)):
-            value = ",".join(map(str, value))
-        lines.append(f"{key}={int(value) if isinstance(value, bool) else value}")
-    return "\n".join(lines)
+def _rebuild(function, settings):
+    """Unpickles a function that was compiled under a name that is not its own."""
+    return CompiledFunction(function, *settings)
 
 
 class _Entry:
@@ -72,83 +84,257 @@ class _Entry:
         self.executable, self.traced = executable, traced
 
 
-class CompiledFunction:
-    """What xla.compile gives: call it as the function."""
+def _parameters(function):
+    """Names of the positional parameters; empty if they cannot be known."""
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return []
+    return [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+
+
+class CompiledFunction(_core.Dispatcher):
+    """What xla.compile gives: call it as the function. `__wrapped__` is the function itself."""
 
     def __init__(self, function, static_argnums, static_argnames, donate_argnums, platform, threads, options):
-        functools.update_wrapper(self, function)
         as_tuple = lambda x: (x,) if isinstance(x, (int, str)) else tuple(x)
-        self._static_argnums, self._static_argnames = as_tuple(static_argnums), frozenset(as_tuple(static_argnames))
-        self._donate_argnums = as_tuple(donate_argnums)
-        self._platform, self._threads, self._options = platform, threads, dict(options or {})
+        nums, names, donated = as_tuple(static_argnums), as_tuple(static_argnames), as_tuple(donate_argnums)
+        parameters = _parameters(function)
+        for name in names:
+            if name in parameters and parameters.index(name) not in nums:
+                nums += (parameters.index(name),)
+        names += tuple(
+            parameters[i] for i in nums if -len(parameters) <= i < len(parameters) and parameters[i] not in names
+        )
+        both = {i % len(parameters) if parameters else i for i in nums} & set(donated)
+        if both:
+            _errors.fail(
+                _errors.DonationError, f"argument {min(both)} is both static and donated; static ones have no memory"
+            )
+        if any(i < 0 for i in donated):
+            _errors.fail(_errors.DonationError, "donate_argnums are counted from 0")
+        super().__init__(list(nums), list(names), int(threads), MAX_SIGNATURES)
+        functools.update_wrapper(self, function)
+        self._settings = (static_argnums, static_argnames, donate_argnums, platform, threads, options)
+        self._static_argnums, self._static_argnames, self._donated = nums, frozenset(names), donated
+        self._options = options_text(platform, options)
+        self._name = getattr(function, "__name__", type(function).__name__)
         self._entries = OrderedDict()
+        self._records = []
+        self._lock = threading.Lock()
+        self._compiling = {}
+        self._misses = 0
+        self._slow_hits = 0
 
     def __get__(self, instance, owner=None):
-        return self if instance is None else functools.partial(self, instance)
+        return self if instance is None else types.MethodType(self, instance)
+
+    def __repr__(self):
+        return f"<xla.compile of {getattr(self, '__qualname__', self._name)}, {len(self._entries)} programs>"
+
+    def __reduce__(self):
+        found = sys.modules.get(getattr(self, "__module__", None))
+        for part in getattr(self, "__qualname__", "").split("."):
+            found = getattr(found, part, None)
+        if found is self:
+            return self.__qualname__
+        return _rebuild, (self.__wrapped__, self._settings)
+
+    # How arguments become a signature.
 
     def _split(self, args, kwargs):
         """(static arguments, tree of the others)."""
         n = len(args)
-        nums = {i % n if -n <= i < n else None for i in self._static_argnums}
-        static = tuple((i, type(args[i]), args[i]) for i in sorted(nums - {None}))
-        named = tuple((k, type(kwargs[k]), kwargs[k]) for k in sorted(kwargs) if k in self._static_argnames)
+        nums = {i + n if i < 0 else i for i in self._static_argnums}
+        static = []
+        for i in sorted(nums):
+            if 0 <= i < n:
+                static.append((i, *self._static(f"argument {i}", args[i])))
+        for name in sorted(self._static_argnames & kwargs.keys()):
+            static.append((name, *self._static(f"argument {name!r}", kwargs[name])))
         tree = (
             [a for i, a in enumerate(args) if i not in nums],
             {k: v for k, v in kwargs.items() if k not in self._static_argnames},
         )
-        return (n, static, named), tree
+        return (n, tuple(static)), tree
+
+    def _static(self, what, value):
+        """(type, value), so that 1 and 1.0 give different programs."""
+        try:
+            hash(value)
+        except TypeError:
+            _errors.fail(
+                _errors.StaticArgumentError,
+                f"{what} of {self._name} is static and must be hashable, but a {type(value).__name__} is not; give a tuple "
+                "or a number, or leave it out of static_argnums and static_argnames",
+            )
+        return type(value), value
+
+    def _signature(self, args, kwargs):
+        """(key, static arguments, leaves, structure, signatures of the leaves, positions of the donated leaves)."""
+        static, tree = self._split(args, kwargs)
+        leaves, structure = _pytree.flatten(tree)
+        signatures = tuple(signature_of(leaf, self._name) for leaf in leaves)
+        donated = ()
+        if self._donated:
+            donated = self._donated_leaves(args)
+        return (static, structure, signatures), static, leaves, structure, signatures, donated
+
+    def _donated_leaves(self, args):
+        """Positions of the leaves of donated arguments."""
+        n, position, found = len(args), 0, []
+        nums = {i + n if i < 0 else i for i in self._static_argnums}
+        for i, arg in enumerate(args):
+            if i in nums:
+                continue
+            count = len(_pytree.flatten(arg)[0])
+            if i in self._donated:
+                found += range(position, position + count)
+            position += count
+        for i in self._donated:
+            if i >= n:
+                _errors.fail(
+                    _errors.DonationError,
+                    f"argument {i} of {self._name} is donated, but only {n} arguments are given by position",
+                )
+        return tuple(found)
 
     @staticmethod
     def _caller(static):
-        n, positional, named = static
-        fixed = {i: value for i, _, value in positional}
+        n, fixed = static
+        fixed = {where: value for where, _, value in fixed}
+        named = {where: value for where, value in fixed.items() if isinstance(where, str)}
 
         def call(function, tree):
             rest = iter(tree[0])
             args = [fixed[i] if i in fixed else next(rest) for i in range(n)]
-            return function(*args, **tree[1], **{k: value for k, _, value in named})
+            return function(*args, **tree[1], **named)
 
         return call
 
-    def _find(self, args, kwargs):
-        """(entry, leaves) for a call's arguments; compiled if it is new."""
-        static, tree = self._split(args, kwargs)
-        leaves, structure = _pytree.flatten(tree)
-        signatures = tuple(signature_of(leaf) for leaf in leaves)
-        key = (static, structure, signatures)
-        entry = self._entries.get(key)
-        if entry is None:
-            traced = trace(self.__wrapped__, self.__name__, structure, signatures, self._caller(static))
-            executable = _core.Executable(
-                traced.hlo.encode(), _options_text(self._platform, self._options), traced.out_dtypes
-            )
-            entry = self._entries[key] = _Entry(executable, traced)
-            while len(self._entries) > MAX_SIGNATURES:
-                self._entries.popitem(last=False)
-        return entry, leaves
+    # Calls that the table of the dispatcher does not know.
 
-    def __call__(self, *args, **kwargs):
+    def _call_slowly(self, args, kwargs):
         if _hlo.is_tracing():
             return self.__wrapped__(*args, **kwargs)
-        entry, leaves = self._find(args, kwargs)
-        arrays = [np.asarray(leaf) for leaf in leaves] + entry.traced.hoisted
-        results = entry.executable.run(arrays, self._threads)
-        return _pytree.unflatten(entry.traced.out_structure, [r[()] if r.ndim == 0 else r for r in results])
+        key, static, leaves, structure, signatures, donated = self._signature(args, kwargs)
+        entry = self._entries.get(key)
+        if entry is None:
+            entry = self._compile_once(key, static, structure, signatures, donated)
+        else:
+            self._slow_hits += 1
+            self._entries.move_to_end(key)
+        out = entry.traced.out_structure
+        kind = 0 if out is _pytree.LEAF else 1 if _pytree.is_flat_tuple(out) else 2
+        unflatten = functools.partial(_pytree.unflatten, out)
+        self._add(args, kwargs, entry.executable, kind, unflatten)
+        try:
+            return unflatten(self._run(entry.executable, [_as_leaf(leaf) for leaf in leaves]))
+        except ValueError as error:
+            if "donated" in str(error):
+                raise _errors.DonationError(_errors.at_user(str(error))) from None
+            raise
+
+    def _compile_once(self, key, static, structure, signatures, donated):
+        """The entry of a new signature; threads that ask for one at once compile it once."""
+        with self._lock:
+            lock = self._compiling.setdefault(key, threading.Lock())
+        with lock:
+            entry = self._entries.get(key)
+            if entry is not None:
+                return entry
+            started = time.perf_counter()
+            try:
+                traced = trace(self.__wrapped__, self._name, structure, signatures, self._caller(static), donated)
+                traced_at = time.perf_counter()
+                with _progress(self._name, traced):
+                    executable = compile_text(traced, self._options)
+                entry = _Entry(executable, traced)
+            finally:
+                with self._lock:
+                    self._compiling.pop(key, None)
+            record = _explain.Record(key, traced_at - started, time.perf_counter() - traced_at)
+            with self._lock:
+                self._misses += 1
+                self._records.append(record)
+                del self._records[: -_explain.KEPT]
+                self._entries[key] = entry
+                while len(self._entries) > MAX_SIGNATURES:
+                    self._entries.popitem(last=False)
+            return entry
+
+    # Looking inside.
 
     def lower(self, *args, **kwargs):
-        """The program for arguments like these, without running it."""
-        static, tree = self._split(args, kwargs)
-        leaves, structure = _pytree.flatten(tree)
-        signatures = tuple(signature_of(leaf) for leaf in leaves)
-        return Lowered(trace(self.__wrapped__, self.__name__, structure, signatures, self._caller(static)))
+        """The program for arguments like these, without running it: see Lowered.
+
+        >>> print(compile(lambda x: x + 1).lower(np.zeros(3)).hlo())  # doctest: +ELLIPSIS
+        HloModule ...
+        """
+        _, static, leaves, structure, signatures, donated = self._signature(args, kwargs)
+        traced = trace(self.__wrapped__, self._name, structure, signatures, self._caller(static), donated)
+        return Lowered(self._name, traced, self._options, [_as_leaf(leaf) for leaf in leaves])
+
+    def cache_info(self):
+        """Hits, misses and costs of this function's programs."""
+        entries = list(self._entries.values())
+        return CacheInfo(
+            self._hits + self._slow_hits,
+            self._misses,
+            len(entries),
+            MAX_SIGNATURES,
+            sum(e.executable.code_bytes for e in entries),
+            sum(r.compile_seconds for r in self._records),
+        )
+
+    def clear_cache(self):
+        """Forgets all compiled programs of this function."""
+        with self._lock:
+            self._entries.clear()
+            self._records.clear()
+        self._forget()
+
+    def explain(self):
+        """Why each program was compiled: a text with one paragraph for each of the last compilations."""
+        return _explain.explain(self._name, list(self._records))
 
 
-class Lowered:
-    """A function lowered to HLO for one signature."""
+def _as_leaf(leaf):
+    """An argument as an array or a number that the extension takes."""
+    if type(leaf) is np.ndarray and leaf.dtype.isnative or isinstance(leaf, (bool, np.generic)):
+        return leaf
+    if type(leaf) in (int, float, complex):
+        return leaf
+    if isinstance(leaf, np.ndarray):
+        return np.asarray(leaf, leaf.dtype.newbyteorder("="))
+    return from_dlpack(leaf)
 
-    def __init__(self, traced):
-        self._traced = traced
 
-    def hlo(self):
-        """The HLO text before any pass."""
-        return self._traced.hlo
+def from_dlpack(x):
+    """Another framework's array as a NumPy array, without a copy where its memory and type allow."""
+    try:
+        return np.from_dlpack(x)
+    except (BufferError, RuntimeError, TypeError, ValueError):
+        return np.asarray(x)  # types such as bfloat16, which NumPy's DLPack does not know
+
+
+class _progress:
+    """Says on the standard error stream that a compilation takes long, while it does."""
+
+    def __init__(self, name, traced):
+        self.name, self.size = name, traced.hlo.count("\n")
+        self.timer = threading.Timer(PATIENCE, self.say)
+        self.timer.daemon = True
+
+    def say(self):
+        print(
+            f"xla: compiling {self.name} ({self.size} lines of HLO) for over {PATIENCE:g} s",
+            file=sys.stderr,
+            flush=True,
+        )
+
+    def __enter__(self):
+        self.timer.start()
+
+    def __exit__(self, *error):
+        self.timer.cancel()

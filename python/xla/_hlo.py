@@ -112,8 +112,13 @@ class Module:
         self.hoisted.append((kept, value))
         return value
 
-    def text(self):
-        return f"HloModule {self.name}\n\n" + "\n".join(self.finished)
+    def text(self, aliases=()):
+        """The module; `aliases` are pairs of an output and the parameter whose memory it takes."""
+        head = f"HloModule {self.name}"
+        if aliases:
+            pairs = ", ".join(f"{{{output}}}: ({parameter}, {{}}, may-alias)" for output, parameter in aliases)
+            head += f", input_output_alias={{ {pairs} }}"
+        return head + "\n\n" + "\n".join(self.finished)
 
 
 class Computation:

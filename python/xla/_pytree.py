@@ -36,6 +36,11 @@ def _flatten(tree, leaves):
     return LEAF
 
 
+def is_flat_tuple(structure):
+    """Is it a plain tuple of single values?"""
+    return isinstance(structure, tuple) and structure[0] is tuple and all(s is LEAF for s in structure[1])
+
+
 def unflatten(structure, leaves):
     """The inverse of `flatten`."""
     return _unflatten(structure, iter(leaves))

@@ -5,6 +5,7 @@ import dataclasses
 import numpy as np
 
 from . import _control_flow, _errors, _hlo, _pytree
+from ._masked import Masked
 from ._tracer import Tracer, check_dtype, tracer_of
 
 
@@ -16,9 +17,10 @@ class Traced:
     out_structure: object
     out_dtypes: list
     hoisted: list
+    aliases: list  # (output, donated leaf) whose memory is one
 
 
-def signature_of(leaf):
+def signature_of(leaf, name):
     """What a program depends on in an argument: int, float or complex for Python's numbers, else (type, shape)."""
     if type(leaf) in (int, float, complex):
         return type(leaf)
@@ -27,30 +29,38 @@ def signature_of(leaf):
     if isinstance(leaf, bool):
         return (np.dtype(np.bool_), ())
     if hasattr(leaf, "__dlpack__"):
-        array = np.from_dlpack(leaf)
-        return (check_dtype(array.dtype), array.shape)
+        from ._compile import from_dlpack
+
+        return signature_of(from_dlpack(leaf), name)
+    if isinstance(leaf, Tracer):
+        _errors.fail(
+            _errors.LeakedTracerError,
+            f"an argument of {name} is a traced value of another function's trace, which is over; return values from the "
+            "function that makes them instead of keeping them in a global, an attribute or a closure",
+        )
     _errors.fail(
         _errors.ObjectArrayError,
-        f"an argument of type {type(leaf).__name__} cannot be compiled: give arrays and numbers, in tuples, lists, dicts or "
-        "dataclasses, or make the argument static (static_argnums, static_argnames)",
+        f"an argument of {name} is a {type(leaf).__name__}, which cannot be compiled: give arrays and numbers, in tuples, "
+        "lists, dicts or dataclasses, or make the argument static (static_argnums, static_argnames)",
     )
 
 
 _WEAK = {int: np.dtype(np.int64), float: np.dtype(np.float64), complex: np.dtype(np.complex128)}
 
 
-def trace(function, name, structure, signatures, call):
-    """`call(function, tree)` runs `function` on the arguments that the unflattened tracers are."""
+def trace(function, name, structure, signatures, call, donated=()):
+    """`call(function, tree)` runs `function` on the arguments that the unflattened tracers are.
+    `donated`: leaves whose memory results of their types and shapes take."""
     try:
-        return _trace_once(function, name, structure, signatures, call)
+        return _trace_once(function, name, structure, signatures, call, donated)
     except _errors.ConcretizationError as error:
         converted = _control_flow.convert(function, error)
         if converted is None:
             raise
-    return _trace_once(converted, name, structure, signatures, call)
+    return _trace_once(converted, name, structure, signatures, call, donated)
 
 
-def _trace_once(function, name, structure, signatures, call):
+def _trace_once(function, name, structure, signatures, call, donated):
     module = _hlo.Module("".join(c if c.isalnum() or c == "_" else "_" for c in name))
     entry = module.entry = _hlo.Computation(module, "main")
     tracers = []
@@ -72,6 +82,8 @@ def _trace_once(function, name, structure, signatures, call):
         leaves, out_structure = _pytree.flatten(result)
         values = []
         for leaf in leaves:
+            if isinstance(leaf, Masked):
+                leaf.__len__()  # says that its shape is not fixed
             if not isinstance(leaf, (Tracer, np.ndarray, np.generic, bool, int, float, complex)):
                 _errors.fail(
                     _errors.ObjectArrayError,
@@ -80,4 +92,31 @@ def _trace_once(function, name, structure, signatures, call):
                 )
             values.append(tracer_of(leaf).value)
         entry.finish(values, entry=True)
-    return Traced(module.text(), out_structure, [v.dtype for v in values], [array for array, _ in module.hoisted])
+    aliases = _aliases(name, values, signatures, donated)
+    return Traced(
+        module.text(aliases), out_structure, [v.dtype for v in values], [array for array, _ in module.hoisted], aliases
+    )
+
+
+def _aliases(name, outputs, signatures, donated):
+    """Which output takes the memory of each donated leaf: the first of its type and shape."""
+    aliases, taken = [], set()
+    for leaf in donated:
+        signature = signatures[leaf]
+        if isinstance(signature, type):
+            _errors.fail(
+                _errors.DonationError,
+                f"array {leaf} of {name} is donated, but is a number; leave it out of donate_argnums",
+            )
+        for i, output in enumerate(outputs):
+            if i not in taken and (output.dtype, output.shape) == signature:
+                aliases.append((i, leaf))
+                taken.add(i)
+                break
+        else:
+            _errors.fail(
+                _errors.DonationError,
+                f"array {leaf} of {name} is donated, but no result has its type and shape "
+                f"{_hlo.type_text(*signature)}; leave it out of donate_argnums",
+            )
+    return aliases

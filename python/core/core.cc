@@ -1,0 +1,84 @@
+// The extension module xla._core.
+#define XLA_CORE_IMPORTS_NUMPY
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include "python/core/api.h"
+#include "python/core/buffers.h"
+#include "python/core/dispatcher.h"
+#include "python/core/executable.h"
+#include "python/core/numpy.h"
+
+namespace nb = nanobind;
+
+namespace xla_core {
+namespace {
+
+PyObject* CallDispatcher(PyObject* self, PyObject* args, PyObject* kwargs) {
+  try {
+    return nb::inst_ptr<Dispatcher>(self)->Call(self, args, kwargs);
+  } catch (nb::python_error& error) {
+    error.restore();
+  } catch (const std::exception& error) {
+    PyErr_SetString(PyExc_RuntimeError, error.what());
+  }
+  return nullptr;
+}
+
+PyType_Slot dispatcher_slots[] = {{Py_tp_call, reinterpret_cast<void*>(&CallDispatcher)}, {0, nullptr}};
+
+nb::dict CacheStats() {
+  const xc_cache_stats s = api.xc_cache_get_stats();
+  nb::dict out;
+  out["entries"] = s.entries;
+  out["bytes"] = s.bytes;
+  out["budget_bytes"] = s.budget_bytes;
+  out["hits"] = s.hits;
+  out["misses"] = s.misses;
+  out["waits"] = s.waits;
+  out["evictions"] = s.evictions;
+  out["compile_seconds"] = s.compile_seconds;
+  return out;
+}
+
+int ImportNumPy() {
+  import_array1(-1);
+  return 0;
+}
+
+}  // namespace
+}  // namespace xla_core
+
+NB_MODULE(_core, m) {
+  using namespace xla_core;
+  if (ImportNumPy() < 0) throw nb::python_error();
+  m.def("load", &Load, nb::arg("path"), "Opens the core library; further calls do nothing.");
+  m.def("cache_stats", &CacheStats, "Counters of the process-wide cache of executables.");
+  m.def(
+      "cache_clear", [] { api.xc_cache_clear(); }, "Forgets all executables that are not in use.");
+  m.def(
+      "cache_set_budget", [](int64_t bytes) { api.xc_cache_set_budget(bytes); }, nb::arg("bytes"));
+  m.def("buffers_kept", &KeptBytes, "Bytes of memory of former results that is kept for later ones.");
+  m.def("buffers_set_limit", &SetKeptLimit, nb::arg("bytes"));
+  nb::class_<Executable>(m, "Executable", "A compiled program.")
+      .def(nb::init<nb::bytes, const std::string&, std::vector<nb::object>, std::vector<nb::object>,
+                    std::vector<std::pair<int, int>>>(),
+           nb::arg("hlo"), nb::arg("options"), nb::arg("output_dtypes"), nb::arg("constants"), nb::arg("donated"))
+      .def_prop_ro("num_inputs", &Executable::num_inputs)
+      .def_prop_ro("num_outputs", &Executable::num_outputs)
+      .def_prop_ro("temp_bytes", &Executable::temp_bytes)
+      .def_prop_ro("code_bytes", &Executable::code_bytes)
+      .def_prop_ro("constant_bytes", &Executable::constant_bytes)
+      .def("text", &Executable::Text, nb::arg("name"));
+  nb::class_<Dispatcher>(m, "Dispatcher", nb::type_slots(dispatcher_slots))
+      .def(nb::init<std::vector<int>, std::vector<std::string>, int, size_t>(), nb::arg("static_positions"),
+           nb::arg("static_names"), nb::arg("threads"), nb::arg("limit"))
+      .def("_add", &Dispatcher::Add, nb::arg("args"), nb::arg("kwargs"), nb::arg("executable"), nb::arg("result"),
+           nb::arg("unflatten").none())
+      .def("_run", &Dispatcher::Run, nb::arg("executable"), nb::arg("leaves"))
+      .def("_forget", &Dispatcher::Clear)
+      .def_prop_ro("_known", &Dispatcher::size)
+      .def_prop_ro("_hits", &Dispatcher::hits);
+}

@@ -1,0 +1,160 @@
+"""A function lowered for one signature, and all that can be looked at: HLO, LLVM IR, assembly, costs, a drawing, a bundle."""
+
+import os
+import subprocess
+import tempfile
+from dataclasses import dataclass
+
+import numpy as np
+
+from . import _core, _load
+
+
+def options_text(platform, options):
+    """The C API's options: lines of key=value."""
+    lines = [f"platform={platform}"]
+    for key, value in (options or {}).items():
+        if isinstance(value, (list, tuple)):
+            value = ",".join(map(str, value))
+        lines.append(f"{key}={int(value) if isinstance(value, bool) else value}")
+    return "\n".join(lines)
+
+
+def compile_text(traced, options):
+    """The executable of a traced function."""
+    return _core.Executable(traced.hlo.encode(), options, traced.out_dtypes, traced.hoisted, traced.aliases)
+
+
+@dataclass(frozen=True)
+class FusionCost:
+    """What one instruction of the optimized program, mostly a fusion, costs."""
+
+    name: str
+    opcode: str
+    flops: int
+    transcendentals: int
+    bytes_read: int
+    bytes_written: int
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What one run costs: floating-point operations (a multiply-add is two), calls of exp and the like, bytes read and
+    written, bytes of temporary memory and of code, and the parts."""
+
+    flops: int
+    transcendentals: int
+    bytes_read: int
+    bytes_written: int
+    temp_bytes: int
+    code_bytes: int
+    parts: tuple
+
+    def __str__(self):
+        head = (
+            f"{self.flops:,} FLOPs, {self.transcendentals:,} transcendentals, {self.bytes_read:,} bytes read, "
+            f"{self.bytes_written:,} bytes written, {self.temp_bytes:,} bytes of temporary memory"
+        )
+        rows = [
+            f"{p.name:<32} {p.flops:>14,} {p.transcendentals:>12,} {p.bytes_read + p.bytes_written:>14,}"
+            for p in self.parts
+        ]
+        return "\n".join([head, f"{'instruction':<32} {'FLOPs':>14} {'exp, …':>12} {'bytes':>14}", *rows])
+
+
+class Lowered:
+    """What `f.lower(*args)` gives. Compiled when something asks for more than the HLO.
+
+    >>> import xla
+    >>> low = xla.compile(lambda x: np.sin(x) + 1).lower(np.zeros(8))
+    >>> low.cost().flops > 0
+    True
+    """
+
+    def __init__(self, name, traced, options, leaves):
+        self._name, self._traced, self._options, self._leaves = name, traced, options, leaves
+        self._executable = None
+
+    def __repr__(self):
+        return f"<{self._name} lowered to {self._traced.hlo.count(' = ')} instructions>"
+
+    def _compiled(self):
+        if self._executable is None:
+            self._executable = compile_text(self._traced, self._options + "\nkeep_texts=1")
+        return self._executable
+
+    def hlo(self):
+        """The HLO text before any pass, with the user's file and line at each instruction."""
+        return self._traced.hlo
+
+    def optimized_hlo(self):
+        """The HLO text after all passes."""
+        return self._compiled().text("optimized_hlo")
+
+    def llvm_ir(self):
+        """The LLVM IR of the program, before LLVM's own passes."""
+        return self._compiled().text("llvm_ir")
+
+    def asm(self):
+        """The assembly of the program."""
+        return self._compiled().text("asm")
+
+    def buffers(self):
+        """The report of buffer assignment: the arena, and which values share memory."""
+        return self._compiled().text("buffer_assignment")
+
+    def cost(self):
+        """What a run costs, in all and for each instruction of the optimized program."""
+        parts = []
+        for line in self._compiled().text("cost").splitlines():
+            name, opcode, *numbers = line.split(" ")
+            parts.append(FusionCost(name, opcode, *map(int, numbers)))
+        total = [sum(getattr(p, f) for p in parts) for f in ("flops", "transcendentals", "bytes_read", "bytes_written")]
+        executable = self._compiled()
+        return Cost(*total, executable.temp_bytes, executable.code_bytes, tuple(parts))
+
+    def view(self, optimized=True):
+        """A drawing as an HTML page; notebooks show it."""
+        with tempfile.TemporaryDirectory() as folder:
+            source, page = os.path.join(folder, "module.hlo"), os.path.join(folder, "module.html")
+            with open(source, "w", encoding="utf-8") as file:
+                file.write(self.optimized_hlo() if optimized else self.hlo())
+            done = subprocess.run([_load.TOOL, "view", source, "-o", page], capture_output=True, text=True)
+            if done.returncode:
+                raise RuntimeError(f"the drawing failed: {done.stderr.strip()}")
+            with open(page, encoding="utf-8") as file:
+                return View(file.read())
+
+    def _repr_html_(self):
+        return self.view()._repr_html_()
+
+    def dump(self, directory):
+        """Writes a bundle that `xla replay` takes: the module before and after each pass, options, and the arguments."""
+        compile_text(self._traced, f"{self._options}\nkeep_texts=1\ndump_to={directory}")
+        inputs = os.path.join(directory, "inputs")
+        os.makedirs(inputs, exist_ok=True)
+        for i, leaf in enumerate([*self._leaves, *self._traced.hoisted]):
+            array = np.asarray(leaf)
+            if array.dtype.kind == "V":
+                array = array.view(np.dtype(f"u{array.dtype.itemsize}"))
+            np.save(os.path.join(inputs, f"{i}.npy"), np.ascontiguousarray(array) if array.ndim else array)
+
+
+class View:
+    """An HTML page: `str(view)` is its text, notebooks show it."""
+
+    def __init__(self, page):
+        self._page = page
+
+    def __str__(self):
+        return self._page
+
+    def save(self, path):
+        """Writes the page to a file."""
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(self._page)
+
+    def _repr_html_(self):
+        import html
+
+        return f'<iframe srcdoc="{html.escape(self._page)}" width="100%" height="600" frameborder="0"></iframe>'
