@@ -1,6 +1,436 @@
-"""Conversion of Python control flow on traced values."""
+"""What converted functions call: `if`, `while`, `for`, `and`, `or`, `not`, conditional expressions, chained comparisons,
+`assert` and calls, each on traced values (staged into the program) and on plain ones (as Python has it)."""
+
+import ast
+import copy
+import dis
+import functools
+import operator
+import random
+import sys
+import types
+
+import numpy as np
+
+from . import _control_flow_iterables as iterables
+from . import _control_flow_rewrite as rewrite
+from . import _control_flow_source as source
+from . import _control_flow_staged as staged
+from . import _hlo, _staging
+from ._errors import ControlFlowError, fail, user_location
+from ._tracer import Tracer, value_of
+
+# A loop over a range of more trips than this is kept as a loop; a shorter one is unrolled.
+ROLL_ABOVE = 16
+
+# Objects whose methods change them: a trip that calls these is made once for each trip of the loop, no more.
+_DRAWING = (np.random.Generator, np.random.RandomState, np.random.BitGenerator, random.Random)
+
+_codes = {}  # code object -> (converted code object, or None if it needs no conversion, why it cannot be converted)
+_LEFT_ALONE = frozenset(
+    set(sys.stdlib_module_names) | {"numpy", "ml_dtypes", "xla", "scipy", "jax", "torch", "tensorflow", "pytest"}
+)
 
 
-def convert(function, error):
-    """`function` with its control flow converted, after a trace met `error`; None if it cannot be converted."""
+def has_loop(function):
+    """Whether the function's own code goes back: then it is converted before it is traced, so that a long loop is kept as
+    one instead of being unrolled."""
+    code = getattr(getattr(function, "__func__", function), "__code__", None)
+    return code is not None and any(
+        i.opname == "FOR_ITER" or "JUMP_BACKWARD" in i.opname for i in dis.get_instructions(code)
+    )
+
+
+def convert(function, error=None):
+    """`function` with its control flow converted, to be traced once more after `error`; None if it cannot be converted,
+    and then the error says why."""
+    converted = _convert(function)
+    if converted is not function:
+        return converted
+    code = getattr(getattr(function, "__func__", function), "__code__", None)
+    why = None if code is None else _codes.get(code, (None, None))[1]
+    if why is not None and error is not None:
+        error.args = (
+            f"{error}. (The control flow of {function.__name__} cannot be converted: {why}.)",
+            *error.args[1:],
+        )
     return None
+
+
+def _convert(function):
+    """`function` converted, or itself. Functions that it calls are converted when it calls them."""
+    if isinstance(function, types.MethodType):
+        inner = _convert(function.__func__)
+        return function if inner is function.__func__ else types.MethodType(inner, function.__self__)
+    if isinstance(function, functools.partial):
+        return functools.partial(_convert(function.func), *function.args, **function.keywords)
+    if not isinstance(function, types.FunctionType):
+        return _converted_object(function)
+    code = function.__code__
+    if code not in _codes:
+        try:
+            _codes[code] = (_converted_code(function), None)
+        except (source.NoSource, SyntaxError) as error:
+            _codes[code] = (None, str(error))
+    converted = _codes[code][0]
+    if converted is None:
+        return function
+    return source.rebuild(function, converted, rewrite.RUNTIME, sys.modules[__name__])
+
+
+def _converted_object(function):
+    """An object that can be called: its __call__, or what a compiled function wraps."""
+    if type(function).__module__ == "xla._compile":
+        return _convert(function.__wrapped__)
+    method = getattr(type(function), "__call__", None)
+    if isinstance(method, types.FunctionType) and not _left_alone(method):
+        return types.MethodType(_convert(method), function)
+    return function
+
+
+def _converted_code(function):
+    code = function.__code__
+    if rewrite.RUNTIME in code.co_freevars:
+        return None  # the result of a conversion
+    kinds = ((0x20, "a generator"), (0x80, "a coroutine"), (0x200, "an asynchronous generator"))
+    for flag, what in kinds:
+        if code.co_flags & flag:
+            raise source.NoSource(f"it is {what}: return a list or an array instead")
+    node, class_name = source.find(function)
+    node = copy.deepcopy(node)
+    if isinstance(node, ast.FunctionDef):
+        node.decorator_list, node.returns = [], None
+    node.args = source.without_defaults(node.args)
+    if class_name is not None:
+        rewrite.mangle(node, class_name)
+    node = rewrite.Rewriter(node).run()
+    return source.compile_like(function, node, rewrite.RUNTIME)
+
+
+def _left_alone(function):
+    return (function.__module__ or "").split(".")[0] in _LEFT_ALONE and function.__module__ != "__main__"
+
+
+def call(function):
+    """What a converted function calls where its source calls `function`."""
+    if staged.in_trial() and isinstance(getattr(function, "__self__", None), _DRAWING):
+        raise staged.Different("random numbers are drawn")
+    if isinstance(function, (types.FunctionType, types.MethodType)):
+        inner = function.__func__ if isinstance(function, types.MethodType) else function
+        if isinstance(inner, types.FunctionType) and not _left_alone(inner):
+            return _convert(function)
+        return function
+    try:
+        replacement = _BUILTINS.get(function)
+    except TypeError:
+        replacement = None
+    if replacement is not None:
+        return replacement
+    if isinstance(function, functools.partial):
+        return functools.partial(call(function.func), *function.args, **function.keywords)
+    if isinstance(function, (type, types.BuiltinFunctionType, np.ufunc)):
+        return function
+    return _converted_object(function)
+
+
+def is_traced(value):
+    return isinstance(value, Tracer)
+
+
+# Expressions.
+
+
+def not_(value):
+    return staged.negated(_truth(value)) if is_traced(value) else not value
+
+
+def and_(first, others):
+    value = first
+    for i, other in enumerate(others):
+        if is_traced(value):
+            return _select(value, and_(other(), others[i + 1 :]), value)
+        if not value:
+            return value
+        value = other()
+    return value
+
+
+def or_(first, others):
+    value = first
+    for i, other in enumerate(others):
+        if is_traced(value):
+            return _select(value, value, or_(other(), others[i + 1 :]))
+        if value:
+            return value
+        value = other()
+    return value
+
+
+def _select(test, yes, no):
+    """Python's `yes if test else no` of two values that are both there."""
+    if yes is no:
+        return yes
+    test = _truth(test)
+    is_bool = lambda v: isinstance(v, (bool, np.bool_)) or (is_traced(v) and v.dtype == np.bool_)
+    if is_bool(yes) and is_bool(no):
+        # `a and b`, `a or b` of two conditions: the common case.
+        if yes is test or no is test:
+            return staged.either(test, no) if yes is test else staged.both(test, yes)
+    return staged.conditional(test, lambda: yes, lambda: no, None)
+
+
+def conditional(test, yes, no, line):
+    if not is_traced(test):
+        return yes() if test else no()
+    return staged.conditional(_truth(test), yes, no, line)
+
+
+_COMPARE = {
+    "==": operator.eq,
+    "!=": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+    "is": operator.is_,
+    "is not": operator.is_not,
+    "in": lambda a, b: _contains(a, b),
+    "not in": lambda a, b: not_(_contains(a, b)),
+}
+
+
+def compare(left, names, others):
+    """`left < b < c …`, each operand taken once, and none after one that makes it false."""
+    result = True
+    for name, other in zip(names, others):
+        right = other()
+        step = _COMPARE[name](left, right)
+        if result is True:
+            result = step
+        else:
+            result = _select(result, step, result) if is_traced(result) else step
+        if not is_traced(result) and not result:
+            return result
+        left = right
+    return result
+
+
+def _contains(item, container):
+    if is_traced(container):
+        return np.any(container == item)
+    if is_traced(item) and isinstance(container, (tuple, list, set, frozenset, range)):
+        result = False
+        for member in container:
+            equal = np.all(item == member)
+            result = equal if result is False else staged.either(result, equal)
+        return result
+    return item in container
+
+
+def _truth(value):
+    """A traced value as a condition: a scalar of type bool."""
+    if value.size != 1:
+        raise ControlFlowError(
+            f"the condition is an array of shape {value.shape}, which is neither true nor false: "
+            "use .any() or .all(), or np.where to choose element by element"
+        )
+    if value.shape != ():
+        value = value.reshape(())
+    return value if value.dtype == np.bool_ else value != 0
+
+
+# Statements.
+
+
+def if_(test, body, orelse, constants):
+    if not is_traced(test):
+        return body() if test else orelse()
+    return staged.branch(_truth(test), body, orelse, staged.Info(constants))
+
+
+def while_(test, body, constants):
+    info = staged.Info(constants)
+    first = True
+    while True:
+        go_on = test()
+        if is_traced(go_on) or (first and go_on and staged.turns_traced(test, body, info)):
+            return staged.while_(test, lambda: _as_condition(test()), body, info)
+        if not go_on:
+            return None
+        body()
+        first = False
+
+
+def _as_condition(value):
+    return _truth(value) if is_traced(value) else bool(value)
+
+
+def for_(iterated, body, guard, constants):
+    info = staged.Info(constants)
+    if isinstance(iterated, iterables.Items):
+        items = iterated
+    else:
+        items = iterables.items_of(iterated)
+    if items is not None:
+        if is_traced(items.count):
+            return staged.count(items.count, items.item, body, guard, info)
+        if items.count > ROLL_ABOVE and _hlo.is_tracing() and info.pure:
+            try:
+                return staged.count(items.count, items.item, body, guard, info, at_least_once=True, twice=True)
+            except Exception:  # pylint: disable=broad-except
+                pass  # the trips differ, or need numbers that are known: they are made one by one
+    for item in iterated:
+        go_on = True if guard is None else guard()
+        if is_traced(go_on):
+            staged.branch(go_on, functools.partial(body, item), _nothing, info, body)
+        elif not go_on:
+            return None
+        else:
+            body(item)
+    return None
+
+
+def _nothing():
+    pass
+
+
+def assert_(test, message, line):
+    if not is_traced(test):
+        if not test:
+            raise AssertionError(*([] if message is None else [message()]))
+        return
+    file, _ = user_location()
+    said = "" if message is None else f": {message()}"
+    staged.check(_truth(test), AssertionError, f"{file}:{line}: the assertion does not hold{said}")
+
+
+def goes_over(function, *args):
+    """What `for … in enumerate(…)` and its like go over."""
+    found = _ITERATION.get(function)
+    return call(function)(*args) if found is None else found(*args)
+
+
+slice = slice  # what converted code takes for an index such as a:b
+
+
+def plain_test(value, line, why):
+    """The condition of a branch or loop that stays as it is."""
+    if is_traced(value):
+        fail(
+            ControlFlowError,
+            f"the condition at line {line} is traced, and the code under it cannot be converted: {why}; "
+            "move that code into a function of its own or use np.where",
+        )
+    return value
+
+
+def plain_iteration(value, line, why):
+    """What a loop that stays as it is goes over."""
+    if isinstance(value, iterables.Items) and is_traced(value.count):
+        plain_test(value.count, line, why)
+    return value
+
+
+# Changes of variables' contents, which within a branch or a loop must not be seen by the other way.
+
+
+def store(container, index, value):
+    """The contents of a variable after `container[index] = value`."""
+    if isinstance(container, np.ndarray):
+        if is_traced(value) or _holds_traced(index) or _staging.inside():
+            container = Tracer(value_of(container))
+    elif _staging.inside() and isinstance(container, (list, dict)):
+        container = copy.copy(container)
+    container[index] = value
+    return container
+
+
+def augment(container, index, name, value):
+    """The contents of a variable after `container[index] op= value`."""
+    return store(container, index, _IN_PLACE[name](container[index], value))
+
+
+def change(container, name, *args, **kwargs):
+    """The contents of a variable after the statement `container.name(…)`."""
+    if _staging.inside() and type(container) in (list, dict, set) and name in rewrite.CHANGES:
+        container = copy.copy(container)
+    call(getattr(container, name))(*args, **kwargs)
+    return container
+
+
+_IN_PLACE = {
+    "Add": operator.iadd,
+    "Sub": operator.isub,
+    "Mult": operator.imul,
+    "Div": operator.itruediv,
+    "FloorDiv": operator.ifloordiv,
+    "Mod": operator.imod,
+    "Pow": operator.ipow,
+    "BitAnd": operator.iand,
+    "BitOr": operator.ior,
+    "BitXor": operator.ixor,
+    "LShift": operator.ilshift,
+    "RShift": operator.irshift,
+    "MatMult": operator.imatmul,
+}
+
+
+def set_attribute(owner, name, value):
+    """`owner.name = value`."""
+    if _staging.inside() and getattr(owner, name, staged.UNDEFINED) is not value:
+        fail(
+            ControlFlowError,
+            f"`.{name}` of a {type(owner).__name__} is set in a branch or loop on traced values: set a local variable "
+            "there, and the attribute after it",
+        )
+    setattr(owner, name, value)
+
+
+def _holds_traced(index):
+    return any(is_traced(i) for i in index) if isinstance(index, tuple) else is_traced(index)
+
+
+# Python's own functions, where they meet traced values.
+
+
+def _range(*args):
+    if not any(map(is_traced, args)):
+        return range(*args)
+    return iterables.traced_range(*args)
+
+
+def _least(numpy_function, python_function):
+    def choose(*args, **kwargs):
+        items = args[0] if len(args) == 1 else args
+        if kwargs or not (is_traced(items) or (isinstance(items, (tuple, list)) and any(map(is_traced, items)))):
+            return python_function(*args, **kwargs)
+        return functools.reduce(numpy_function, list(items))
+
+    return choose
+
+
+def _every(numpy_function, python_function):
+    def decide(items):
+        if is_traced(items):
+            return numpy_function(items)
+        items = list(items)
+        if not any(map(is_traced, items)):
+            return python_function(items)
+        return functools.reduce(staged.both if python_function is all else staged.either, items)
+
+    return decide
+
+
+def _bool(*args):
+    return _truth(args[0]) if args and is_traced(args[0]) else bool(*args)
+
+
+_BUILTINS = {
+    range: _range,
+    min: _least(np.minimum, min),
+    max: _least(np.maximum, max),
+    all: _every(np.all, all),
+    any: _every(np.any, any),
+    bool: _bool,
+}
+_ITERATION = {enumerate: iterables.enumerate_, zip: iterables.zip_, reversed: iterables.reversed_}

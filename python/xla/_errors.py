@@ -24,6 +24,10 @@ class NumPyStoreError(ConcretizationError):
     """A traced value was given to NumPy's own code, such as np.array([x]) or a store into a plain array."""
 
 
+class ControlFlowError(TracingError):
+    """Control flow on traced values that has no compiled form as it is written."""
+
+
 class DataDependentShapeError(TracingError):
     """The shape of a result would depend on values."""
 

@@ -51,13 +51,18 @@ _WEAK = {int: np.dtype(np.int64), float: np.dtype(np.float64), complex: np.dtype
 def trace(function, name, structure, signatures, call, donated=()):
     """`call(function, tree)` runs `function` on the arguments that the unflattened tracers are.
     `donated`: leaves whose memory results of their types and shapes take."""
+    converted = _control_flow.convert(function) if _control_flow.has_loop(function) else None
     try:
-        return _trace_once(function, name, structure, signatures, call, donated)
-    except _errors.ConcretizationError as error:
-        converted = _control_flow.convert(function, error)
-        if converted is None:
+        return _trace_once(converted or function, name, structure, signatures, call, donated)
+    except (_errors.ConcretizationError, ValueError) as error:
+        # NumPy turns an error of __array__ into a ValueError of its own.
+        asked = isinstance(error, _errors.ConcretizationError) or isinstance(
+            error.__cause__, _errors.ConcretizationError
+        )
+        again = _control_flow.convert(function, error) if asked and converted is None else None
+        if again is None:
             raise
-    return _trace_once(converted, name, structure, signatures, call, donated)
+    return _trace_once(again, name, structure, signatures, call, donated)
 
 
 def _trace_once(function, name, structure, signatures, call, donated):

@@ -23,6 +23,8 @@ _COMPARISONS = {
 def _resolve(ufunc, kinds, dtype, casting):
     """(types of the inputs as computed, types of the results)."""
     more = {} if dtype is None else {"signature": (None,) * ufunc.nin + (dtype,) * ufunc.nout}
+    if all(isinstance(k, type) for k in kinds):  # numbers alone
+        kinds = tuple(np.dtype(k) for k in kinds)
     found = ufunc.resolve_dtypes(kinds + (None,) * ufunc.nout, casting=casting, **more)
     return found[: ufunc.nin], found[ufunc.nin :]
 
