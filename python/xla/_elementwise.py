@@ -95,17 +95,23 @@ EMITTERS["deg2rad"] = EMITTERS["radians"] = wide(lambda x: o.multiply(x, like(x,
 EMITTERS["rad2deg"] = EMITTERS["degrees"] = wide(lambda x: o.multiply(x, like(x, 180 / np.pi)))
 
 
-def complex_arctan(x):
-    """(i/2) (log(1 - ix) - log(1 + ix))."""
-    ix = o.complex_(o.negate(o.imag(x)), o.real(x))
-    difference = o.subtract(o.unary("log", o.subtract(like(x, 1), ix)), o.unary("log", o.add(like(x, 1), ix)))
-    return o.multiply(like(x, 0.5j), difference)
+def complex_arctan(z):
+    """Real part atan2(2x, 1 - x² - y²) / 2, imaginary part log((x² + (1 + y)²) / (x² + (1 - y)²)) / 4."""
+    x, y = o.real(z), o.imag(z)
+    one, square = like(x, 1), lambda v: o.multiply(v, v)
+    below = o.add(square(x), square(o.subtract(one, y)))
+    ratio = o.divide(o.multiply(like(x, 4), y), below)
+    inside = o.multiply(o.subtract(one, y), o.add(one, y))
+    real = o.multiply(like(x, 0.5), o.binary("atan2", o.add(x, x), o.subtract(inside, square(x))))
+    return o.complex_(real, o.multiply(like(x, 0.25), o.unary("log-plus-one", ratio)))
 
 
 @emits("reciprocal")
 def reciprocal(x):
     if x.dtype.kind in "iu":
-        return o.select(o.compare_number("EQ", x, 0), like(x, 0), o.divide(like(x, 1), x))
+        # 1 / 0 as NumPy converts infinity to an integer.
+        infinite = np.iinfo(x.dtype).min if x.dtype.kind == "i" and x.dtype.itemsize >= 4 else 0
+        return o.select(o.compare_number("EQ", x, 0), like(x, infinite), o.divide(like(x, 1), x))
     return o.divide(like(x, 1), x)
 
 
@@ -429,7 +435,8 @@ def gcd(x, y):
 def lcm(x, y):
     common = gcd(x, y)
     none = o.compare_number("EQ", common, 0)
-    return o.select(none, like(x, 0), absolute(o.multiply(o.divide(x, o.select(none, like(x, 1), common)), y)))
+    part = o.divide(absolute(x), o.select(none, like(x, 1), common))
+    return o.select(none, like(x, 0), o.multiply(part, absolute(y)))
 
 
 def _dot(x, y, batch, contract):

@@ -52,7 +52,14 @@ def spacing(x):
     bits = _and(_bits(x), ~np.iinfo(_INTEGERS[x.dtype.itemsize]).min)
     magnitude = o.bitcast_convert(bits, x.dtype)
     above = o.bitcast_convert(o.add(bits, _like(bits, 1)), x.dtype)
-    gap = copysign(o.subtract(above, magnitude), x)
+    gap = o.subtract(above, magnitude)
+    if x.dtype == np.float16:
+        # NumPy's half precision gives the distance to the next smaller number, without a sign.
+        below = o.bitcast_convert(o.subtract(bits, _like(bits, 1)), x.dtype)
+        down = o.logical_and(o.compare_number("LT", x, 0), o.compare_number("EQ", _and(bits, 1023), 0))
+        gap = o.select(down, o.subtract(magnitude, below), gap)
+    else:
+        gap = copysign(gap, x)
     finite = o.unary("is-finite", x, np.bool_)
     return o.select(finite, gap, _like(x, np.nan))
 

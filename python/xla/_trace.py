@@ -6,7 +6,7 @@ import numpy as np
 
 from . import _control_flow, _errors, _hlo, _pytree
 from ._masked import Masked
-from ._tracer import Tracer, check_dtype, tracer_of
+from ._tracer import WEAK_TYPES, Tracer, check_dtype, tracer_of
 
 
 @dataclasses.dataclass
@@ -21,13 +21,11 @@ class Traced:
 
 
 def signature_of(leaf, name):
-    """What a program depends on in an argument: int, float or complex for Python's numbers, else (type, shape)."""
-    if type(leaf) in (int, float, complex):
+    """What a program depends on in an argument: bool, int, float or complex for Python's numbers, else (type, shape)."""
+    if type(leaf) in WEAK_TYPES:
         return type(leaf)
     if isinstance(leaf, (np.ndarray, np.generic)):
         return (check_dtype(leaf.dtype), leaf.shape)
-    if isinstance(leaf, bool):
-        return (np.dtype(np.bool_), ())
     if hasattr(leaf, "__dlpack__"):
         from ._compile import from_dlpack
 
@@ -43,9 +41,6 @@ def signature_of(leaf, name):
         f"an argument of {name} is a {type(leaf).__name__}, which cannot be compiled: give arrays and numbers, in tuples, "
         "lists, dicts or dataclasses, or make the argument static (static_argnums, static_argnames)",
     )
-
-
-_WEAK = {int: np.dtype(np.int64), float: np.dtype(np.float64), complex: np.dtype(np.complex128)}
 
 
 def trace(function, name, structure, signatures, call, donated=()):
@@ -71,7 +66,7 @@ def _trace_once(function, name, structure, signatures, call, donated):
     tracers = []
     for i, signature in enumerate(signatures):
         if isinstance(signature, type):
-            tracers.append(Tracer(entry.parameter(_WEAK[signature], ()), signature))
+            tracers.append(Tracer(entry.parameter(WEAK_TYPES[signature], ()), signature))
             continue
         dtype, shape = signature
         tracers.append(

@@ -8,7 +8,12 @@ from . import _errors, _hlo, _ops
 # NumPy function or ufunc -> what traces it. Filled by `implements` in _functions/.
 HANDLERS = {}
 # Python numbers are weak: they take the type of the array that they meet.
-_WEAK_TYPES = {int: np.dtype(np.int64), float: np.dtype(np.float64), complex: np.dtype(np.complex128)}
+WEAK_TYPES = {
+    bool: np.dtype(np.bool_),
+    int: np.dtype(np.int64),
+    float: np.dtype(np.float64),
+    complex: np.dtype(np.complex128),
+}
 
 
 def implements(*functions):
@@ -45,7 +50,7 @@ class Tracer:
     __hash__ = None
 
     def __init__(self, value, weak=None, protected=None):
-        """`weak`: int, float or complex if this stands for a Python number. `protected`: why it may not be written."""
+        """`weak`: bool, int, float or complex if this stands for a Python number. `protected`: why it may not be written."""
         self._value = value
         self._weak = weak
         self._parent = None
@@ -252,9 +257,12 @@ def holds_tracer(x):
 
 def value_of(x, dtype=None):
     """The HLO value of a tracer or of anything that NumPy makes an array of, converted to `dtype` if it is given."""
+    number = x if isinstance(x, (bool, int, float, complex)) else None
     x = as_array(x)
     if isinstance(x, Tracer):
         value = x.value
+    elif number is not None and dtype is not None:
+        return _ops.constant(np.asarray(number, check_dtype(dtype)))
     else:
         # NumPy converts constants, so that a number that does not fit is an error as NumPy's is.
         value = _ops.constant(np.asarray(x, check_dtype(x.dtype if dtype is None else dtype)))
@@ -269,8 +277,8 @@ def tracer_of(x):
 def dtype_of(x):
     """What NumPy's promotion takes for x: its type, or int, float or complex for Python's numbers."""
     if isinstance(x, Tracer):
-        return x._weak or x.dtype
-    if type(x) in _WEAK_TYPES:
+        return x.dtype if x._weak in (None, bool) else x._weak
+    if type(x) in (int, float, complex):
         return type(x)
     return as_array(x).dtype
 

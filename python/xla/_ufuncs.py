@@ -118,10 +118,22 @@ def _outside_number(name, inputs, kinds):
 # Operators of Tracer: those of Python, so that two Python numbers give a Python number's type.
 
 
-def _weak_result(x, y, result):
-    kinds = [dtype_of(v) for v in (x, y)]
-    if all(isinstance(k, type) for k in kinds) and result.dtype.kind in "ifc":
-        result._weak = {"i": int, "f": float, "c": complex}[result.dtype.kind]
+_WEAK_OF_KIND = {"b": bool, "i": int, "f": float, "c": complex}
+_OF_BITS = (np.bitwise_and, np.bitwise_or, np.bitwise_xor)
+
+
+def _is_weak(x):
+    return x._weak is not None if isinstance(x, Tracer) else type(x) in (bool, int, float, complex)
+
+
+def _operate(ufunc, x, y):
+    """x operator y, as Python does it if both are Python's numbers."""
+    if not (_is_weak(x) and _is_weak(y)):
+        return apply(ufunc, x, y)
+    if ufunc not in _OF_BITS and dtype_of(x) == dtype_of(y) == np.bool_:
+        x = Tracer(value_of(x, np.int64), int)
+    result = apply(ufunc, x, y)
+    result._weak = _WEAK_OF_KIND.get(result.dtype.kind)
     return result
 
 
@@ -129,12 +141,12 @@ def _operator(ufunc):
     def forward(self, other):
         if not is_array_like(other) and not isinstance(other, (list, tuple)):
             return NotImplemented
-        return _weak_result(self, other, apply(ufunc, self, other))
+        return _operate(ufunc, self, other)
 
     def backward(self, other):
         if not is_array_like(other) and not isinstance(other, (list, tuple)):
             return NotImplemented
-        return _weak_result(other, self, apply(ufunc, other, self))
+        return _operate(ufunc, other, self)
 
     def in_place(self, other):
         if self._weak or not is_array_like(other):
@@ -185,4 +197,6 @@ Tracer.__invert__ = lambda x: _weak_unary(np.invert, x)
 
 def _weak_unary(ufunc, x):
     result = apply(ufunc, x)
-    return _weak_result(x, x, result) if x._weak else result
+    if x._weak:
+        result._weak = _WEAK_OF_KIND.get(result.dtype.kind)
+    return result

@@ -1,0 +1,206 @@
+"""Every ufunc of NumPy beside NumPy: types, special values, broadcasting, Python numbers, ufunc methods."""
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+import xla
+
+UFUNCS = sorted({getattr(np, n) for n in dir(np) if isinstance(getattr(np, n), np.ufunc)}, key=lambda u: u.__name__)
+TYPES = ["?", "b", "h", "i", "q", "B", "H", "I", "Q", "e", "f", "d", "F", "D"]
+SPECIAL = [0.0, -0.0, 1.0, -1.0, 0.5, -2.5, 3.0, 1e-3, 7.25, np.nan, np.inf, -np.inf, 1e4, 2.0, 8.0]
+WHOLE = [0, 1, 2, 3, 5, 7, 12, 100, 127, -1, -2, -7, -128, 6, 4]
+# Bits of the result's precision that may be lost against NumPy's own library.
+LOOSE = {"e": 4e-3, "f": 4e-6, "d": 1e-13, "F": 2e-5, "D": 1e-12}
+
+
+def values(type_code, shift=0):
+    """One array of the type with its interesting values, rolled by `shift`."""
+    dtype = np.dtype(type_code)
+    if dtype.kind == "b":
+        data = np.array([True, False, True, True, False] * 3)
+    elif dtype.kind in "iu":
+        info = np.iinfo(dtype)
+        data = np.array([min(max(v, info.min), info.max) for v in WHOLE]).astype(dtype)
+    elif dtype.kind == "c":
+        data = np.array(
+            [
+                1 + 2j,
+                -1.5 + 0.25j,
+                0.5 - 3j,
+                2,
+                -2j,
+                0.1 + 0.1j,
+                3 - 1j,
+                -0.75 - 2j,
+                1j,
+                4,
+                1,
+                0.5j,
+                2 + 2j,
+                1 - 1j,
+                -1 - 1j,
+            ]
+        )
+        data = data.astype(dtype)
+    else:
+        data = np.array(SPECIAL).astype(dtype)
+    return np.roll(data, shift)
+
+
+def compare(got, want, name):
+    got, want = (x if isinstance(x, tuple) else (x,) for x in (got, want))
+    assert len(got) == len(want)
+    for g, w in zip(got, want):
+        w = np.asarray(w)
+        assert g.dtype == w.dtype and g.shape == w.shape, name
+        if w.dtype.kind in "biu":
+            np.testing.assert_array_equal(g, w, err_msg=name)
+        else:
+            code = w.dtype.char if w.dtype.char in LOOSE else "e"
+            if w.dtype.kind == "V":
+                g, w = np.asarray(g).astype(np.float32), w.astype(np.float32)
+            np.testing.assert_allclose(
+                g, w, rtol=LOOSE[code] * (4 if code == "e" else 1), atol=1e-30 if code in "dD" else 1e-7, err_msg=name
+            )
+
+
+CASES = [(u, c) for u in UFUNCS for c in TYPES if u.nin < 3 and u.signature is None]
+
+
+def loop_exists(ufunc, code):
+    dtype = np.dtype(code)
+    try:
+        found = ufunc.resolve_dtypes((dtype,) * ufunc.nin + (None,) * ufunc.nout)
+    except TypeError:
+        return False
+    return all(d.kind in "biufc" and d.char not in "gG" for d in found)
+
+
+@pytest.mark.parametrize("ufunc", [u for u in UFUNCS if u.signature is None], ids=lambda u: u.__name__)
+def test_types_and_special_values(ufunc):
+    codes = [c for c in TYPES if loop_exists(ufunc, c)]
+    if ufunc is np.isnat:
+        with pytest.raises(xla.ObjectArrayError, match="datetime64"):
+            xla.compile(lambda x: np.isnat(x))(np.array(["2020-01-01"], "M8[D]"))
+        return
+    arguments = []
+    for code in codes:
+        x = values(code)
+        y = values(code, 4)
+        if ufunc in (np.power, np.float_power) and x.dtype.kind in "iu":
+            y = np.abs(y) % 5  # NumPy refuses negative powers of integers
+        if ufunc in (np.left_shift, np.right_shift):
+            y = np.abs(y) % 7
+        if ufunc is np.ldexp:
+            y = y.astype(np.int32)
+        arguments.append([x, y][: ufunc.nin])
+    if ufunc is np.ldexp:
+        arguments = [
+            [x, np.resize(np.array([0, 1, -1, 30, -30, 2000, -2000], np.int32), x.shape)] for x, _ in arguments
+        ]
+
+    @xla.compile
+    def f(arguments):
+        return [ufunc(*a) for a in arguments]
+
+    with np.errstate(all="ignore"):
+        wants = [ufunc(*a) for a in arguments]
+    for code, a, g, w in zip(codes, arguments, f(arguments), wants):
+        compare(g, w, f"{ufunc.__name__} of {code}: {a}")
+
+
+def check(function, *arguments, tolerance="d"):
+    """`function` compiled and not, on copies."""
+    copies = lambda: [a.copy() if isinstance(a, np.ndarray) else a for a in arguments]
+    with np.errstate(all="ignore"):
+        want = function(*copies())
+    got = xla.compile(function)(*copies())
+    for g, w in zip(*[x if isinstance(x, (tuple, list)) else [x] for x in (got, want)]):
+        compare(g, w, "")
+
+
+@pytest.mark.parametrize("code", ["b", "i", "q", "B", "Q", "e", "f", "d", "F", "D"])
+def test_python_numbers_are_weak(code):
+    x = values(code, 3)
+    check(lambda x: [x + 1, 2 * x, x - 3, x / 2, x == 1, x**2], x)
+    if x.dtype.kind in "fc":
+        check(lambda x: [x + 1.5, 0.25 * x, x * True], x)
+    if x.dtype.kind in "iu":
+        check(lambda x: [x + 1.5, x // 3, x % 5, x & 3, x | 1, x ^ 2, ~x, x << 1, x >> 1, -x, +x, abs(x)], x)
+
+
+def test_python_arguments_are_weak():
+    x = np.ones(3, np.float32)
+    for number in (2, 2.5, True, 1 + 2j):
+        want, got = x * number, xla.compile(lambda x, n: x * n)(x, number)
+        compare(got, want, repr(number))
+        compare(xla.compile(lambda n: (n + 1) * x)(number), (number + 1) * x, repr(number))
+
+
+def test_numbers_that_do_not_fit_are_errors():
+    with pytest.raises(OverflowError, match="out of bounds for uint8"):
+        xla.compile(lambda x: x + 300)(np.ones(2, np.uint8))
+    got = xla.compile(lambda x: (x < 300, x > 300, x == -1, x != 256, 300 < x, -1 <= x))(np.ones(2, np.uint8))
+    assert [bool(g[0]) for g in got] == [True, False, False, True, False, True]
+
+
+@pytest.mark.parametrize("shapes", [((3, 1), (1, 4)), ((2, 3, 4), (4,)), ((), (5,)), ((0, 3), (1, 3)), ((1,), (0,))])
+def test_broadcasting(shapes):
+    rng = np.random.default_rng(0)
+    check(lambda x, y: [x + y, x * y, np.maximum(x, y), x < y, np.hypot(x, y)], *(rng.random(s) for s in shapes))
+
+
+def test_shapes_that_do_not_fit():
+    with pytest.raises(ValueError, match="shape mismatch"):
+        xla.compile(lambda x, y: x + y)(np.ones(3), np.ones(4))
+
+
+def test_out_where_and_dtype():
+    def f(x, y):
+        z = x.copy()
+        np.add(x, y, out=z)
+        np.multiply(z, 2, out=z, where=x > 0.5)
+        w = x.copy()
+        np.exp(x, where=y > 0.5, out=w)
+        return z, w, np.add(x, y, dtype=np.float32), np.add(1, x, dtype="f4")
+
+    rng = np.random.default_rng(0)
+    check(f, rng.random((4, 5)), rng.random((4, 5)))
+
+
+def test_bfloat16():
+    x = np.linspace(-3, 3, 13).astype(ml_dtypes.bfloat16)
+    check(lambda x: [x + x, np.exp(x), np.tanh(x) * x, x * 2, x + 1.5, np.floor(x), x > 0, np.sqrt(np.abs(x))], x)
+
+
+@pytest.mark.parametrize("ufunc", [np.add, np.multiply, np.maximum, np.minimum, np.logical_or, np.subtract, np.hypot])
+def test_reduce_accumulate_outer(ufunc):
+    x = np.random.default_rng(0).random((3, 5)) + 0.5
+    check(lambda x: [ufunc.reduce(x), ufunc.reduce(x, axis=1), ufunc.reduce(x, axis=1, keepdims=True)], x)
+    check(lambda x: [ufunc.accumulate(x), ufunc.accumulate(x, axis=1)], x)
+    check(lambda x: [ufunc.outer(x[0], x), ufunc.outer(x, np.ones(2))], x)
+    check(lambda x: [ufunc.reduceat(x, [0, 2, 1, 3], axis=1)], x)
+
+
+def test_at_counts_every_occurrence():
+    def f(x, index, new):
+        y = x.copy()
+        np.add.at(y, index, new)
+        z = x.copy()
+        np.subtract.at(z, ([0, 0, 1], index), 1.0)
+        w = x.copy()
+        np.maximum.at(w, index, 5)
+        return y, z, w
+
+    check(f, np.arange(12.0).reshape(3, 4), np.array([0, 2, 0]), np.ones((3, 4)))
+
+
+def test_matrix_products():
+    rng = np.random.default_rng(0)
+    a, b, v = rng.random((2, 3, 4)), rng.random((4, 5)), rng.random(4)
+    check(lambda a, b, v: [a @ b, a @ v, v @ b, v @ v, np.matmul(a, b), np.vecdot(a, v)], a, b, v)
+    check(lambda a, b, v: [np.matvec(a, v), np.vecmat(v, b), (a * 1j) @ b], a, b, v)
+    check(lambda a: [a @ a.T, (a > 2) @ (a.T > 2)], np.arange(6).reshape(2, 3))
+    with pytest.raises(ValueError, match="matmul: shapes"):
+        xla.compile(lambda a, b: a @ b)(np.ones((2, 3)), np.ones((2, 3)))
