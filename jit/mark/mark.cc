@@ -51,6 +51,12 @@ bool AllowedType(DataType type, uint32_t flags) {
   return ToElementType(type) != ElementType::kInvalid;
 }
 
+bool HasResource(const Node& n) {
+  return std::count(n.input_types.begin(), n.input_types.end(), DT_RESOURCE) +
+             std::count(n.output_types.begin(), n.output_types.end(), DT_RESOURCE) >
+         0;
+}
+
 class Marker {
  public:
   Marker(const Graph& graph, const MarkOptions& options) : graph_(graph), options_(options) {}
@@ -72,6 +78,9 @@ class Marker {
         }
       }
       return absl::StrCat("no lowering for ", node.op, node.stateful() ? ", which has state" : "");
+    }
+    if (!options_.resources && (lowering->flags & kUsesVariables) && HasResource(node)) {
+      return "works on a variable, which stays with the host";
     }
     for (size_t i = 0; i < node.input_types.size(); ++i) {
       if (!AllowedType(node.input_types[i], lowering->flags)) {

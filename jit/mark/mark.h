@@ -17,6 +17,8 @@ struct MarkOptions {
   int min_cluster_size = 2;
   std::set<std::string> allow;  // if not empty, only these ops
   std::set<std::string> deny;
+  // Whether clusters may take resource handles (variables) as arguments and assign to them.
+  bool resources = true;
 };
 
 struct NodeMark {

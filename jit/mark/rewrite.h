@@ -1,0 +1,45 @@
+// GraphDef in, GraphDef with launch nodes out: clustering for a host that runs the rest of the graph itself.
+#ifndef XC_JIT_MARK_REWRITE_H_
+#define XC_JIT_MARK_REWRITE_H_
+
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "jit/mark/mark.h"
+
+namespace xc {
+
+struct RewriteOptions {
+  MarkOptions mark;
+  // Nodes whose outputs must still be found under their name. One that goes into a cluster leaves an Identity behind.
+  std::set<std::string> preserve;
+};
+
+struct LeftOut {
+  std::string node, op, reason;
+  std::string source;  // the program's source line, if the graph has it
+};
+
+struct RewrittenCluster {
+  std::string launch;  // the launch node
+  std::vector<std::string> nodes;
+};
+
+struct RewriteResult {
+  GraphDef graph;
+  std::vector<RewrittenCluster> clusters;
+  std::vector<LeftOut> left_out;
+};
+
+// Clusters `def`, whose ops need not all be known. Each cluster becomes a node of op kLaunchOp with the attributes
+// Targs, Tresults and cluster (the serialized function: ParseSerializedGraph), on the device of the nodes it replaces.
+// Nodes outside clusters keep their definition but for inputs; the function library stays as it is. Launch nodes that
+// are there already are left alone, so that a second rewrite changes nothing.
+absl::StatusOr<RewriteResult> RewriteGraphDef(const GraphDef& def, const RewriteOptions& options);
+
+}  // namespace xc
+
+#endif  // XC_JIT_MARK_REWRITE_H_

@@ -1,0 +1,90 @@
+// GraphDefs with launch nodes: what is kept under its name, that clusters come back from their attribute, idempotence.
+#include "jit/mark/rewrite.h"
+
+#include <gtest/gtest.h>
+
+#include "jit/graph/serialize.h"
+#include "jit/mark/encapsulate.h"
+
+namespace xc {
+namespace {
+
+constexpr char kFloat[] = "attr { key: 'T' value { type: DT_FLOAT } }";
+
+GraphDef Parse(const std::string& text) {
+  auto def = ParseGraphDef(text, true);
+  EXPECT_TRUE(def.ok()) << def.status();
+  return *def;
+}
+
+std::string N(const std::string& name, const std::string& op, const std::string& inputs, const std::string& attrs) {
+  return "node { name: '" + name + "' op: '" + op + "' " + inputs + " " + attrs + " } ";
+}
+
+const NodeDef* Find(const GraphDef& def, const std::string& name) {
+  for (const NodeDef& n : def.node()) {
+    if (n.name() == name) return &n;
+  }
+  return nullptr;
+}
+
+TEST(Rewrite, PreservedNodesKeepTheirNames) {
+  GraphDef def = Parse(N("x", "Placeholder", "", "attr { key: 'dtype' value { type: DT_FLOAT } }") +
+                       N("a", "Exp", "input: 'x'", kFloat) + N("b", "Neg", "input: 'a'", kFloat) +
+                       N("h", "UnknownOp", "input: 'b'", "") + N("c", "Neg", "input: 'b'", kFloat));
+  RewriteOptions options;
+  options.preserve = {"x", "c", "h"};
+  auto out = RewriteGraphDef(def, options);
+  ASSERT_TRUE(out.ok()) << out.status();
+  ASSERT_EQ(out->clusters.size(), 1u);
+  EXPECT_EQ(out->clusters[0].nodes, (std::vector<std::string>{"a", "b", "c"}));
+  const NodeDef* launch = Find(out->graph, out->clusters[0].launch);
+  ASSERT_NE(launch, nullptr);
+  EXPECT_EQ(launch->op(), kLaunchOp);
+  EXPECT_EQ(launch->input(0), "x");
+  ASSERT_NE(Find(out->graph, "c"), nullptr);
+  EXPECT_EQ(Find(out->graph, "c")->op(), "Identity");
+  EXPECT_EQ(Find(out->graph, "a"), nullptr);
+  EXPECT_EQ(Find(out->graph, "h")->input(0).rfind(launch->name(), 0), 0u);
+  auto cluster = ParseSerializedGraph(launch->attr().at("cluster").s());
+  ASSERT_TRUE(cluster.ok()) << cluster.status();
+  EXPECT_EQ((*cluster)->Args().size(), 1u);
+  EXPECT_EQ((*cluster)->Retvals().size(), 2u);
+  ASSERT_EQ(out->left_out.size(), 2u);
+  EXPECT_EQ(out->left_out[1].node, "h");
+  EXPECT_EQ(out->left_out[1].reason, "unknown operation UnknownOp");
+  // A second pass finds nothing more to do.
+  auto again = RewriteGraphDef(out->graph, options);
+  ASSERT_TRUE(again.ok()) << again.status();
+  EXPECT_TRUE(again->clusters.empty());
+  EXPECT_EQ(again->graph.SerializeAsString().size(), out->graph.SerializeAsString().size());
+}
+
+TEST(Rewrite, FunctionsTravelWithTheirCluster) {
+  std::string body =
+      "library { function { signature { name: 'twice' input_arg { name: 'v' type: DT_FLOAT } "
+      "output_arg { name: 'r' type: DT_FLOAT } } node_def { name: 's' op: 'AddV2' input: 'v' input: 'v' " +
+      std::string(kFloat) + " } ret { key: 'r' value: 's:z:0' } } } ";
+  GraphDef def = Parse(N("x", "Placeholder", "", "attr { key: 'dtype' value { type: DT_FLOAT } }") +
+                       N("a", "Exp", "input: 'x'", kFloat) +
+                       N("call", "PartitionedCall", "input: 'a'",
+                         "attr { key: 'f' value { func { name: 'twice' } } } attr { key: 'Tin' value { list { type: "
+                         "DT_FLOAT } } } attr { key: 'Tout' value { list { type: DT_FLOAT } } }") +
+                       N("b", "Neg", "input: 'call'", kFloat) + body);
+  RewriteOptions options;
+  options.preserve = {"b"};
+  auto out = RewriteGraphDef(def, options);
+  ASSERT_TRUE(out.ok()) << out.status();
+  ASSERT_EQ(out->clusters.size(), 1u);
+  auto cluster = ParseSerializedGraph(Find(out->graph, out->clusters[0].launch)->attr().at("cluster").s());
+  ASSERT_TRUE(cluster.ok()) << cluster.status();
+  NameAttrList call;
+  call.set_name("twice");
+  auto function = (*cluster)->library->Instantiate(call, (*cluster)->library);
+  ASSERT_TRUE(function.ok()) << function.status();
+  EXPECT_NE((*function)->FindNode("s"), nullptr);
+  EXPECT_EQ((*function)->Retvals().size(), 1u);
+}
+
+}  // namespace
+}  // namespace xc
