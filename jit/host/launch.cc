@@ -1,6 +1,5 @@
 #include "jit/host/launch.h"
 
-#include <chrono>
 #include <cstring>
 
 #include "absl/strings/str_cat.h"
@@ -10,10 +9,6 @@ namespace xc {
 namespace {
 
 constexpr int64_t kMaxConstantBytes = 1 << 16;  // of one argument's value in a cache key
-
-double Seconds(std::chrono::steady_clock::time_point since) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - since).count();
-}
 
 void AppendInt(std::string* out, int64_t v) { out->append(reinterpret_cast<const char*>(&v), sizeof(v)); }
 
@@ -28,7 +23,6 @@ Tensor ValueOf(const Tensor& input) {
 
 ClusterLaunch::ClusterLaunch(std::shared_ptr<const Graph> graph, LaunchOptions options)
     : graph_(std::move(graph)), options_(std::move(options)) {
-  for (int r : graph_->Retvals()) result_types_.push_back(graph_->node(r).input_types[0]);
   std::vector<int> args = graph_->Args();
   for (size_t i = 0; i < args.size(); ++i) {
     if (graph_->node(args[i]).output_types[0] == DT_RESOURCE) variable_args_.insert(static_cast<int>(i));
@@ -51,7 +45,6 @@ std::string ClusterLaunch::Key(const std::vector<Tensor>& inputs, const std::set
 
 void ClusterLaunch::Compile(const std::vector<Tensor>& inputs, const std::set<int>& constants, Compiled* out,
                             std::set<int>* needed) {
-  auto start = std::chrono::steady_clock::now();
   std::vector<ClusterArg> args;
   for (size_t i = 0; i < inputs.size(); ++i) {
     ClusterArg arg;
@@ -63,33 +56,14 @@ void ClusterLaunch::Compile(const std::vector<Tensor>& inputs, const std::set<in
                     arg.constant ? inputs[i].Summary(4) : std::string());
     args.push_back(std::move(arg));
   }
-  auto lowered = LowerCluster(*graph_, args, needed);
-  if (!lowered.ok()) {
-    out->status = lowered.status();
+  auto compiled = CompileCluster(*graph_, args, options_.client, options_.platform, {}, needed);
+  if (!compiled.ok()) {
+    out->status = compiled.status();
     return;
   }
-  needed->clear();
-  out->lowered = *std::move(lowered);
-  if (out->lowered.module != nullptr) {
-    auto executable = options_.client->Compile(std::move(out->lowered.module), options_.platform);
-    if (!executable.ok()) {
-      out->status = executable.status();
-      return;
-    }
-    out->executable = *std::move(executable);
-    for (const Shape& s : out->executable->result_leaves()) {
-      out->result_dims.push_back(s.dims());
-      out->result_types.push_back(ToDataType(s.type()));
-    }
-    // Several host types share an element type: the graph says which it is.
-    for (size_t i = 0; i < out->lowered.results.size(); ++i) {
-      int k = out->lowered.results[i].output;
-      if (k >= 0) out->result_types[k] = result_types_[i];
-    }
-  }
-  out->seconds = Seconds(start);
+  out->code = *std::move(compiled);
   compilations_.fetch_add(1);
-  compile_nanos_.fetch_add(static_cast<int64_t>(out->seconds * 1e9));
+  compile_nanos_.fetch_add(static_cast<int64_t>(out->code.seconds * 1e9));
 }
 
 absl::StatusOr<std::shared_ptr<ClusterLaunch::Compiled>> ClusterLaunch::FindOrCompile(
@@ -168,11 +142,11 @@ absl::Status ClusterLaunch::Run(const std::vector<Tensor>& inputs, std::vector<T
     fallbacks_.fetch_add(1);
     return found.status();
   }
-  const Compiled& compiled = **found;
-  if (!compiled.status.ok()) {
+  if (!(*found)->status.ok()) {
     fallbacks_.fetch_add(1);
-    return compiled.status;
+    return (*found)->status;
   }
+  const CompiledCluster& compiled = (*found)->code;
   const LoweredCluster& lowered = compiled.lowered;
   std::vector<Tensor> results;
   if (compiled.executable != nullptr) {
@@ -228,7 +202,7 @@ std::vector<std::string> ClusterLaunch::Report() const {
   for (const auto& entry : cache_) {
     const Compiled& c = *entry.second;
     if (c.status.ok()) {
-      out.push_back(absl::StrFormat("(%s): %.1f ms", c.signature, c.seconds * 1e3));
+      out.push_back(absl::StrFormat("(%s): %.1f ms", c.signature, c.code.seconds * 1e3));
     } else {
       out.push_back(absl::StrCat("(", c.signature, "): ", c.status.ToString()));
     }

@@ -13,8 +13,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "jit/lowering/graph_lowering.h"
-#include "service/client.h"
+#include "jit/host/compiled_cluster.h"
 
 namespace xc {
 
@@ -51,12 +50,8 @@ class ClusterLaunch {
   struct Compiled {
     std::once_flag once;
     absl::Status status;
-    LoweredCluster lowered;  // without its module
-    std::shared_ptr<const Executable> executable;
+    CompiledCluster code;
     std::string signature;
-    double seconds = 0;
-    std::vector<Dims> result_dims;  // of the module's results
-    std::vector<DataType> result_types;
   };
 
   std::string Key(const std::vector<Tensor>& inputs, const std::set<int>& constants) const;
@@ -65,7 +60,6 @@ class ClusterLaunch {
 
   std::shared_ptr<const Graph> graph_;
   LaunchOptions options_;
-  std::vector<DataType> result_types_;
   std::set<int> variable_args_;
   mutable std::shared_mutex mutex_;
   std::set<int> constant_args_;  // grows as lowerings ask for values

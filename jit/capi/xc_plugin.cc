@@ -1,0 +1,120 @@
+#include "jit/capi/xc_plugin.h"
+
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <set>
+#include <string>
+
+#include "hlo/base/status.h"
+#include "jit/plugin/background.h"
+#include "jit/plugin/hosted_cluster.h"
+#include "jit/plugin/rewritten_graphs.h"
+#include "jit/plugin/settings.h"
+#include "service/c_status.h"
+
+struct xc_cluster {
+  std::shared_ptr<xc::HostedCluster> hosted;
+};
+
+namespace xc {
+namespace {
+
+absl::Status Rewrite(const char* graph_def, size_t size, const char* const* preserve, size_t num_preserve, char** out,
+                     size_t* out_size) {
+  if (graph_def == nullptr || out == nullptr || out_size == nullptr || (num_preserve > 0 && preserve == nullptr)) {
+    return absl::InvalidArgumentError("null argument");
+  }
+  *out = nullptr;
+  *out_size = 0;
+  std::set<std::string> names(preserve, preserve + num_preserve);
+  XC_ASSIGN_OR_RETURN(std::string rewritten, RewriteHostGraph(std::string(graph_def, size), std::move(names)));
+  if (rewritten.empty()) return absl::OkStatus();
+  *out = static_cast<char*>(std::malloc(rewritten.size()));
+  if (*out == nullptr) return absl::ResourceExhaustedError("no memory for the rewritten graph");
+  std::memcpy(*out, rewritten.data(), rewritten.size());
+  *out_size = rewritten.size();
+  return absl::OkStatus();
+}
+
+absl::Status Create(const char* bytes, size_t size, const char* name, xc_cluster** out) {
+  if (bytes == nullptr || out == nullptr) return absl::InvalidArgumentError("null argument");
+  XC_ASSIGN_OR_RETURN(auto hosted,
+                      HostedCluster::FindOrCreate(std::string(bytes, size), name == nullptr ? "cluster" : name));
+  *out = new xc_cluster{std::move(hosted)};
+  return absl::OkStatus();
+}
+
+absl::Status HostGraph(xc_cluster* cluster, const char** bytes, size_t* size) {
+  if (cluster == nullptr || bytes == nullptr || size == nullptr) return absl::InvalidArgumentError("null argument");
+  const std::string& graph = cluster->hosted->HostGraph();
+  if (graph.empty()) return absl::InternalError("the cluster cannot be written as a graph");
+  *bytes = graph.data();
+  *size = graph.size();
+  return absl::OkStatus();
+}
+
+absl::Status Run(xc_cluster* cluster, const xc_tensor* args, size_t num_args, const xc_cluster_results* results,
+                 int threads, int* outcome, void** ticket) {
+  XC_ASSIGN_OR_RETURN(*outcome, cluster->hosted->Run(absl::MakeConstSpan(args, num_args), *results, threads, ticket));
+  return absl::OkStatus();
+}
+
+}  // namespace
+}  // namespace xc
+
+extern "C" {
+
+xc_status* xc_plugin_configure(const char* settings) {
+  return xc::ToCStatus(xc::ConfigurePlugin(settings == nullptr ? "" : settings));
+}
+
+char* xc_plugin_settings(void) { return strdup(xc::DescribePluginSettings().c_str()); }
+
+xc_status* xc_plugin_rewrite(const char* graph_def, size_t size, const char* const* preserve, size_t num_preserve,
+                             char** out, size_t* out_size) {
+  return xc::ToCStatus(xc::Rewrite(graph_def, size, preserve, num_preserve, out, out_size));
+}
+
+xc_status* xc_cluster_create(const char* bytes, size_t size, const char* name, xc_cluster** out) {
+  return xc::ToCStatus(xc::Create(bytes, size, name, out));
+}
+
+void xc_cluster_free(xc_cluster* cluster) { delete cluster; }
+
+xc_status* xc_cluster_host_graph(xc_cluster* cluster, const char** bytes, size_t* size) {
+  return xc::ToCStatus(xc::HostGraph(cluster, bytes, size));
+}
+
+xc_status* xc_cluster_run(xc_cluster* cluster, const xc_tensor* args, size_t num_args,
+                          const xc_cluster_results* results, int threads, int* outcome, void** ticket) {
+  return xc::ToCStatus(xc::Run(cluster, args, num_args, results, threads, outcome, ticket));
+}
+
+void xc_cluster_host_ran(xc_cluster* cluster, void* ticket, int64_t nanoseconds) {
+  cluster->hosted->HostRan(ticket, nanoseconds);
+}
+
+void xc_plugin_log(const char* message) { xc::LogOnce(message); }
+
+xc_plugin_stats xc_plugin_get_stats(void) {
+  const xc::PluginCounters& c = xc::Counters();
+  return {c.graphs,
+          c.clusters,
+          c.launches,
+          c.host_runs,
+          c.compilations,
+          c.failures,
+          c.launch_ns,
+          c.compiled_ns,
+          static_cast<double>(c.compile_ns) * 1e-9,
+          xc::PendingCompilations()};
+}
+
+int xc_plugin_wait(double seconds) { return xc::WaitForCompilations(seconds) ? 1 : 0; }
+
+char* xc_plugin_report(const char* format) {
+  return strdup(xc::PluginReport(format != nullptr && std::strcmp(format, "html") == 0).c_str());
+}
+
+}  // extern "C"

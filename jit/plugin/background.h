@@ -1,0 +1,18 @@
+// One thread that compiles while the host's kernels serve.
+#ifndef XC_JIT_PLUGIN_BACKGROUND_H_
+#define XC_JIT_PLUGIN_BACKGROUND_H_
+
+#include <functional>
+
+namespace xc {
+
+// Runs `task` some time on the process's compiling thread, which is started at first use and joined at exit.
+void CompileInBackground(std::function<void()> task);
+// Tasks queued or running.
+int PendingCompilations();
+// Waits until there are none, `seconds` at most; whether that was reached.
+bool WaitForCompilations(double seconds);
+
+}  // namespace xc
+
+#endif  // XC_JIT_PLUGIN_BACKGROUND_H_

@@ -1,0 +1,401 @@
+#include "jit/plugin/hosted_cluster.h"
+
+#include <chrono>
+#include <cstring>
+#include <map>
+#include <set>
+
+#include "absl/hash/hash.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "hlo/base/status.h"
+#include "jit/graph/serialize.h"
+#include "jit/plugin/background.h"
+#include "service/files.h"
+
+namespace xc {
+namespace {
+
+constexpr size_t kMaxConstantBytes = 1 << 16;  // of one argument's value in a signature
+constexpr size_t kMaxEntries = 4096;
+constexpr int64_t kGateRuns = 16;     // compiled runs after which the gate decides
+constexpr int64_t kGateHostRuns = 3;  // timings of the host that it needs
+constexpr int64_t kGateSlackNs = 5000;
+
+int64_t NowNs() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+void LowerTo(std::atomic<int64_t>& best, int64_t value) {
+  int64_t seen = best.load(std::memory_order_relaxed);
+  while (value < seen && !best.compare_exchange_weak(seen, value, std::memory_order_relaxed)) {
+  }
+}
+
+std::string ShapesText(const std::vector<ClusterArg>& args) {
+  std::string out;
+  for (const ClusterArg& a : args) {
+    absl::StrAppend(&out, out.empty() ? "" : ", ", DataTypeName(a.type), DimsToString(a.dims),
+                    a.constant != nullptr ? "=" + a.constant->tensor.Summary(4) : "");
+  }
+  return out;
+}
+
+// Clusters alive, by their bytes.
+struct Registry {
+  std::mutex mutex;
+  std::multimap<size_t, std::weak_ptr<HostedCluster>> clusters;
+};
+Registry& TheRegistry() {
+  static auto* registry = new Registry;
+  return *registry;
+}
+
+// Functional control flow runs quickest in the host once it is lowered to its switches.
+void LowerControlFlow(NodeDef* node) {
+  for (const char* op : {"While", "StatelessWhile", "If", "StatelessIf", "Case", "StatelessCase"}) {
+    if (node->op() == op) (*node->mutable_attr())["_lower_using_switch_merge"].set_b(true);
+  }
+}
+
+std::string MakeHostGraph(const std::string& bytes) {
+  GraphDef def;
+  if (!def.ParseFromString(bytes)) return "";
+  for (NodeDef& node : *def.mutable_node()) {
+    // Colocation names nodes that may be outside.
+    node.mutable_attr()->erase("_class");
+    LowerControlFlow(&node);
+    std::string old = node.name();
+    if (node.op() == "_Arg") {
+      DataType type = node.attr().at("T").type();
+      std::string name = absl::StrCat("xla_arg_", node.attr().at("index").i());
+      node.clear_attr();
+      node.set_op("Placeholder");
+      (*node.mutable_attr())["dtype"].set_type(type);
+      (*node.mutable_attr())["shape"].mutable_shape()->set_unknown_rank(true);
+      node.set_name(name);
+    } else if (node.op() == "_Retval") {
+      DataType type = node.attr().at("T").type();
+      node.set_name(absl::StrCat("xla_result_", node.attr().at("index").i()));
+      node.clear_attr();
+      node.set_op("Identity");
+      (*node.mutable_attr())["T"].set_type(type);
+    }
+    if (node.name() == old) continue;
+    for (NodeDef& user : *def.mutable_node()) {
+      for (std::string& input : *user.mutable_input()) {
+        if (input == old || input == old + ":0") input = node.name();
+        if (input == "^" + old) input = "^" + node.name();
+      }
+    }
+  }
+  for (FunctionDef& f : *def.mutable_library()->mutable_function()) {
+    for (NodeDef& node : *f.mutable_node_def()) LowerControlFlow(&node);
+  }
+  return def.SerializeAsString();
+}
+
+}  // namespace
+
+PluginCounters& Counters() {
+  static auto* counters = new PluginCounters;
+  return *counters;
+}
+
+void LogOnce(const std::string& line) {
+  static auto* mutex = new std::mutex;
+  static auto* seen = new std::set<std::string>;
+  if (!CurrentPluginSettings().log) return;
+  std::lock_guard<std::mutex> lock(*mutex);
+  if (seen->size() < 1000 && seen->insert(line).second) std::fprintf(stderr, "xla.tf: %s\n", line.c_str());
+}
+
+HostedCluster::HostedCluster(std::string bytes, std::string name, std::unique_ptr<Graph> graph)
+    : bytes_(std::move(bytes)), name_(std::move(name)), graph_(std::move(graph)) {
+  for (int id : graph_->Args()) arg_types_.push_back(graph_->node(id).output_types[0]);
+}
+
+absl::StatusOr<std::shared_ptr<HostedCluster>> HostedCluster::FindOrCreate(const std::string& bytes,
+                                                                           const std::string& name) {
+  Registry& registry = TheRegistry();
+  size_t hash = absl::Hash<std::string>()(bytes);
+  std::lock_guard<std::mutex> lock(registry.mutex);
+  for (auto [it, end] = registry.clusters.equal_range(hash); it != end;) {
+    std::shared_ptr<HostedCluster> found = it->second.lock();
+    if (found != nullptr && found->bytes_ == bytes) return found;
+    it = found == nullptr ? registry.clusters.erase(it) : std::next(it);
+  }
+  XC_ASSIGN_OR_RETURN(std::unique_ptr<Graph> graph, ParseSerializedGraph(bytes));
+  graph->name = name;
+  auto made = std::shared_ptr<HostedCluster>(new HostedCluster(bytes, name, std::move(graph)));
+  registry.clusters.emplace(hash, made);
+  Counters().clusters.fetch_add(1);
+  return made;
+}
+
+std::vector<std::shared_ptr<HostedCluster>> HostedCluster::All() {
+  Registry& registry = TheRegistry();
+  std::lock_guard<std::mutex> lock(registry.mutex);
+  std::vector<std::shared_ptr<HostedCluster>> out;
+  for (auto& row : registry.clusters) {
+    if (auto cluster = row.second.lock()) out.push_back(std::move(cluster));
+  }
+  return out;
+}
+
+const std::string& HostedCluster::HostGraph() {
+  std::call_once(host_graph_once_, [this] { host_graph_ = MakeHostGraph(bytes_); });
+  return host_graph_;
+}
+
+bool HostedCluster::MakeSignature(absl::Span<const xc_tensor> args, Signature* signature) const {
+  for (const xc_tensor& arg : args) {
+    signature->push_back((static_cast<int64_t>(arg.dtype) << 8) | arg.rank);
+    signature->insert(signature->end(), arg.dims, arg.dims + arg.rank);
+  }
+  for (int i : constant_args_) {
+    const xc_tensor& arg = args[i];
+    if (arg.bytes > kMaxConstantBytes) return false;
+    size_t at = signature->size();
+    signature->resize(at + (arg.bytes + 7) / 8, 0);
+    if (arg.bytes > 0) std::memcpy(signature->data() + at, arg.data, arg.bytes);
+  }
+  return true;
+}
+
+HostedCluster::Entry* HostedCluster::Find(absl::Span<const xc_tensor> args, const PluginSettings& settings) {
+  std::unique_lock<std::shared_mutex> lock(mutex_);
+  Signature signature;
+  if (!MakeSignature(args, &signature)) {
+    LogOnce(absl::StrCat("cluster '", name_, "' runs on the host: an argument that must be constant is too large"));
+    return nullptr;
+  }
+  auto it = entries_.find(absl::MakeConstSpan(signature));
+  if (it != entries_.end()) return it->second;
+  if (entries_.size() >= kMaxEntries) return nullptr;
+  auto entry = std::make_unique<Entry>();
+  entry->signature.assign(signature.begin(), signature.end());
+  for (size_t i = 0; i < args.size(); ++i) {
+    ClusterArg arg;
+    arg.type = arg_types_[i];
+    arg.dims.assign(args[i].dims, args[i].dims + args[i].rank);
+    entry->args.push_back(std::move(arg));
+  }
+  for (int i : constant_args_) {
+    auto value = Tensor::Uninitialized(entry->args[i].type, entry->args[i].dims);
+    if (!value.ok()) return nullptr;
+    if (args[i].bytes > 0) std::memcpy(value->raw(), args[i].data, args[i].bytes);
+    entry->args[i].constant = std::make_shared<const HostConstant>(*std::move(value));
+  }
+  if (num_compiled_ >= settings.max_shapes) {
+    entry->state = kHost;
+    entry->reason = absl::StrCat("compiled for ", num_compiled_, " shapes already");
+    LogOnce(absl::StrCat("cluster '", name_, "' has run with more than ", num_compiled_,
+                         " sets of shapes: further ones run on the host (setting max_shapes)"));
+  } else {
+    ++num_compiled_;
+  }
+  Entry* raw = entry.get();
+  entries_.emplace(raw->signature, raw);
+  all_.push_back(std::move(entry));
+  return raw;
+}
+
+void HostedCluster::GiveBack(Entry& entry, const std::string& reason) {
+  std::unique_lock<std::shared_mutex> lock(mutex_);
+  entry.reason = reason;
+  entry.state = kHost;
+}
+
+bool HostedCluster::Compile(Entry& entry, int compile_threads) {
+  std::lock_guard<std::mutex> compiling(entry.compiling);
+  if (entry.state == kReady || entry.state == kHost) return false;
+  CompileOptions options;
+  options.compile_threads = compile_threads;
+  std::set<int> needed;
+  auto code = CompileCluster(*graph_, entry.args, Client::Default(), "cpu", options, &needed);
+  bool retry = false;
+  if (code.ok()) {
+    Counters().compilations.fetch_add(1);
+    Counters().compile_ns.fetch_add(static_cast<int64_t>(code->seconds * 1e9));
+    entry.code = *std::move(code);
+    std::unique_lock<std::shared_mutex> lock(mutex_);
+    entry.state = kReady;
+  } else if (code.status().code() == absl::StatusCode::kFailedPrecondition && !needed.empty()) {
+    // Signatures have another form from now on; who asked looks for the new entry.
+    std::unique_lock<std::shared_mutex> lock(mutex_);
+    for (int i : constant_args_) needed.erase(i);
+    if (!needed.empty()) {
+      constant_args_.insert(constant_args_.end(), needed.begin(), needed.end());
+      entries_.clear();
+      num_compiled_ = 0;
+    }
+    retry = true;
+    entry.reason = "made anew with the values of constants";
+    entry.state = kHost;
+  } else {
+    Counters().failures.fetch_add(1);
+    std::string reason = code.status().ToString();
+    LogOnce(absl::StrCat("cluster '", name_, "' runs on the host: ", reason));
+    GiveBack(entry, reason);
+  }
+  compiled_.notify_all();
+  return retry;
+}
+
+absl::StatusOr<int> HostedCluster::RunEntry(Entry& entry, absl::Span<const xc_tensor> args,
+                                            const xc_cluster_results& results, int threads, int64_t* compiled_ns) {
+  const CompiledCluster& code = entry.code;
+  const LoweredCluster& lowered = code.lowered;
+  const size_t n = lowered.results.size();
+  bool tentative = lowered.check_output >= 0;
+  absl::InlinedVector<void*, 16> buffers(code.result_dims.size(), nullptr);
+  absl::InlinedVector<int, 16> first(code.result_dims.size(), -1);  // the result that owns a buffer
+  auto failed = [&] { return absl::ResourceExhaustedError("the host gave no memory for a result"); };
+  for (size_t i = 0; i < n; ++i) {
+    int k = lowered.results[i].output;
+    if (k < 0 || first[k] >= 0) continue;
+    const Dims& dims = code.result_dims[k];
+    first[k] = static_cast<int>(i);
+    size_t bytes = DataTypeSize(code.result_types[k]);
+    for (int64_t d : dims) bytes *= d;
+    buffers[k] = results.allocate(results.context, static_cast<int>(i), code.result_types[k], dims.data(),
+                                  static_cast<int>(dims.size()), bytes, tentative);
+    if (buffers[k] == nullptr && bytes > 0) return failed();
+  }
+  alignas(64) char check[64] = {};
+  if (tentative) buffers[lowered.check_output] = check;
+  if (code.executable != nullptr) {
+    absl::InlinedVector<const void*, 32> parameters;
+    for (int i : lowered.parameter_args) parameters.push_back(args[i].data);
+    RunOptions options;
+    options.executor = DefaultExecutor();
+    int wanted = PluginThreads();
+    options.thread_limit = wanted > 0 ? wanted : threads;
+    int64_t start = NowNs();
+    absl::Status status = code.executable->Run(parameters, absl::MakeSpan(buffers), options);
+    *compiled_ns = NowNs() - start;
+    if (!status.ok()) {
+      // Results may be allocated already: the error is the call's.
+      if (!tentative && n > 0) return status;
+      return XC_CLUSTER_ON_HOST;
+    }
+    // An op of the cluster fails on these values: the host's own kernels give its error.
+    if (tentative && check[0]) return XC_CLUSTER_ON_HOST;
+  }
+  for (size_t i = 0; i < n; ++i) {
+    const ClusterResult& r = lowered.results[i];
+    if (r.output >= 0) {
+      if (first[r.output] == static_cast<int>(i)) continue;
+      if (!results.share(results.context, static_cast<int>(i), first[r.output])) return failed();
+    } else if (r.argument >= 0) {
+      if (!results.forward(results.context, static_cast<int>(i), r.argument)) return failed();
+    } else {
+      const Tensor& t = r.constant->tensor;
+      void* to = results.allocate(results.context, static_cast<int>(i), t.dtype(), t.dims().data(), t.rank(),
+                                  t.byte_size(), tentative);
+      if (to == nullptr && t.byte_size() > 0) return failed();
+      if (t.byte_size() > 0) std::memcpy(to, t.raw(), t.byte_size());
+    }
+  }
+  if (tentative && !results.commit(results.context)) return failed();
+  return XC_CLUSTER_RAN;
+}
+
+absl::StatusOr<int> HostedCluster::Run(absl::Span<const xc_tensor> args, const xc_cluster_results& results, int threads,
+                                       void** ticket) {
+  int64_t start = NowNs();
+  *ticket = nullptr;
+  if (args.size() != arg_types_.size()) {
+    return absl::InternalError(
+        absl::StrCat("cluster '", name_, "' takes ", arg_types_.size(), " arguments, got ", args.size()));
+  }
+  Entry* entry = nullptr;
+  {
+    std::shared_lock<std::shared_mutex> lock(mutex_);
+    Signature signature;
+    if (MakeSignature(args, &signature)) {
+      auto it = entries_.find(absl::MakeConstSpan(signature));
+      if (it != entries_.end()) entry = it->second;
+    }
+  }
+  if (entry == nullptr || (entry->state != kReady && entry->state != kHost)) {
+    PluginSettings settings = CurrentPluginSettings();
+    for (int attempt = 0; attempt < 8; ++attempt) {
+      entry = Find(args, settings);
+      if (entry == nullptr || entry->state == kReady || entry->state == kHost) break;
+      if (settings.policy == CompilePolicy::kBackground) {
+        int expected = kNew;
+        if (entry->state.compare_exchange_strong(expected, kQueued)) {
+          std::shared_ptr<HostedCluster> self = shared_from_this();
+          CompileInBackground([self, entry] { self->Compile(*entry, 1); });
+        }
+        if (settings.wait_ms > 0) {
+          std::shared_lock<std::shared_mutex> lock(mutex_);
+          compiled_.wait_for(lock, std::chrono::milliseconds(settings.wait_ms),
+                             [&] { return entry->state == kReady || entry->state == kHost; });
+        }
+        break;
+      }
+      if (settings.policy == CompilePolicy::kLazy && entry->host_runs < settings.lazy_runs) break;
+      if (!Compile(*entry, 0)) break;
+    }
+  }
+  if (entry == nullptr || entry->state != kReady) {
+    *ticket = entry;
+    return XC_CLUSTER_ON_HOST;
+  }
+  int64_t compiled_ns = 0;
+  XC_ASSIGN_OR_RETURN(int outcome, RunEntry(*entry, args, results, threads, &compiled_ns));
+  int64_t total = NowNs() - start;
+  if (outcome != XC_CLUSTER_RAN) {
+    *ticket = nullptr;
+    return outcome;
+  }
+  PluginCounters& counters = Counters();
+  counters.launches.fetch_add(1, std::memory_order_relaxed);
+  counters.launch_ns.fetch_add(total, std::memory_order_relaxed);
+  counters.compiled_ns.fetch_add(compiled_ns, std::memory_order_relaxed);
+  LowerTo(entry->best_ns, total);
+  int64_t runs = entry->runs.fetch_add(1, std::memory_order_relaxed) + 1;
+  if (runs == kGateRuns && entry->host_runs >= kGateHostRuns && CurrentPluginSettings().cost_gate) {
+    int64_t best = entry->best_ns, host = entry->host_best_ns;
+    if (best > host + host / 10 + kGateSlackNs) {
+      GiveBack(*entry, absl::StrCat("slower than the host's kernels: ", best / 1000, " us against ", host / 1000));
+    }
+  }
+  return outcome;
+}
+
+void HostedCluster::HostRan(void* ticket, int64_t nanoseconds) {
+  Counters().host_runs.fetch_add(1, std::memory_order_relaxed);
+  if (ticket == nullptr) return;
+  Entry& entry = *static_cast<Entry*>(ticket);
+  LowerTo(entry.host_best_ns, nanoseconds);
+  entry.host_runs.fetch_add(1);
+}
+
+std::vector<HostedCluster::ShapeReport> HostedCluster::Report() const {
+  std::shared_lock<std::shared_mutex> lock(mutex_);
+  std::vector<ShapeReport> out;
+  for (const auto& row : entries_) {
+    const Entry& e = *row.second;
+    ShapeReport r;
+    r.shapes = ShapesText(e.args);
+    int state = e.state;
+    r.state = state == kReady ? "compiled" : state == kHost ? "on the host: " + e.reason : "not compiled yet";
+    if (state == kReady) {
+      r.compile_seconds = e.code.seconds;
+      r.temp_bytes = e.code.executable != nullptr ? e.code.executable->temp_bytes() : 0;
+    }
+    r.runs = e.runs;
+    r.best_ns = r.runs > 0 ? e.best_ns.load() : 0;
+    r.host_runs = e.host_runs;
+    r.host_best_ns = r.host_runs > 0 ? e.host_best_ns.load() : 0;
+    out.push_back(std::move(r));
+  }
+  return out;
+}
+
+}  // namespace xc

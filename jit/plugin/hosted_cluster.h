@@ -1,0 +1,104 @@
+// A cluster whose launch node another framework runs: compiled per argument shapes under a policy, run on the host's
+// buffers, and given back to the host's own kernels where it cannot be compiled, fails, or is slower.
+#ifndef XC_JIT_PLUGIN_HOSTED_CLUSTER_H_
+#define XC_JIT_PLUGIN_HOSTED_CLUSTER_H_
+
+#include <atomic>
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <shared_mutex>
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/inlined_vector.h"
+#include "jit/capi/xc_plugin.h"
+#include "jit/host/compiled_cluster.h"
+#include "jit/plugin/settings.h"
+
+namespace xc {
+
+// Totals over the process.
+struct PluginCounters {
+  std::atomic<int64_t> graphs{0}, clusters{0}, launches{0}, host_runs{0}, compilations{0}, failures{0};
+  std::atomic<int64_t> launch_ns{0}, compiled_ns{0}, compile_ns{0};
+};
+PluginCounters& Counters();
+
+// Writes the line to standard error, each text once and only if the settings say so.
+void LogOnce(const std::string& line);
+
+class HostedCluster : public std::enable_shared_from_this<HostedCluster> {
+ public:
+  // The shared object for these bytes.
+  static absl::StatusOr<std::shared_ptr<HostedCluster>> FindOrCreate(const std::string& bytes, const std::string& name);
+  // All that are alive.
+  static std::vector<std::shared_ptr<HostedCluster>> All();
+
+  // See xc_cluster_host_graph.
+  const std::string& HostGraph();
+
+  // See xc_cluster_run; the result is one of the outcomes there.
+  absl::StatusOr<int> Run(absl::Span<const xc_tensor> args, const xc_cluster_results& results, int threads,
+                          void** ticket);
+  void HostRan(void* ticket, int64_t nanoseconds);
+
+  // What is known about one set of shapes.
+  struct ShapeReport {
+    std::string shapes, state;
+    double compile_seconds = 0;
+    int64_t runs = 0, best_ns = 0, host_runs = 0, host_best_ns = 0, temp_bytes = 0;
+  };
+  std::vector<ShapeReport> Report() const;
+  const std::string& name() const { return name_; }
+  const Graph& graph() const { return *graph_; }
+
+ private:
+  using Signature = absl::InlinedVector<int64_t, 96>;
+  enum State { kNew, kQueued, kReady, kHost };
+  struct Entry {
+    std::atomic<int> state{kNew};
+    std::vector<int64_t> signature;
+    std::vector<ClusterArg> args;
+    CompiledCluster code;  // set before the state becomes kReady
+    std::string reason;    // of kHost, under mutex_
+    std::mutex compiling;
+    std::atomic<int64_t> runs{0}, best_ns{INT64_MAX}, host_runs{0}, host_best_ns{INT64_MAX};
+  };
+  struct SignatureHash {
+    using is_transparent = void;
+    size_t operator()(absl::Span<const int64_t> s) const { return absl::Hash<absl::Span<const int64_t>>()(s); }
+  };
+  struct SignatureEq {
+    using is_transparent = void;
+    bool operator()(absl::Span<const int64_t> a, absl::Span<const int64_t> b) const { return a == b; }
+  };
+
+  HostedCluster(std::string bytes, std::string name, std::unique_ptr<Graph> graph);
+  // The entry for the arguments, made if there is none; null if there are too many.
+  Entry* Find(absl::Span<const xc_tensor> args, const PluginSettings& settings);
+  bool MakeSignature(absl::Span<const xc_tensor> args, Signature* signature) const;
+  // Compiles the entry if nobody has; true if the lowering asked for values of arguments, so that entries are others.
+  bool Compile(Entry& entry, int compile_threads);
+  void GiveBack(Entry& entry, const std::string& reason);
+  absl::StatusOr<int> RunEntry(Entry& entry, absl::Span<const xc_tensor> args, const xc_cluster_results& results,
+                               int threads, int64_t* compiled_ns);
+
+  const std::string bytes_;
+  const std::string name_;
+  const std::unique_ptr<Graph> graph_;
+  std::vector<DataType> arg_types_;
+  std::once_flag host_graph_once_;
+  std::string host_graph_;
+  mutable std::shared_mutex mutex_;
+  std::condition_variable_any compiled_;
+  std::vector<int> constant_args_;  // whose values are part of the signature; grows
+  absl::flat_hash_map<std::vector<int64_t>, Entry*, SignatureHash, SignatureEq> entries_;
+  std::vector<std::unique_ptr<Entry>> all_;  // entries live as long as the cluster
+  int num_compiled_ = 0;
+};
+
+}  // namespace xc
+
+#endif  // XC_JIT_PLUGIN_HOSTED_CLUSTER_H_

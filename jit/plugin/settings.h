@@ -1,0 +1,42 @@
+// Settings of clustering inside a host framework: from the environment at first, changed by the program later.
+#ifndef XC_JIT_PLUGIN_SETTINGS_H_
+#define XC_JIT_PLUGIN_SETTINGS_H_
+
+#include <string>
+
+#include "absl/status/status.h"
+#include "jit/mark/mark.h"
+
+namespace xc {
+
+// When a cluster is compiled for new argument shapes.
+enum class CompilePolicy {
+  kNow,         // the call waits
+  kLazy,        // the call waits, but only after `lazy_runs` runs on the host
+  kBackground,  // a thread compiles; the call waits `wait_ms` at most and then runs on the host
+};
+
+struct PluginSettings {
+  bool enabled = true;
+  CompilePolicy policy = CompilePolicy::kBackground;
+  MarkOptions mark;
+  int lazy_runs = 3;
+  int wait_ms = 0;
+  int max_shapes = 24;    // compiled per cluster; further shapes run on the host
+  int threads = 0;        // 0: as many as the host says
+  bool cost_gate = true;  // what is slower than the host goes back to it
+  bool log = true;        // one line per problem on standard error
+  std::string dump_dir;   // rewritten graphs and clusters go there
+};
+
+// A copy of the current settings.
+PluginSettings CurrentPluginSettings();
+// Lines of key=value. Nothing changes if one of them is wrong.
+absl::Status ConfigurePlugin(const std::string& lines);
+std::string DescribePluginSettings();
+// The setting `threads` alone, for every run.
+int PluginThreads();
+
+}  // namespace xc
+
+#endif  // XC_JIT_PLUGIN_SETTINGS_H_

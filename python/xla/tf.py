@@ -1,0 +1,141 @@
+"""Clustering inside TensorFlow: switches, statistics and the report. `import tensorflow` itself turns clustering on where
+the wheel is installed; `load(path)` does it for a library that lies elsewhere.
+
+>>> import tensorflow as tf, xla.tf
+>>> xla.tf.configure(policy="now", min_cluster_size=3)
+>>> xla.tf.stats().launches
+"""
+
+import ctypes
+import dataclasses
+import os
+
+__all__ = ["Error", "Stats", "configure", "disable", "enable", "load", "report", "settings", "stats", "wait"]
+
+_HERE = os.path.dirname(os.path.abspath(__file__))
+_NAMES = ["graphs", "clusters", "launches", "host_runs", "compilations", "failures"]
+_library = None
+
+
+class Error(ValueError):
+    """A setting that does not exist or cannot have this value."""
+
+
+class _CStats(ctypes.Structure):
+    _fields_ = (
+        [(name, ctypes.c_int64) for name in _NAMES]
+        + [("launch_nanoseconds", ctypes.c_int64), ("compiled_nanoseconds", ctypes.c_int64)]
+        + [("compile_seconds", ctypes.c_double), ("pending_compilations", ctypes.c_int64)]
+    )
+
+
+@dataclasses.dataclass(frozen=True)
+class Stats:
+    """Totals over the process."""
+
+    graphs: int  # graphs and functions that got launch nodes
+    clusters: int  # different clusters among them
+    launches: int  # runs of compiled clusters
+    host_runs: int  # runs of clusters by TensorFlow's own kernels
+    compilations: int
+    failures: int  # clusters that could not be compiled for some shapes
+    launch_seconds: float  # inside launches, compiled code included
+    compiled_seconds: float  # inside compiled code
+    compile_seconds: float
+    pending_compilations: int
+
+
+def _opened_library():
+    """The core library that the plugin opened in this process; None if it has not."""
+    with open("/proc/self/maps", encoding="utf-8") as maps:
+        for line in maps:
+            path = line.rstrip("\n").split(maxsplit=5)[-1]
+            if path.endswith("/libxc.so"):
+                return path
+    return None
+
+
+def _core():
+    global _library
+    if _library is None:
+        path = _opened_library() or os.environ.get("XC_LIBRARY") or os.path.join(_HERE, "libxc.so")
+        _library = ctypes.CDLL(path, mode=os.RTLD_NOW | os.RTLD_LOCAL | os.RTLD_DEEPBIND)
+        _library.xc_plugin_configure.restype = ctypes.c_void_p
+        _library.xc_plugin_configure.argtypes = [ctypes.c_char_p]
+        _library.xc_plugin_settings.restype = ctypes.c_void_p
+        _library.xc_plugin_report.restype = ctypes.c_void_p
+        _library.xc_plugin_report.argtypes = [ctypes.c_char_p]
+        _library.xc_plugin_get_stats.restype = _CStats
+        _library.xc_plugin_wait.argtypes = [ctypes.c_double]
+        _library.xc_status_message.restype = ctypes.c_char_p
+        _library.xc_status_message.argtypes = [ctypes.c_void_p]
+        _library.xc_status_free.argtypes = [ctypes.c_void_p]
+        _library.xc_string_free.argtypes = [ctypes.c_void_p]
+    return _library
+
+
+def _take_string(pointer):
+    text = ctypes.string_at(pointer).decode()
+    _core().xc_string_free(pointer)
+    return text
+
+
+def load(path):
+    """Loads the plugin from `path` into TensorFlow. Not needed where the wheel is installed."""
+    from tensorflow.python.framework import load_library
+
+    load_library.load_pluggable_device_library(path)
+
+
+def configure(**values):
+    """Changes settings: those of clustering hold for functions traced from now on, the others at once. Lists of ops are
+    sequences of names. See settings() for all of them."""
+    lines = []
+    for key, value in values.items():
+        if isinstance(value, bool):
+            value = int(value)
+        elif isinstance(value, (list, tuple, set, frozenset)):
+            value = ",".join(value)
+        lines.append(f"{key}={value}")
+    status = _core().xc_plugin_configure("\n".join(lines).encode())
+    if status:
+        message = _core().xc_status_message(status).decode()
+        _core().xc_status_free(status)
+        raise Error(message)
+
+
+def enable():
+    configure(enabled=True)
+
+
+def disable():
+    """Functions traced from now on stay as they are."""
+    configure(enabled=False)
+
+
+def settings():
+    """All settings, as a dictionary of texts."""
+    return dict(line.split("=", 1) for line in _take_string(_core().xc_plugin_settings()).splitlines())
+
+
+def stats():
+    raw = _core().xc_plugin_get_stats()
+    return Stats(
+        **{name: getattr(raw, name) for name in _NAMES},
+        launch_seconds=raw.launch_nanoseconds * 1e-9,
+        compiled_seconds=raw.compiled_nanoseconds * 1e-9,
+        compile_seconds=raw.compile_seconds,
+        pending_compilations=raw.pending_compilations,
+    )
+
+
+def wait(seconds=60.0):
+    """Waits until nothing is being compiled in the background; False if that took longer than `seconds`."""
+    return bool(_core().xc_plugin_wait(seconds))
+
+
+def report(format="text"):
+    """What was clustered and compiled, with times, and why the rest was left out; "text" or "html"."""
+    if format not in ("text", "html"):
+        raise Error(f"there is no report format '{format}'; there are text and html")
+    return _take_string(_core().xc_plugin_report(format.encode()))

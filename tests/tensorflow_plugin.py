@@ -1,0 +1,321 @@
+"""TensorFlow with the plugin: results, losses and errors are those of TensorFlow alone, and launch nodes really ran.
+
+usage: tensorflow_plugin.py PLUGIN.so TF.py [NAME…]   (TF.py: python/xla/tf.py; NAME: only these checks)
+"""
+
+import importlib.util
+import json
+import os
+import pathlib
+import sys
+
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
+os.environ.setdefault("XC_TF_POLICY", "now")
+os.environ["CUDA_VISIBLE_DEVICES"] = ""
+
+import numpy as np
+
+CHECKS = []
+
+
+def check(function):
+    CHECKS.append(function)
+    return function
+
+
+def launches():
+    return xla_tf.stats().launches
+
+
+class launched:
+    """At least `count` launches happened inside."""
+
+    def __init__(self, count=1):
+        self.count = count
+
+    def __enter__(self):
+        self.before = launches()
+
+    def __exit__(self, kind, value, trace):
+        if kind is None:
+            ran = launches() - self.before
+            assert ran >= self.count, f"{ran} launches, expected at least {self.count}\n{xla_tf.report()}"
+
+
+def alone(function, *args, **kwargs):
+    """The result of a fresh trace with clustering off."""
+    xla_tf.disable()
+    try:
+        return function(*args, **kwargs)
+    finally:
+        xla_tf.enable()
+
+
+def same(make, *args, rtol=1e-4, atol=1e-5, count=1):
+    """make() gives a function; with clustering it gives what it gives without."""
+    expected = alone(lambda: tf.nest.map_structure(np.asarray, make()(*args)))
+    with launched(count):
+        got = tf.nest.map_structure(np.asarray, make()(*args))
+    tf.nest.map_structure(lambda g, e: np.testing.assert_allclose(g, e, rtol=rtol, atol=atol), got, expected)
+
+
+@check
+def graphs_of_the_data():
+    """Every graph of the sample data gives its stored results."""
+    data = os.environ.get("XC_DATA")
+    if not data:
+        print("SKIPPED: no sample data (XC_DATA)")
+        return
+    for folder in sorted((pathlib.Path(data) / "graphs").iterdir()):
+        meta = json.loads((folder / "meta.json").read_text())
+        graph = tf.compat.v1.GraphDef.FromString((folder / "graph.pb").read_bytes())
+        pruned = tf.compat.v1.wrap_function(lambda: tf.import_graph_def(graph, name=""), []).prune(
+            [i["tensor"] for i in meta["inputs"]], [o["tensor"] for o in meta["outputs"]]
+        )
+        specs = [tf.TensorSpec(i["shape"], i["dtype"]) for i in meta["inputs"]]
+        function = tf.function(lambda *a: pruned(*a), input_signature=specs)
+        for case in range(len(meta["cases"])):
+            stored = folder / f"case{case}"
+            args = [tf.constant(np.load(stored / f"input_{i}.npy")) for i in range(len(meta["inputs"]))]
+            # TensorFlow hands the loop of control_flow over without its body.
+            with launched(0 if folder.name == "control_flow" else 1):
+                out = function(*args)
+            for i, o in enumerate(out if isinstance(out, (list, tuple)) else [out]):
+                want = np.load(stored / f"expected_{i}.npy")
+                np.testing.assert_allclose(np.asarray(o), want, rtol=1e-3, atol=1e-4, err_msg=f"{folder.name} {case}")
+        print(f"  {folder.name}: {len(meta['cases'])} cases")
+
+
+@check
+def small_functions():
+    x = tf.constant(np.linspace(-2, 2, 24, dtype=np.float32).reshape(4, 6))
+    same(lambda: tf.function(lambda a: tf.reduce_sum(tf.exp(a) * tf.sin(a) + 1.0, axis=1)), x)
+    same(lambda: tf.function(lambda a: (a, tf.nn.softmax(a @ tf.transpose(a)), tf.nn.relu(a))), x)
+
+    def branches(a):
+        if tf.reduce_sum(a) > 0:
+            return tf.exp(a) * 2.0 + a
+        return tf.tanh(a) - a * 3.0
+
+    same(lambda: tf.function(branches), x + 1.0)
+    same(lambda: tf.function(branches), x - 1.0)
+
+    def loop(a):
+        total = tf.zeros_like(a)
+        for i in tf.range(5):
+            total += tf.exp(-a * a) * tf.cast(i, tf.float32) + tf.sin(total)
+        return total
+
+    same(lambda: tf.function(loop), x)
+
+
+@check
+def shapes_that_change():
+    function = tf.function(
+        lambda a: tf.reduce_sum(tf.exp(a) * 2.0 + a, axis=1), input_signature=[tf.TensorSpec([None, 3])]
+    )
+    with launched(5):
+        for n in (1, 2, 7, 2, 1):
+            a = np.arange(n * 3, dtype=np.float32).reshape(n, 3) / 9
+            np.testing.assert_allclose(function(a), (np.exp(a) * 2 + a).sum(1), rtol=1e-5)
+
+
+def train(make_model, x, y, loss, steps=3):
+    """Losses of some steps of SGD with momentum from fixed weights."""
+    tf.keras.utils.set_random_seed(1)
+    model = make_model()
+    optimizer = tf.keras.optimizers.SGD(0.05, momentum=0.9)
+    loss_function = loss()
+
+    @tf.function
+    def step(inputs, labels):
+        with tf.GradientTape() as tape:
+            value = loss_function(labels, model(inputs, training=True))
+        gradients = tape.gradient(value, model.trainable_variables)
+        optimizer.apply_gradients(zip(gradients, model.trainable_variables))
+        return value
+
+    losses = [float(step(x, y)) for _ in range(steps)]
+    return losses + [float(np.abs(np.asarray(model(x))).mean())]
+
+
+def same_training(make_model, x, y, loss, rtol=1e-3):
+    expected = alone(train, make_model, x, y, loss)
+    with launched(3):
+        got = train(make_model, x, y, loss)
+    np.testing.assert_allclose(got, expected, rtol=rtol, atol=1e-5)
+
+
+@check
+def train_mlp():
+    rng = np.random.default_rng(0)
+    layers = tf.keras.layers
+    same_training(
+        lambda: tf.keras.Sequential([layers.Dense(32, "relu"), layers.LayerNormalization(), layers.Dense(10)]),
+        tf.constant(rng.normal(size=(16, 20)).astype(np.float32)),
+        tf.constant(rng.integers(0, 10, 16)),
+        lambda: tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True),
+    )
+
+
+@check
+def train_convnet():
+    rng = np.random.default_rng(0)
+    layers = tf.keras.layers
+    same_training(
+        lambda: tf.keras.Sequential(
+            [layers.Conv2D(8, 3), layers.BatchNormalization(), layers.ReLU(), layers.MaxPool2D(), layers.Flatten()]
+            + [layers.Dense(4)]
+        ),
+        tf.constant(rng.normal(size=(4, 12, 12, 3)).astype(np.float32)),
+        tf.constant(rng.integers(0, 4, 4)),
+        lambda: tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True),
+    )
+
+
+@check
+def train_transformer():
+    rng = np.random.default_rng(0)
+
+    def make():
+        layers = tf.keras.layers
+        tokens = tf.keras.Input((12,), dtype="int32")
+        h = layers.Embedding(50, 16)(tokens)
+        a = layers.MultiHeadAttention(2, 8)(h, h)
+        h = layers.LayerNormalization()(h + a)
+        f = layers.Dense(16)(layers.Dense(32, "gelu")(h))
+        h = layers.LayerNormalization()(h + f)
+        return tf.keras.Model(tokens, layers.Dense(50)(h))
+
+    same_training(
+        make,
+        tf.constant(rng.integers(0, 50, (3, 12)), tf.int32),
+        tf.constant(rng.integers(0, 50, (3, 12))),
+        lambda: tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True),
+    )
+
+
+@check
+def train_lstm():
+    rng = np.random.default_rng(0)
+    layers = tf.keras.layers
+    same_training(
+        lambda: tf.keras.Sequential([layers.LSTM(8, return_sequences=True), layers.GRU(8), layers.Dense(2)]),
+        tf.constant(rng.normal(size=(4, 6, 5)).astype(np.float32)),
+        tf.constant(rng.normal(size=(4, 2)).astype(np.float32)),
+        lambda: tf.keras.losses.MeanSquaredError(),
+    )
+
+
+@check
+def errors_of_ops():
+    """What fails inside a cluster gives the error that it gives in TensorFlow alone."""
+    table = tf.constant(np.arange(12, dtype=np.float32).reshape(4, 3))
+
+    def gather(i):
+        return tf.exp(tf.gather(table, i)) * 2.0 + 1.0
+
+    def divide(i):
+        return (i * 3 + 1) // (i - 2) + i
+
+    def numerics(i):
+        return tf.debugging.check_numerics(tf.math.log(tf.cast(i, tf.float32) - 3.0) * 2.0, "bad") + 1.0
+
+    def asserts(i):
+        tf.debugging.assert_less(i, 3)
+        return tf.cast(i, tf.float32) * 2.0 + tf.exp(tf.cast(i, tf.float32))
+
+    for body, good, bad in [(gather, 1, 9), (divide, 1, 2), (numerics, 5, 1), (asserts, 1, 7)]:
+
+        def run(value):
+            try:
+                return np.asarray(tf.function(body)(tf.constant([value, value]))), None
+            except tf.errors.OpError as error:
+                return None, type(error)
+
+        for value in (good, bad):
+            expected, kind = alone(run, value)
+            got, got_kind = run(value)
+            assert kind == got_kind, f"{body.__name__}({value}): {got_kind}, alone {kind}"
+            assert (kind is None) == (value == good), f"{body.__name__}({value}) gives {kind}"
+            if kind is None:
+                np.testing.assert_allclose(got, expected, rtol=1e-5)
+
+
+@check
+def strings_stay_outside():
+    def body(words, a):
+        n = tf.cast(tf.strings.length(words), tf.float32)
+        return tf.strings.join([words, "!"]), tf.reduce_sum(tf.exp(-a * a) * 2.0 + 1.0, axis=1) * n
+
+    words, a = tf.constant(["a", "bcd"]), tf.constant(np.ones((2, 3), np.float32))
+    expected = alone(lambda: tf.function(body)(words, a))
+    with launched():
+        got = tf.function(body)(words, a)
+    assert list(got[0].numpy()) == list(expected[0].numpy())
+    np.testing.assert_allclose(got[1], expected[1], rtol=1e-5)
+
+
+@check
+def in_the_background():
+    """Calls are served by TensorFlow's kernels until the code is there."""
+    x = tf.constant(np.linspace(0, 1, 50, dtype=np.float32))
+    xla_tf.configure(policy="background")
+    try:
+        before = xla_tf.stats()
+        function = tf.function(lambda a: tf.exp(a) * 3.0 - tf.sqrt(a + 2.0))
+        expected = np.exp(x) * 3 - np.sqrt(x + 2)
+        np.testing.assert_allclose(function(x), expected, rtol=1e-5)
+        after = xla_tf.stats()
+        assert after.host_runs == before.host_runs + 1 and after.launches == before.launches
+        assert xla_tf.wait(120)
+        with launched(2):
+            np.testing.assert_allclose(function(x), expected, rtol=1e-5)
+            np.testing.assert_allclose(function(x), expected, rtol=1e-5)
+    finally:
+        xla_tf.configure(policy="now")
+
+
+@check
+def settings_and_report():
+    try:
+        xla_tf.configure(no_such_setting=1)
+        raise AssertionError("a wrong setting was taken")
+    except xla_tf.Error as error:
+        assert "no_such_setting" in str(error) and "min_cluster_size" in str(error), error
+    try:
+        xla_tf.configure(policy="sometimes")
+        raise AssertionError("a wrong value was taken")
+    except xla_tf.Error as error:
+        assert "'policy' cannot be 'sometimes'" in str(error), error
+    xla_tf.configure(deny=["Exp"])
+    try:
+        assert xla_tf.settings()["deny"] == "Exp"
+        function = tf.function(lambda a: tf.exp(a) @ (a + 1.0) @ (a - 1.0))  # its clusters live as long as it
+        function(tf.ones((2, 2)))
+    finally:
+        xla_tf.configure(deny=[])
+    text = xla_tf.report()
+    assert "on the deny list" in text and "| compiled |" in text, text
+    assert xla_tf.report("html").startswith("<!doctype html>")
+
+
+def main():
+    global tf, xla_tf
+    names = sys.argv[3:]
+    import tensorflow as tf
+
+    spec = importlib.util.spec_from_file_location("xla_tf", sys.argv[2])
+    xla_tf = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(xla_tf)
+    xla_tf.load(os.path.abspath(sys.argv[1]))
+    for function in CHECKS:
+        if not names or function.__name__ in names:
+            print(function.__name__, flush=True)
+            function()
+    print(xla_tf.stats())
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
