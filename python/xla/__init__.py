@@ -8,11 +8,12 @@
 (2, 4)
 """
 
-from . import _functions, _load
+from . import _functions, _load, lax, nn
 from ._compile import CompiledFunction, compile
 from ._lowered import Cost, FusionCost, Lowered
 from ._errors import (
     ConcretizationError,
+    ControlFlowError,
     DataDependentShapeError,
     DonationError,
     Error,

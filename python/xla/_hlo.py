@@ -139,6 +139,9 @@ class Computation:
         self.constants = {}
         self.writes = {}  # id of a traced array -> (array, value before): writes here to arrays made outside
 
+    def no_regions(self):
+        """Is called before a loop or a branch is traced in this computation; raises where it has no form for them."""
+
     def parameter(self, dtype, shape):
         value = Value(self, self.module.fresh("p"), dtype, shape)
         self.parameters.append(value)

@@ -22,6 +22,7 @@ class Region:
 
     def __init__(self, stem):
         outer = _hlo.current()
+        outer.no_regions()
         self.computation = _hlo.Computation(outer.module, stem, parent=outer, tuple_parameter=True)
         self.written = {}  # id of an array made outside -> the array
 
