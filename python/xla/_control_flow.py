@@ -345,6 +345,13 @@ def store(container, index, value):
     return container
 
 
+def item(container, index):
+    """`container[index]`."""
+    if isinstance(container, np.ndarray) and _holds_traced(index):
+        container = Tracer(value_of(container))
+    return container[index]
+
+
 def augment(container, index, name, value):
     """The contents of a variable after `container[index] op= value`."""
     return store(container, index, _IN_PLACE[name](container[index], value))

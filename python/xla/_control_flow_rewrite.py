@@ -332,6 +332,18 @@ class _Expressions(ast.NodeTransformer):
         names = ast.Constant(value=tuple(_OPERATORS[type(o)] for o in node.ops))
         return self.rewriter.call("compare", [node.left, names, self.rewriter.lambdas(node.comparators, node)], node)
 
+    def visit_Subscript(self, node):  # pylint: disable=invalid-name
+        if (
+            not isinstance(node.ctx, ast.Load)
+            or not _simple(node)
+            or any(isinstance(n, ast.Starred) for n in ast.walk(node.slice))
+        ):
+            return self.generic_visit(node)
+        if isinstance(node.slice, (ast.Slice, ast.Constant)):
+            return self.generic_visit(node)
+        arguments = [self.visit(node.value), self.rewriter.index(node.slice)]
+        return self.rewriter.call("item", arguments, node)
+
     def visit_Call(self, node):  # pylint: disable=invalid-name
         if isinstance(node.func, ast.Name) and node.func.id == "super" and not node.args and self.rewriter.self_name:
             node.args = [_load("__class__"), _load(self.rewriter.self_name)]

@@ -14,7 +14,7 @@ import math
 import numpy as np
 
 from .. import _hlo, _ops
-from .._tracer import Tracer
+from .._tracer import Tracer, tracer_of
 
 _ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))
 
@@ -153,7 +153,7 @@ def erfinv(x):
     x = x if isinstance(x, Tracer) else np.asarray(x)
     dtype = x.dtype
     half = dtype.type
-    w = -np.log1p(-x * x)
+    w = np.minimum(-np.log(np.maximum((1 - x) * (1 + x), np.finfo(dtype).tiny)), half(60))
     if dtype == np.float32:
         root = np.sqrt(np.maximum(w, half(5))) - half(3)
         p = np.where(w < 5, _polynomial(_SINGLE[0], w - half(2.5), dtype), _polynomial(_SINGLE[1], root, dtype))
@@ -216,12 +216,16 @@ def categorical(key_, logits, axis=-1, shape=None):
     return np.argmax(moved + gumbel(key_, (*shape, moved.shape[-1]), logits.dtype), axis=-1)
 
 
+def _rows(array, indices):
+    return (tracer_of(array) if isinstance(indices, Tracer) else array)[indices]
+
+
 def permutation(key_, x):
     """The numbers below x, or the slices of x along its first axis, in random order."""
     if np.ndim(value := x if not isinstance(x, Tracer) else np.empty(x.shape)) == 0:
         x = np.arange(int(value))
     order = np.argsort(bits(key_, (x.shape[0],), np.uint64), kind="stable")
-    return x[order]
+    return _rows(x, order)
 
 
 def choice(key_, a, shape=(), replace=True, p=None):
@@ -230,9 +234,9 @@ def choice(key_, a, shape=(), replace=True, p=None):
     a = a if isinstance(a, Tracer) else np.asarray(a)
     if replace:
         if p is None:
-            return a[randint(key_, shape, 0, a.shape[0])]
+            return _rows(a, randint(key_, shape, 0, a.shape[0]))
         total = np.cumsum(p if isinstance(p, Tracer) else np.asarray(p))
-        return a[np.searchsorted(total, uniform(key_, shape) * total[-1], side="right")]
+        return _rows(a, np.searchsorted(total, uniform(key_, shape) * total[-1], side="right"))
     count = math.prod(shape) if np.ndim(shape) else int(shape)
     if count > a.shape[0]:
         raise ValueError(f"{count} different elements cannot be drawn from {a.shape[0]}")
@@ -241,4 +245,4 @@ def choice(key_, a, shape=(), replace=True, p=None):
     else:
         p = p if isinstance(p, Tracer) else np.asarray(p)
         order = np.argsort(-(np.log(p) + gumbel(key_, (a.shape[0],))), kind="stable")
-    return a[order[:count]].reshape(shape)
+    return _rows(a, order[:count]).reshape(shape)
