@@ -1,4 +1,17 @@
 """NumPy's array functions on traced arrays, by family. Importing this package registers them."""
 
 from .. import _ufuncs
-from . import methods, reductions, shapes, ufunc_methods
+from . import (
+    arranging,
+    choosing,
+    fft,
+    linalg,
+    logic,
+    methods,
+    products,
+    reductions,
+    shapes,
+    signal,
+    statistics,
+    ufunc_methods,
+)

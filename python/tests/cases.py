@@ -1,0 +1,435 @@
+"""What the property tests run: for each NumPy function some calls, each with the kinds of arrays that it takes.
+
+A case is (name of the function, the call, a strategy per argument). tests that all functions that the coverage page calls
+"works" or "differs" have one are in coverage_test.py.
+"""
+
+import numpy as np
+
+from strategies import (
+    B,
+    C,
+    F,
+    I,
+    N,
+    NO_NAN,
+    POSITIVE,
+    arrays,
+    matched,
+    matrices,
+    rows,
+    small_integers,
+    sorted_vector,
+    vector,
+)
+
+CASES = []
+
+
+def case(name, call, *arguments, rtol=None, check=None):
+    """`arguments`: strategies of arrays. `check`: compares (got, wanted) instead of elements."""
+    CASES.append((name, call, arguments, rtol, check))
+
+
+any_array = arrays(N)
+number = arrays(F + C)
+real = arrays(F + I)
+floats = arrays(F)
+filled = arrays(F + I, min_side=1)
+filled_rows = arrays(F + I, min_dims=1, min_side=1)
+at_least_1d = arrays(N, min_dims=1)
+at_least_2d = arrays(N, min_dims=2)
+
+# Shapes and joining.
+case("reshape", lambda x: np.reshape(x, (-1,) if x.size else x.shape), any_array)
+case("reshape", lambda x: x.reshape(x.shape[::-1]), any_array)
+case("ravel", np.ravel, any_array)
+case("transpose", np.transpose, any_array)
+case("permute_dims", lambda x: np.permute_dims(x, tuple(range(x.ndim))[::-1]), any_array)
+case("matrix_transpose", np.matrix_transpose, at_least_2d)
+case("moveaxis", lambda x: np.moveaxis(x, 0, -1), at_least_1d)
+case("rollaxis", lambda x: np.rollaxis(x, x.ndim - 1), at_least_1d)
+case("swapaxes", lambda x: np.swapaxes(x, 0, -1), at_least_1d)
+case("expand_dims", lambda x: np.expand_dims(x, (0, 2)), at_least_1d)
+case("squeeze", lambda x: np.squeeze(x[None, ..., None]), any_array)
+case("atleast_1d", np.atleast_1d, any_array)
+case("atleast_2d", np.atleast_2d, any_array)
+case("atleast_3d", np.atleast_3d, any_array)
+case("broadcast_to", lambda x: np.broadcast_to(x, (3,) + x.shape), any_array)
+case("broadcast_arrays", lambda x, y: np.broadcast_arrays(x, y), *matched(N, 2))
+case("concatenate", lambda x: np.concatenate([x, x[:1]]), at_least_1d)
+case("concat", lambda x: np.concat([x, x], axis=-1), at_least_1d)
+case("stack", lambda x: np.stack([x, x], axis=-1), any_array)
+case("vstack", lambda x: np.vstack([x, x]), any_array)
+case("hstack", lambda x: np.hstack([x, x]), any_array)
+case("dstack", lambda x: np.dstack([x, x]), any_array)
+case("column_stack", lambda x: np.column_stack([x, x]), vector(N))
+case("block", lambda x: np.block([[x, x], [x, x]]), at_least_2d)
+case("split", lambda x: np.split(np.concatenate([x, x]), 2), at_least_1d)
+case("array_split", lambda x: np.array_split(x, 3), at_least_1d)
+case("hsplit", lambda x: np.hsplit(x, [1]), at_least_2d)
+case("vsplit", lambda x: np.vsplit(x, [1]), at_least_2d)
+case("dsplit", lambda x: np.dsplit(x, [1]), arrays(N, min_dims=3))
+case("unstack", lambda x: np.unstack(x), at_least_1d)
+case("tile", lambda x: np.tile(x, (2, 1)), any_array)
+case("repeat", lambda x: np.repeat(x, 2, axis=0), at_least_1d)
+case("repeat", lambda x: np.repeat(x, 3), any_array)
+case("flip", np.flip, any_array)
+case("flipud", np.flipud, at_least_1d)
+case("fliplr", np.fliplr, at_least_2d)
+case("rot90", lambda x: np.rot90(x, 3), at_least_2d)
+case("roll", lambda x: np.roll(x, 2), any_array)
+case("roll", lambda x: np.roll(x, (1, -1), axis=(0, 1)), at_least_2d)
+case("append", lambda x: np.append(x, x), any_array)
+case("resize", lambda x: np.resize(x, (2, 3)), arrays(N, min_side=1))
+case("insert", lambda x: np.insert(x, 0, x[0]), vector(N, 1))
+case("delete", lambda x: np.delete(x, 0, axis=0), arrays(N, min_dims=1, min_side=1))
+case("pad", lambda x: np.pad(x, 1), any_array)
+for mode in ("edge", "reflect", "symmetric", "wrap", "mean", "maximum", "minimum"):
+    case("pad", lambda x, mode=mode: np.pad(x, 1, mode=mode), arrays(F, min_dims=1, min_side=2))
+case("pad", lambda x: np.pad(x, ((1, 2),), mode="linear_ramp", end_values=3), vector(F, 2))
+case("copy", np.copy, any_array)
+case("shape", lambda x: x * 0 + np.shape(x)[0], at_least_1d)
+case("ndim", lambda x: x + np.ndim(x), real)
+case("size", lambda x: x + np.size(x) * 0, real)
+
+# Creation.
+case("zeros_like", np.zeros_like, any_array)
+case("ones_like", np.ones_like, any_array)
+case("full_like", lambda x: np.full_like(x, 3), any_array)
+case("empty_like", lambda x: np.empty_like(x) * 0 == 0, arrays(I))
+case("astype", lambda x: np.astype(x, np.float64), arrays(F + I))
+case("meshgrid", lambda x, y: np.meshgrid(x, y), vector(N), vector(N))
+case("meshgrid", lambda x, y: np.meshgrid(x, y, indexing="ij", sparse=True), vector(N), vector(N))
+case("linspace", lambda x: np.linspace(x, x + 1, 5), arrays(F, finite=True))
+case("logspace", lambda x: np.logspace(x * 0, x * 0 + 2, 4), arrays(F, finite=True), rtol=1e-5)
+case("geomspace", lambda x: np.geomspace(abs(x) + 1, abs(x) + 20, 4), arrays(F, finite=True), rtol=1e-5)
+case("vander", lambda x: np.vander(x, 3), vector(I + F, finite=True), rtol=1e-5)
+case("tril", lambda x: np.tril(x, 1), at_least_2d)
+case("triu", lambda x: np.triu(x, -1), at_least_2d)
+case("diag", lambda x: np.diag(x, 1), vector(N))
+case("diag", np.diag, matrices(N))
+case("diagonal", lambda x: np.diagonal(x, -1), at_least_2d)
+case("diagflat", np.diagflat, vector(N))
+
+# Reductions.
+for name in ("sum", "prod", "mean", "std", "var"):
+    f = getattr(np, name)
+    data = arrays(F + I + C, magnitude=4) if name == "prod" else arrays(F + I + C)
+    some = arrays(F + I + C, min_dims=1, min_side=1, magnitude=4 if name == "prod" else 100)
+    case(name, f, data)
+    case(name, lambda x, f=f: f(x, axis=0), some)
+    case(name, lambda x, f=f: f(x, axis=-1, keepdims=True), some)
+    case(name, lambda x, f=f: f(x, axis=0, where=x == x), arrays(F, min_dims=1, min_side=1, magnitude=4))
+case("sum", lambda x: np.sum(x, axis=0, dtype=np.float64, initial=2), arrays(F + I, min_dims=1))
+case("var", lambda x: np.var(x, axis=0, ddof=1), filled_rows)
+for name in ("max", "min", "amax", "amin", "ptp"):
+    f = getattr(np, name)
+    case(name, f, filled)
+    case(name, lambda x, f=f: f(x, axis=-1, keepdims=True), filled_rows)
+case("max", lambda x: np.max(x, axis=0, initial=3), arrays(F + I, min_dims=1))
+for name in ("argmax", "argmin"):
+    f = getattr(np, name)
+    case(name, f, arrays(F + I + B, min_side=1))
+    case(name, lambda x, f=f: f(x, axis=-1), filled_rows)
+for name in ("all", "any"):
+    f = getattr(np, name)
+    case(name, f, any_array)
+    case(name, lambda x, f=f: f(x, axis=0, keepdims=True), at_least_1d)
+case("count_nonzero", np.count_nonzero, any_array)
+case("count_nonzero", lambda x: np.count_nonzero(x, axis=0), at_least_1d)
+case("average", lambda x: np.average(x, axis=0), filled_rows)
+case("average", lambda x, w: np.average(x, weights=w), *matched(NO_NAN, 2, min_side=1, positive=True), rtol=1e-4)
+for name in ("median", "nanmedian"):
+    f = getattr(np, name)
+    case(name, f, filled)
+    case(name, lambda x, f=f: f(x, axis=-1, keepdims=True), filled_rows)
+for name, q in (("quantile", 0.3), ("nanquantile", 0.3), ("percentile", 30.0), ("nanpercentile", 30.0)):
+    f = getattr(np, name)
+    case(name, lambda x, f=f, q=q: f(x, q), arrays(F + I, min_dims=1, min_side=1, infinite=False))
+    case(name, lambda x, f=f, q=q: f(x, [0, q, q * 2], axis=0), arrays(F, min_dims=1, min_side=1, infinite=False))
+for method in ("lower", "higher", "nearest", "midpoint", "hazen", "weibull", "median_unbiased"):
+    case(
+        "quantile",
+        lambda x, method=method: np.quantile(x, [0.1, 0.5, 0.8], method=method),
+        arrays(["float64"], min_dims=1, min_side=1, infinite=False),
+    )
+for name in ("nansum", "nanprod", "nanmean", "nanvar", "nanstd"):
+    f = getattr(np, name)
+    data = arrays(F + I, min_dims=1, magnitude=4, infinite=False)
+    case(name, f, data)
+    case(name, lambda x, f=f: f(x, axis=0), data)
+for name in ("nanmin", "nanmax"):
+    f = getattr(np, name)
+    case(name, f, filled)
+    case(name, lambda x, f=f: f(x, axis=0), filled_rows)
+for name in ("nanargmin", "nanargmax"):
+    case(name, getattr(np, name), arrays(NO_NAN, min_side=1, finite=True))
+for name in ("cumsum", "cumprod", "nancumsum", "nancumprod"):
+    f = getattr(np, name)
+    data = arrays(F + I, min_dims=1, magnitude=3, finite=True)
+    case(name, f, data)
+    case(name, lambda x, f=f: f(x, axis=0), data)
+case("cumulative_sum", lambda x: np.cumulative_sum(x, axis=0), arrays(F + I, min_dims=1, finite=True))
+case("cumulative_prod", lambda x: np.cumulative_prod(x, axis=0), arrays(F + I, min_dims=1, magnitude=3, finite=True))
+case("cov", np.cov, matrices(F, 1, 2, finite=True), rtol=1e-4)
+case("corrcoef", np.corrcoef, matrices(["float64"], 2, 3, finite=True, distinct=True), rtol=1e-4)
+case("histogram", lambda x: np.histogram(x, bins=4, range=(-3, 3)), vector(F, finite=True))
+case("histogram", lambda x: np.histogram(x, bins=5), vector(F, 1, finite=True))
+case(
+    "histogram",
+    lambda x: np.histogram(x, bins=[-2.0, 0, 1, 3], density=True),
+    vector(["float64"], 1, magnitude=2, finite=True),
+)
+case("histogram_bin_edges", lambda x: np.histogram_bin_edges(x, 3), vector(F, 1, finite=True))
+case("digitize", lambda x: np.digitize(x, [-1.0, 0.5, 2]), arrays(F, finite=True))
+
+# Sorting and searching.
+for name in ("sort", "argsort"):
+    f = getattr(np, name)
+    case(name, lambda x, f=f: f(x, kind="stable"), arrays(F + I + B, min_dims=1))
+    case(name, lambda x, f=f: f(x, axis=0, kind="stable"), arrays(F + I, min_dims=1))
+case("sort", lambda x: np.sort(x, axis=None), arrays(F + I + C))
+case("lexsort", lambda x, y: np.lexsort((x, y)), *matched(I + F, 2, dims=1))
+case("partition", lambda x: np.partition(x, 0)[..., 0], filled_rows)
+case("argpartition", lambda x: np.take_along_axis(x, np.argpartition(x, 0), -1)[..., 0], filled_rows)
+case("sort_complex", np.sort_complex, vector(F + I))
+case("searchsorted", lambda a, v: np.searchsorted(a, v), sorted_vector(["float64"]), floats)
+case("searchsorted", lambda a, v: np.searchsorted(a, v, side="right"), sorted_vector(["int32"]), arrays(I))
+case("isin", lambda x, y: np.isin(x, y), *matched(I, 2))
+case("where", lambda c, x, y: np.where(c, x, y), *matched(N, 3))
+case("select", lambda x: np.select([x > 1, x < 0], [x, -x], 7), real)
+case("choose", lambda i, x: np.choose(i % 2, [x, x + 1]), *matched(["int64"], 2))
+case("take", lambda x: np.take(x, [0, -1, 0], axis=0), arrays(N, min_dims=1, min_side=1))
+case("take", lambda x: np.take(x, [[5, -9]], mode="clip"), arrays(N, min_side=1))
+case("take", lambda x: np.take(x, [5, -9], mode="wrap", axis=-1), arrays(N, min_dims=1, min_side=1))
+case("take_along_axis", lambda x: np.take_along_axis(x, np.argsort(x, axis=0), 0), filled_rows)
+case("compress", lambda x: np.compress([True], x, axis=0), arrays(N, min_dims=1, min_side=1))
+
+# Logic and comparison.
+case("allclose", np.allclose, *matched(F + I, 2))
+case("isclose", lambda x, y: np.isclose(x, y, equal_nan=True), *matched(F + I, 2))
+case("array_equal", np.array_equal, *matched(N, 2))
+case("array_equal", lambda x, y: np.array_equal(x, y, equal_nan=True), *matched(F, 2))
+case("array_equiv", np.array_equiv, *matched(N, 2))
+for name in ("isreal", "iscomplex", "real", "imag"):
+    case(name, getattr(np, name), any_array)
+case("isposinf", np.isposinf, floats)
+case("isneginf", np.isneginf, floats)
+case("iscomplexobj", lambda x: x * np.iscomplexobj(x), real)
+case("isrealobj", lambda x: x * np.isrealobj(x), real)
+
+# Arithmetic.
+case("clip", lambda x: np.clip(x, -1, 2), real)
+case("round", lambda x: np.round(x, 1), arrays(F, finite=True))
+case("around", np.around, real)
+case("fix", np.fix, real)
+case("nan_to_num", np.nan_to_num, number)
+case("angle", np.angle, number)
+case("sinc", np.sinc, arrays(F, finite=True, magnitude=5), rtol=1e-4)
+case("i0", np.i0, arrays(F, finite=True, magnitude=20))
+case("unwrap", np.unwrap, arrays(["float64"], min_dims=1, min_side=1, finite=True, magnitude=20))
+case(
+    "interp",
+    lambda x, p: np.interp(x, p, np.cos(p)),
+    arrays(["float64"], finite=True),
+    sorted_vector(["float64"], 2, unique=True),
+)
+case("diff", np.diff, at_least_1d)
+case("diff", lambda x: np.diff(x, 2, axis=0, prepend=1), arrays(F + I, min_dims=1, finite=True))
+case("ediff1d", np.ediff1d, arrays(F + I))
+case("gradient", np.gradient, vector(F, 2))
+case("gradient", lambda x: np.gradient(x, 0.5, axis=0, edge_order=2), vector(F, 3, finite=True))
+case("trapezoid", np.trapezoid, arrays(F, min_dims=1))
+case("cross", np.cross, vector(F, 3, 3, finite=True), vector(F, 3, 3, finite=True))
+case("convolve", lambda x, y: np.convolve(x, y), vector(F + I, 1, finite=True), vector(F + I, 1, finite=True))
+case("convolve", lambda x, y: np.convolve(x, y, "same"), vector(F, 1, finite=True), vector(F, 1, finite=True))
+case("correlate", lambda x, y: np.correlate(x, y, "full"), vector(F + C, 1, finite=True), vector(F + C, 1, finite=True))
+case("correlate", lambda x, y: np.correlate(x, y), vector(F, 1, finite=True), vector(F, 1, finite=True))
+case("polyval", lambda x: np.polyval([2.0, -1, 3], x), arrays(["float64"], finite=True))
+case("polyadd", np.polyadd, vector(F, 1), vector(F, 1))
+case("polysub", np.polysub, vector(F, 1), vector(F, 1))
+case("polymul", lambda x: np.polymul(x + 1, x + 1), vector(["float64"], 1, positive=True, finite=True))
+case("polyder", np.polyder, vector(F, 2))
+case("polyint", np.polyint, vector(["float64"], 1))
+case("polyfit", lambda y: np.polyfit(np.arange(6.0), y, 2), vector(["float64"], 6, 6, finite=True), rtol=1e-6)
+case("poly", lambda z: np.poly(z), vector(["float64"], 1, 4, finite=True, magnitude=4), rtol=1e-6)
+
+# Products.
+case("dot", np.dot, vector(F + I + C, 3, 3, finite=True), vector(F + I + C, 3, 3, finite=True))
+case("dot", np.dot, matrices(F + I, 2, 3, finite=True), matrices(F + I, 3, 2, finite=True))
+case("vdot", np.vdot, vector(F + C, 3, 3, finite=True), vector(F + C, 3, 3, finite=True))
+case("inner", np.inner, matrices(F, 2, 3, finite=True), matrices(F, 4, 3, finite=True))
+case("outer", np.outer, vector(F + I, finite=True), vector(F + I, finite=True))
+case("tensordot", lambda x, y: np.tensordot(x, y, 1), matrices(F, 2, 3, finite=True), matrices(F, 3, 2, finite=True))
+case(
+    "tensordot",
+    lambda x, y: np.tensordot(x, y, ([0], [1])),
+    matrices(F, 2, 3, finite=True),
+    matrices(F, 4, 2, finite=True),
+)
+case("kron", np.kron, matrices(F + I, 2, 3, finite=True), matrices(F + I, 2, 1, finite=True))
+case("trace", np.trace, matrices(F + I, finite=True))
+for text in ("ij,jk", "ij,jk->ik", "ij,kj->ki", "ij,ij->", "ii,ij->ij"):
+    sizes = {
+        "ij,jk": ((2, 3), (3, 2)),
+        "ij,jk->ik": ((2, 3), (3, 4)),
+        "ij,kj->ki": ((2, 3), (4, 3)),
+        "ij,ij->": ((2, 3), (2, 3)),
+    }
+    first, second = sizes.get(text, ((3, 3), (3, 2)))
+    case(
+        "einsum",
+        lambda x, y, text=text: np.einsum(text, x, y),
+        matrices(F, *first, finite=True),
+        matrices(F, *second, finite=True),
+    )
+case("einsum", lambda x: np.einsum("...ij->...ji", x), arrays(N, min_dims=2))
+case(
+    "einsum",
+    lambda x, y: np.einsum("ij,jk,kl->il", x, y, x),
+    matrices(F, 2, 3, finite=True),
+    matrices(F, 3, 2, finite=True),
+)
+case(
+    "einsum",
+    lambda x, y: np.einsum("b...i,i->b...", x, y),
+    arrays(["float64"], dims=3, side=2, finite=True),
+    vector(["float64"], 2, 2, finite=True),
+)
+
+# Linear algebra.
+well = matrices(["float32", "float64", "complex64", "complex128"], 4, 4, finite=True, regular=True)
+wide = matrices(["float32", "float64", "complex128"], 3, 4, finite=True, regular=True)
+tall = matrices(["float32", "float64"], 5, 3, finite=True, regular=True)
+case(
+    "linalg.solve",
+    lambda a, b: np.linalg.solve(a, b),
+    matrices(["float64"], 4, 4, regular=True),
+    matrices(["float64"], 4, 2, finite=True),
+)
+case(
+    "linalg.solve",
+    lambda a, b: np.linalg.solve(a, b),
+    matrices(["float32"], 3, 3, regular=True),
+    vector(["float32"], 3, 3, finite=True),
+    rtol=1e-3,
+)
+case("linalg.inv", np.linalg.inv, well, rtol=1e-3)
+case("linalg.pinv", np.linalg.pinv, tall, rtol=1e-3)
+case("linalg.det", np.linalg.det, well, rtol=1e-3)
+case("linalg.slogdet", np.linalg.slogdet, well, rtol=1e-3)
+case("linalg.cholesky", lambda a: np.linalg.cholesky(a @ np.conj(a.T)), well, rtol=1e-3)
+case("linalg.eigvalsh", lambda a: np.linalg.eigvalsh(a + np.conj(a.T)), well, rtol=1e-3)
+case("linalg.svdvals", np.linalg.svdvals, wide, rtol=1e-3)
+case("linalg.matrix_rank", np.linalg.matrix_rank, well)
+case("linalg.matrix_power", lambda a: np.linalg.matrix_power(a, 3), well, rtol=1e-3)
+case("linalg.matrix_power", lambda a: np.linalg.matrix_power(a, -2), well, rtol=1e-2)
+case(
+    "linalg.multi_dot",
+    lambda a, b: np.linalg.multi_dot([a, b, a]),
+    tall,
+    matrices(["float32", "float64"], 3, 5, regular=True),
+    rtol=1e-3,
+)
+case(
+    "linalg.tensorinv",
+    lambda a: np.linalg.tensorinv(a.reshape(2, 2, 4), 2),
+    matrices(["float64"], 4, 4, regular=True),
+    rtol=1e-6,
+)
+case(
+    "linalg.tensorsolve",
+    lambda a, b: np.linalg.tensorsolve(a.reshape(2, 2, 4), b),
+    matrices(["float64"], 4, 4, regular=True),
+    matrices(["float64"], 2, 2, finite=True),
+    rtol=1e-6,
+)
+case(
+    "linalg.lstsq",
+    lambda a, b: np.linalg.lstsq(a, b, rcond=None)[0],
+    matrices(["float64"], 5, 3, regular=True),
+    vector(["float64"], 5, 5, finite=True),
+    rtol=1e-6,
+)
+case("linalg.cond", np.linalg.cond, matrices(["float64"], 4, 4, regular=True), rtol=1e-6)
+case("linalg.cond", lambda a: np.linalg.cond(a, 1), matrices(["float64"], 4, 4, regular=True), rtol=1e-6)
+case(
+    "linalg.eigvals",
+    lambda a: np.sort_complex(np.linalg.eigvals(a) + 0j),
+    matrices(["float64"], 3, 3, regular=True),
+    rtol=1e-5,
+)
+
+
+def reconstructs(parts):
+    """Factors are unique only up to signs: what counts is the product."""
+    return lambda got, wanted: np.testing.assert_allclose(parts(got), parts(wanted), rtol=1e-3, atol=1e-3)
+
+
+case("linalg.qr", np.linalg.qr, tall, check=reconstructs(lambda f: f[0] @ f[1]))
+case("linalg.qr", lambda a: np.linalg.qr(a, "complete"), tall, check=reconstructs(lambda f: f[0] @ f[1]))
+case(
+    "linalg.eigh",
+    lambda a: np.linalg.eigh(a + np.conj(a.T)),
+    well,
+    check=reconstructs(lambda f: (f[1] * f[0]) @ np.conj(f[1].T)),
+)
+case(
+    "linalg.eig",
+    np.linalg.eig,
+    matrices(["float64"], 3, 3, regular=True),
+    check=reconstructs(lambda f: f[1] @ np.diag(f[0]) @ np.linalg.inv(f[1])),
+)
+case(
+    "linalg.svd",
+    lambda a: np.linalg.svd(a, full_matrices=False),
+    wide,
+    check=reconstructs(lambda f: (f[0] * f[1]) @ f[2]),
+)
+for order in (None, 1, 2, np.inf, -np.inf, 0, 3):
+    case("linalg.norm", lambda x, order=order: np.linalg.norm(x, order), vector(F, 1, finite=True), rtol=1e-3)
+for order in (None, "fro", "nuc", 1, -1, 2, -2, np.inf):
+    case(
+        "linalg.norm",
+        lambda x, order=order: np.linalg.norm(x, order),
+        matrices(["float64"], 3, 3, regular=True),
+        rtol=1e-6,
+    )
+case("linalg.norm", lambda x: np.linalg.norm(x, axis=0, keepdims=True), matrices(F, finite=True), rtol=1e-3)
+case("linalg.vector_norm", lambda x: np.linalg.vector_norm(x, axis=0), matrices(F, finite=True), rtol=1e-3)
+case("linalg.matrix_norm", np.linalg.matrix_norm, matrices(["float64"], 3, 4, finite=True), rtol=1e-6)
+case("linalg.outer", np.linalg.outer, vector(F, finite=True), vector(F, finite=True))
+case("linalg.trace", np.linalg.trace, matrices(F, finite=True))
+case("linalg.diagonal", np.linalg.diagonal, matrices(N))
+case("linalg.matrix_transpose", np.linalg.matrix_transpose, matrices(N))
+case("linalg.matmul", np.linalg.matmul, matrices(F, 2, 3, finite=True), matrices(F, 3, 2, finite=True))
+case(
+    "linalg.tensordot",
+    np.linalg.tensordot,
+    matrices(["float64"], 2, 2, finite=True),
+    matrices(["float64"], 2, 2, finite=True),
+)
+case("linalg.vecdot", np.linalg.vecdot, vector(F, 3, 3, finite=True), vector(F, 3, 3, finite=True))
+case("linalg.cross", np.linalg.cross, vector(F, 3, 3, finite=True), vector(F, 3, 3, finite=True))
+
+# Fourier transforms.
+signal = rows(["float32", "float64", "complex64", "complex128"])
+for name in ("fft", "ifft", "hfft", "irfft"):
+    f = getattr(np.fft, name)
+    data = rows(["float32", "float64", "complex64", "complex128"], 2 if name in ("hfft", "irfft") else 1)
+    case(f"fft.{name}", f, data, rtol=1e-4)
+    case(f"fft.{name}", lambda x, f=f: f(x, 5, axis=0, norm="ortho"), data, rtol=1e-4)
+    case(f"fft.{name}", lambda x, f=f: f(x, norm="forward"), data, rtol=1e-4)
+for name in ("rfft", "ihfft"):
+    f = getattr(np.fft, name)
+    case(f"fft.{name}", f, rows(["float32", "float64"]), rtol=1e-4)
+    case(f"fft.{name}", lambda x, f=f: f(x, 6, norm="ortho"), rows(["float32", "float64"]), rtol=1e-4)
+grid = arrays(["float64", "complex128"], dims=2, min_side=2, finite=True)
+for name in ("fft2", "ifft2", "fftn", "ifftn", "irfft2", "irfftn"):
+    case(f"fft.{name}", getattr(np.fft, name), grid, rtol=1e-6)
+for name in ("rfft2", "rfftn"):
+    case(f"fft.{name}", getattr(np.fft, name), arrays(["float64"], dims=2, min_side=2, finite=True), rtol=1e-6)
+case("fft.fftn", lambda x: np.fft.fftn(x, (3, 4), (0, 1), "ortho"), grid, rtol=1e-6)
+case("fft.fftshift", np.fft.fftshift, at_least_1d)
+case("fft.ifftshift", np.fft.ifftshift, at_least_1d)
