@@ -206,6 +206,8 @@ case("take", lambda x: np.take(x, [5, -9], mode="wrap", axis=-1), arrays(N, min_
 case("take_along_axis", lambda x: np.take_along_axis(x, np.argsort(x, axis=0), 0), filled_rows)
 case("compress", lambda x: np.compress([True], x, axis=0), arrays(N, min_dims=1, min_side=1))
 
+case("extract", lambda x: np.extract(np.ones(x.shape, bool), x), arrays(N, min_side=1))
+
 # Logic and comparison.
 case("allclose", np.allclose, *matched(F + I, 2))
 case("isclose", lambda x, y: np.isclose(x, y, equal_nan=True), *matched(F + I, 2))
@@ -433,3 +435,28 @@ for name in ("rfft2", "rfftn"):
 case("fft.fftn", lambda x: np.fft.fftn(x, (3, 4), (0, 1), "ortho"), grid, rtol=1e-6)
 case("fft.fftshift", np.fft.fftshift, at_least_1d)
 case("fft.ifftshift", np.fft.ifftshift, at_least_1d)
+
+# Writes into arrays of the function's own, and indices.
+
+
+def writes(function):
+    def call(x, *others):
+        y = x.copy()
+        function(y, *others)
+        return y
+
+    return call
+
+
+case("copyto", writes(lambda y: np.copyto(y, 1, where=y > 1)), real)
+case("putmask", writes(lambda y: np.putmask(y, y > 1, [1, 2, 3])), filled)
+case("fill_diagonal", writes(lambda y: np.fill_diagonal(y, 7)), matrices(N, 3, 2))
+case("fill_diagonal", writes(lambda y: np.fill_diagonal(y, [1, 2, 3])), matrices(F + I, 3, 5))
+case("put_along_axis", writes(lambda y: np.put_along_axis(y, np.zeros((1, y.shape[1]), int), 5, 0)), matrices(N, 2, 3))
+case("put", writes(lambda y: np.put(y, [0, -1], [3, 4])), filled)
+case("piecewise", lambda x: np.piecewise(x, [x < 0, x > 1], [lambda v: -v, 3, lambda v: v * 2]), arrays(F, finite=True))
+case("diag_indices_from", lambda x: np.diag_indices_from(x), matrices(N, 3, 3))
+case("tril_indices_from", lambda x: x[np.tril_indices_from(x)], matrices(N, 3, 4))
+case("triu_indices_from", lambda x: x[np.triu_indices_from(x, 1)], matrices(N, 3, 4))
+case("unravel_index", lambda x: np.unravel_index(np.abs(x) % 6, (2, 3)), arrays(["int64"]))
+case("ravel_multi_index", lambda x, y: np.ravel_multi_index((x, y), (3, 4), mode="wrap"), *matched(["int64"], 2))

@@ -14,4 +14,5 @@ from . import (
     signal,
     statistics,
     ufunc_methods,
+    writing,
 )

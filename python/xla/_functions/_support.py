@@ -63,3 +63,15 @@ def custom_call(target, operands, results, config):
 
 def traced(value):
     return Tracer(value)
+
+
+def refuse_always(function, instead, shape=True):
+    """Registers a handler that refuses every call: because the result's shape would depend on values, or else because
+    it is not compiled. Its attribute `refused` says what to do instead, for the coverage page."""
+    name = f"np.{function.__name__}"
+
+    @implements(function)
+    def handler(*args, **kwargs):
+        (data_dependent if shape else refuse)(name, instead)
+
+    handler.refused = ("the result's shape depends on values: " if shape else "") + instead

@@ -3,8 +3,8 @@
 import numpy as np
 
 from .. import _hlo, _ops
-from .._tracer import Tracer, concrete, implements, normalize_axis, result_type, tracer_of, value_of
-from ._support import composite, data_dependent, inexact, refuse, traced
+from .._tracer import Tracer, normalize_axis, result_type, tracer_of, value_of
+from ._support import composite, data_dependent, refuse_always, traced
 
 
 def _sort(a, axis, more=()):
@@ -214,14 +214,6 @@ def extract(condition, arr):
     return take(tracer_of(arr).ravel(), np.flatnonzero(condition))
 
 
-def _values_decide(function, instead):
-    name = f"np.{function.__name__}"
-
-    @implements(function)
-    def handler(*args, **kwargs):
-        data_dependent(name, instead)
-
-
 for _function, _instead in {
     np.nonzero: "use the mask itself: np.where(mask, a, b), np.sum(mask)",
     np.argwhere: "use the mask itself: np.where(mask, a, b), np.argmax(mask)",
@@ -237,7 +229,7 @@ for _function, _instead in {
     np.setxor1d: "mark the elements with np.isin(…, invert=True)",
     np.bincount: "use xla.lax.segment_sum, whose number of bins is given",
 }.items():
-    _values_decide(_function, _instead)
+    refuse_always(_function, _instead)
 
 
 def _first_extreme(a, axis, keepdims, largest):

@@ -4,7 +4,7 @@ import numpy as np
 
 from .. import _errors
 from .._tracer import concrete, normalize_axis, normalize_axes, tracer_of
-from ._support import composite, data_dependent, refuse
+from ._support import composite, refuse, refuse_always
 
 
 def _along(ndim, axis, part):
@@ -387,13 +387,5 @@ def geomspace(start, stop, num=50, endpoint=True, dtype=None, axis=0):
     return y if dtype is None else y.astype(dtype)
 
 
-@composite(np.trim_zeros)
-def trim_zeros(filt, trim="fb", axis=None):
-    data_dependent("np.trim_zeros", "keep the zeros, or trim the array before the call")
-
-
-@composite(np.roots)
-def roots(p):
-    data_dependent(
-        "np.roots", "leading zeros change the number of roots; use np.linalg.eigvals of the companion matrix"
-    )
+refuse_always(np.trim_zeros, "keep the zeros, or trim the array before the call")
+refuse_always(np.roots, "leading zeros change the number of roots; use np.linalg.eigvals of the companion matrix")
