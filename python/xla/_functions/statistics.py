@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from ._support import composite, refuse
 from .._tracer import normalize_axes, tracer_of
-from ._support import count_along, inexact
+from ._support import composite, count_along, inexact, refuse
+from .choosing import value_like
 
 
 def _where_count(a, axis, where):
@@ -342,30 +342,25 @@ def digitize(x, bins, right=False):
     return np.searchsorted(traced_bins, x, side="left" if right else "right")
 
 
-def _edges(bins, range, name):
-    if isinstance(bins, str):
-        refuse(f"{name} with bins={bins!r}", "the number of bins would depend on data; give a number or edges")
-    if isinstance(bins, (int, np.integer)):
-        if range is None:
-            return None
-        low, high = float(range[0]), float(range[1])
-        if low > high:
-            raise ValueError("max must be larger than min in range parameter.")
-        if low == high:
-            low, high = low - 0.5, high + 0.5
-        return np.linspace(low, high, int(bins) + 1)
-    return bins
-
-
 @composite(np.histogram_bin_edges)
 def histogram_bin_edges(a, bins=10, range=None, weights=None):
-    edges = _edges(bins, range, "np.histogram_bin_edges")
-    if edges is None:
-        a = tracer_of(a).ravel()
-        low, high = np.min(a).astype(np.float64), np.max(a).astype(np.float64)
-        same = low == high
-        edges = np.linspace(np.where(same, low - 0.5, low), np.where(same, high + 0.5, high), int(bins) + 1)
-    return tracer_of(edges)
+    if isinstance(bins, str):
+        refuse(f"bins={bins!r}", "the number of bins would depend on values; give a number or edges")
+    if not isinstance(bins, (int, np.integer)):
+        return tracer_of(bins)
+    a = tracer_of(a).ravel()
+    dtype = a.dtype if inexact(a.dtype) else np.dtype(np.float64)
+    if range is None:
+        if a.shape[0] == 0:
+            low, high = 0, 1
+        else:
+            low, high = np.min(a), np.max(a)
+    else:
+        low, high = range
+    low, high = value_like(low, dtype), value_like(high, dtype)
+    same = low == high
+    half = dtype.type(0.5)
+    return np.linspace(np.where(same, low - half, low), np.where(same, high + half, high), int(bins) + 1, dtype=dtype)
 
 
 @composite(np.histogram)
