@@ -7,12 +7,8 @@ import sys
 import numpy as np
 import pytest
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-GALLERY = next(
-    p / "examples" / "gallery"
-    for p in (pathlib.Path.cwd(), *pathlib.Path(__file__).absolute().parents, ROOT)
-    if (p / "examples" / "gallery").is_dir()
-)
+HERE = pathlib.Path(__file__).absolute()
+GALLERY = next(p / "examples" / "gallery" for p in HERE.parents if (p / "examples" / "gallery").is_dir())
 sys.path.insert(0, str(GALLERY))
 run = importlib.import_module("run")
 
