@@ -237,11 +237,6 @@ absl::Status FunctionLibrary::Add(const FunctionDef& def) {
   return absl::OkStatus();
 }
 
-void FunctionLibrary::AddGraph(const std::string& name, std::shared_ptr<const Graph> graph) {
-  std::lock_guard<std::mutex> lock(mutex_);
-  graphs_[name] = std::move(graph);
-}
-
 bool FunctionLibrary::Has(const std::string& name) const {
   std::lock_guard<std::mutex> lock(mutex_);
   return defs_.count(name) != 0 || graphs_.count(name) != 0;

@@ -64,7 +64,12 @@ class FunctionLibrary;
 class Graph {
  public:
   std::string name = "main";
-  std::shared_ptr<FunctionLibrary> library;
+
+  // The functions that the nodes call, or null. A body that a library keeps does not keep the library: for such a graph
+  // this is null once the library is gone.
+  std::shared_ptr<FunctionLibrary> library() const { return library_ != nullptr ? library_ : borrowed_library_.lock(); }
+  void set_library(std::shared_ptr<FunctionLibrary> library) { library_ = std::move(library); }
+  void borrow_library(std::weak_ptr<FunctionLibrary> library) { borrowed_library_ = std::move(library); }
 
   int size() const { return static_cast<int>(nodes_.size()); }
   bool has(int id) const { return id >= 0 && id < size() && nodes_[id] != nullptr; }
@@ -96,6 +101,8 @@ class Graph {
  private:
   std::vector<std::unique_ptr<Node>> nodes_;
   std::map<std::string, int> by_name_;
+  std::shared_ptr<FunctionLibrary> library_;
+  std::weak_ptr<FunctionLibrary> borrowed_library_;
 };
 
 // Functions of a GraphDef, turned into graphs on first use; thread-safe.
@@ -103,8 +110,6 @@ class FunctionLibrary {
  public:
   explicit FunctionLibrary(bool allow_unknown_ops = false) : allow_unknown_ops_(allow_unknown_ops) {}
   absl::Status Add(const FunctionDef& def);
-  // Replaces or adds a ready graph under `name`.
-  void AddGraph(const std::string& name, std::shared_ptr<const Graph> graph);
   bool Has(const std::string& name) const;
   std::vector<std::string> Names() const;
 
@@ -131,7 +136,7 @@ struct ImportOptions {
 // type and number, no cycles.
 absl::StatusOr<std::unique_ptr<Graph>> ImportGraphDef(const GraphDef& def, const ImportOptions& options = {});
 
-// The body of a function as a graph.
+// The body of a function as a graph, which borrows the library.
 absl::StatusOr<std::unique_ptr<Graph>> ImportFunction(const FunctionDef& def, const NameAttrList& call,
                                                       std::shared_ptr<FunctionLibrary> library,
                                                       const ImportOptions& options);

@@ -217,9 +217,10 @@ absl::StatusOr<std::pair<std::string, int>> ParseTensorName(const std::string& t
 
 absl::StatusOr<std::unique_ptr<Graph>> ImportGraphDef(const GraphDef& def, const ImportOptions& options) {
   auto graph = std::make_unique<Graph>();
-  graph->library = std::make_shared<FunctionLibrary>(options.allow_unknown_ops);
+  auto library = std::make_shared<FunctionLibrary>(options.allow_unknown_ops);
+  graph->set_library(library);
   for (const FunctionDef& f : def.library().function()) {
-    XC_RETURN_IF_ERROR(graph->library->Add(f));
+    XC_RETURN_IF_ERROR(library->Add(f));
   }
   for (const NodeDef& n : def.node()) {
     XC_ASSIGN_OR_RETURN(Node node, StartNode(n, nullptr, options.allow_unknown_ops));
@@ -349,7 +350,7 @@ absl::StatusOr<std::unique_ptr<Graph>> ImportFunction(const FunctionDef& def, co
   };
   auto graph = std::make_unique<Graph>();
   graph->name = def.signature().name();
-  graph->library = std::move(library);
+  graph->borrow_library(library);
   BodyScope scope(*graph);
   int index = 0;
   for (const auto& arg : def.signature().input_arg()) {

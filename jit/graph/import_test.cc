@@ -78,14 +78,14 @@ TEST(Import, FunctionBodiesNameOutputsOfNodes) {
   ASSERT_NE(graph, nullptr) << error;
   NameAttrList call;
   call.set_name("f");
-  auto body = graph->library->Instantiate(call, graph->library);
+  auto body = graph->library()->Instantiate(call, graph->library());
   ASSERT_TRUE(body.ok()) << body.status();
   const Node* sub = (*body)->FindNode("s");
   EXPECT_EQ(sub->inputs[0].index, 1);
   EXPECT_EQ(sub->inputs[1].index, 0);
   EXPECT_EQ((*body)->Retvals().size(), 1u);
   call.set_name("g");
-  EXPECT_EQ(graph->library->Instantiate(call, graph->library).status().code(), absl::StatusCode::kNotFound);
+  EXPECT_EQ(graph->library()->Instantiate(call, graph->library()).status().code(), absl::StatusCode::kNotFound);
 }
 
 TEST(Tensor, FromProtoRepeatsTheLastValueAndChecksSizes) {

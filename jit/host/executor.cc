@@ -286,8 +286,9 @@ absl::StatusOr<std::vector<Tensor>> GraphExecutor::RunFunction(const NameAttrLis
     if (it != functions_.end() && name.attr().empty()) executor = it->second;
   }
   if (executor == nullptr) {
-    if (original_->library == nullptr) return absl::NotFoundError("the graph has no function library");
-    XC_ASSIGN_OR_RETURN(auto graph, original_->library->Instantiate(name, original_->library));
+    const auto library = original_->library();
+    if (library == nullptr) return absl::NotFoundError("the graph has no function library");
+    XC_ASSIGN_OR_RETURN(auto graph, library->Instantiate(name, library));
     XC_ASSIGN_OR_RETURN(executor, Create(graph, options_, variables_, depth_ + 1));
     std::lock_guard<std::mutex> lock(functions_mutex_);
     auto [it, fresh] = functions_.emplace(name.name(), executor);

@@ -9,7 +9,7 @@ namespace xc {
 namespace {
 
 absl::StatusOr<std::shared_ptr<const Graph>> Body(OpContext& c, const NameAttrList& name) {
-  const auto& library = c.graph.graph().library;
+  const auto library = c.graph.graph().library();
   if (library == nullptr) return c.Error("calls a function, but the graph has no library");
   auto body = library->Instantiate(name, library);
   if (!body.ok()) return c.Error(std::string(body.status().message()));

@@ -25,7 +25,7 @@ class ClusterBuilder {
  public:
   ClusterBuilder(const Graph& from, std::string name) : from_(from), graph_(std::make_shared<Graph>()) {
     graph_->name = std::move(name);
-    graph_->library = from.library;
+    graph_->set_library(from.library());
   }
 
   void AddNode(const Node& node, const std::vector<bool>& member) {
@@ -122,7 +122,7 @@ absl::StatusOr<Encapsulated> Encapsulate(const Graph& graph, const Marking& mark
   Encapsulated out;
   out.graph = std::make_unique<Graph>();
   out.graph->name = graph.name;
-  out.graph->library = graph.library;
+  out.graph->set_library(graph.library());
   // Nodes first (all launch nodes and what stays), then edges.
   std::vector<int> launch(n, -1), moved(graph.size(), -1);
   for (int id : order) {
@@ -180,7 +180,7 @@ absl::StatusOr<Encapsulated> Encapsulate(const Graph& graph, const Marking& mark
 std::unique_ptr<Graph> SingleNodeGraph(const Graph& graph, const Node& node) {
   auto out = std::make_unique<Graph>();
   out->name = node.name;
-  out->library = graph.library;
+  out->set_library(graph.library());
   Node copy = node;
   copy.inputs.clear();
   copy.control_inputs.clear();

@@ -120,7 +120,8 @@ class Marker {
  private:
   std::string WhyNotBodies(const Node& node, int depth) const {
     if (depth > kMaxDepth) return "functions are nested too deeply or recursive";
-    if (graph_.library == nullptr) return "the graph has no function library";
+    const auto library = graph_.library();
+    if (library == nullptr) return "the graph has no function library";
     for (const auto& attr : node.attrs) {
       std::vector<NameAttrList> calls;
       if (attr.second.value_case() == tf::AttrValue::kFunc) calls.push_back(attr.second.func());
@@ -128,7 +129,7 @@ class Marker {
         calls.assign(attr.second.list().func().begin(), attr.second.list().func().end());
       }
       for (const NameAttrList& call : calls) {
-        auto body = graph_.library->Instantiate(call, graph_.library);
+        auto body = library->Instantiate(call, library);
         if (!body.ok()) return std::string(body.status().message());
         Marker inner(**body, options_);
         for (int id = 0; id < (*body)->size(); ++id) {
