@@ -1,8 +1,6 @@
 #include "hlo/io.h"
 
-#include <cerrno>
-#include <cstdio>
-#include <cstring>
+#include <cstdint>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -11,6 +9,7 @@
 #include "google/protobuf/io/zero_copy_stream_impl_lite.h"
 #include "google/protobuf/stubs/logging.h"
 #include "google/protobuf/text_format.h"
+#include "hlo/base/read_file.h"
 #include "hlo/base/status.h"
 #include "hlo/text/lexer.h"
 #include "hlo/text/printer.h"
@@ -124,18 +123,7 @@ absl::StatusOr<std::unique_ptr<HloModule>> ReadModule(absl::string_view bytes, c
 }
 
 absl::StatusOr<std::unique_ptr<HloModule>> ReadModuleFile(const std::string& path, const ParseOptions& options) {
-  std::FILE* file = std::fopen(path.c_str(), "rb");
-  if (file == nullptr) {
-    const std::string message = absl::StrCat("cannot read ", path, ": ", std::strerror(errno));
-    return errno == ENOENT ? absl::NotFoundError(message) : absl::FailedPreconditionError(message);
-  }
-  std::string bytes;
-  char buffer[1 << 16];
-  size_t count;
-  while ((count = std::fread(buffer, 1, sizeof(buffer), file)) > 0) bytes.append(buffer, count);
-  const bool failed = std::ferror(file) != 0;
-  std::fclose(file);
-  if (failed) return absl::FailedPreconditionError(absl::StrCat("cannot read ", path));
+  XC_ASSIGN_OR_RETURN(const std::string bytes, ReadFile(path));
   auto module = ReadModule(bytes, options);
   if (!module.ok()) {
     return absl::Status(module.status().code(), absl::StrCat(path, ": ", module.status().message()));

@@ -15,21 +15,6 @@
 namespace xc {
 namespace fs = std::filesystem;
 
-absl::StatusOr<std::string> ReadFile(const std::string& path) {
-  std::error_code error;
-  if (fs::is_directory(path, error)) return absl::InvalidArgumentError(absl::StrCat(path, " is a directory"));
-  FILE* file = std::fopen(path.c_str(), "rb");
-  if (file == nullptr) return absl::NotFoundError(absl::StrCat("cannot read ", path, ": ", std::strerror(errno)));
-  std::string contents;
-  char buffer[1 << 16];
-  size_t n;
-  while ((n = std::fread(buffer, 1, sizeof(buffer), file)) > 0) contents.append(buffer, n);
-  const bool failed = std::ferror(file);
-  std::fclose(file);
-  if (failed) return absl::DataLossError(absl::StrCat("cannot read ", path));
-  return contents;
-}
-
 absl::Status WriteFile(const std::string& path, absl::string_view contents) {
   static std::atomic<int> counter{0};
   const std::string temporary = absl::StrCat(path, ".tmp", getpid(), "_", counter++);

@@ -7,10 +7,10 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "hlo/base/read_file.h"
 
 namespace xc {
 
-absl::StatusOr<std::string> ReadFile(const std::string& path);
 // Writes to a temporary file beside it and renames, so that no reader sees half a file.
 absl::Status WriteFile(const std::string& path, absl::string_view contents);
 bool IsDirectory(const std::string& path);

@@ -6,14 +6,13 @@
 #include <google/protobuf/text_format.h>
 
 #include <cstdio>
-#include <fstream>
 #include <set>
-#include <sstream>
 
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "hlo/base/read_file.h"
 #include "hlo/base/status.h"
 #include "jit/graph/graph.h"
 
@@ -148,16 +147,6 @@ absl::Status Finish(Graph& graph) {
     XC_RETURN_IF_ERROR(CheckInputs(graph, graph.node(id)));
   }
   return graph.TopologicalOrder().status();
-}
-
-// Byte size limit is that of a protobuf message.
-absl::StatusOr<std::string> ReadFile(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  if (!in) return absl::NotFoundError(absl::StrCat("cannot read '", path, "'"));
-  std::ostringstream out;
-  out << in.rdbuf();
-  if (in.bad()) return absl::DataLossError(absl::StrCat("cannot read '", path, "'"));
-  return std::move(out).str();
 }
 
 class TextErrors : public google::protobuf::io::ErrorCollector {
