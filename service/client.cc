@@ -1,8 +1,7 @@
 #include "service/client.h"
 
-#include <cstdlib>
-
 #include "absl/strings/str_cat.h"
+#include "backends/runtime/arena.h"
 #include "hlo/base/status.h"
 #include "hlo/fingerprint.h"
 #include "hlo/verifier/verifier.h"
@@ -151,20 +150,6 @@ absl::StatusOr<std::shared_ptr<const Executable>> Client::Compile(std::unique_pt
   return cache_.GetOrCompile(absl::StrCat(platform, "/", print.ToHex(), "/", options.KeyText()), compile);
 }
 
-namespace {
-
-struct FreeDeleter {
-  void operator()(void* p) const { std::free(p); }
-};
-using AlignedBytes = std::unique_ptr<uint8_t, FreeDeleter>;
-
-// At least one byte, so that every buffer has an address of its own; null if memory is short.
-AlignedBytes AllocateAligned(int64_t bytes) {
-  return AlignedBytes(static_cast<uint8_t*>(std::aligned_alloc(64, (std::max<int64_t>(bytes, 1) + 63) / 64 * 64)));
-}
-
-}  // namespace
-
 absl::StatusOr<std::vector<Literal>> RunOnLiterals(const Executable& executable,
                                                    absl::Span<const Literal* const> inputs, const RunOptions& options) {
   const std::vector<Shape>& parameters = executable.parameter_leaves();
@@ -172,7 +157,7 @@ absl::StatusOr<std::vector<Literal>> RunOnLiterals(const Executable& executable,
     return absl::InvalidArgumentError(
         absl::StrCat("the program takes ", parameters.size(), " inputs, but ", inputs.size(), " are given"));
   }
-  std::vector<AlignedBytes> owned;
+  std::vector<Block> owned;
   std::vector<const void*> parameter_pointers;
   for (size_t i = 0; i < inputs.size(); ++i) {
     const Literal& input = *inputs[i];
@@ -187,30 +172,29 @@ absl::StatusOr<std::vector<Literal>> RunOnLiterals(const Executable& executable,
       parameter_pointers.push_back(input.bytes());
       continue;
     }
-    AlignedBytes bytes = AllocateAligned(parameters[i].ByteSize());
-    if (bytes == nullptr) return absl::ResourceExhaustedError("out of memory");
+    XC_ASSIGN_OR_RETURN(Block bytes, Block::Allocate(parameters[i].ByteSize()));
     if (parameters[i].IsArray()) {
       Literal in_layout = input.Clone();
       *in_layout.mutable_shape() = parameters[i];
-      in_layout.ToLayout(bytes.get());
+      in_layout.ToLayout(reinterpret_cast<uint8_t*>(bytes.data()));
     }
-    parameter_pointers.push_back(bytes.get());
+    parameter_pointers.push_back(bytes.data());
     owned.push_back(std::move(bytes));
   }
   const std::vector<Shape>& leaves = executable.result_leaves();
-  std::vector<AlignedBytes> results;
+  std::vector<Block> results;
   std::vector<void*> result_pointers;
   for (const Shape& leaf : leaves) {
-    results.push_back(AllocateAligned(leaf.ByteSize()));
-    if (results.back() == nullptr) return absl::ResourceExhaustedError("out of memory");
-    result_pointers.push_back(results.back().get());
+    XC_ASSIGN_OR_RETURN(Block bytes, Block::Allocate(leaf.ByteSize()));
+    result_pointers.push_back(bytes.data());
+    results.push_back(std::move(bytes));
   }
   std::vector<std::vector<int64_t>> dynamic_sizes;
   XC_RETURN_IF_ERROR(executable.Run(parameter_pointers, result_pointers, options, &dynamic_sizes));
   std::vector<Literal> out;
   for (size_t i = 0; i < leaves.size(); ++i) {
     Literal literal(leaves[i]);
-    if (leaves[i].IsArray()) literal.FromLayout(results[i].get());
+    if (leaves[i].IsArray()) literal.FromLayout(reinterpret_cast<const uint8_t*>(results[i].data()));
     if (i < dynamic_sizes.size()) literal.set_dynamic_sizes(std::move(dynamic_sizes[i]));
     out.push_back(std::move(literal));
   }

@@ -3,48 +3,32 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
-#include <memory>
 
 #include "absl/strings/str_cat.h"
+#include "backends/runtime/arena.h"
 #include "hlo/base/status.h"
 
 namespace xc {
-namespace {
-
-struct FreeDeleter {
-  void operator()(void* p) const { std::free(p); }
-};
-using Buffer = std::unique_ptr<uint8_t, FreeDeleter>;
-
-absl::StatusOr<Buffer> Allocate(int64_t bytes) {
-  Buffer buffer(static_cast<uint8_t*>(std::aligned_alloc(64, (std::max<int64_t>(bytes, 1) + 63) / 64 * 64)));
-  if (buffer == nullptr) return absl::ResourceExhaustedError("out of memory");
-  return buffer;
-}
-
-}  // namespace
-
 absl::Status TimeRuns(const Executable& executable, const std::vector<Literal>& inputs, const RunOptions& options,
                       int64_t runs, double seconds, double* best_ms, double* median_ms) {
-  std::vector<Buffer> buffers;
+  std::vector<Block> buffers;
   std::vector<const void*> parameters;
   std::vector<void*> results;
   for (size_t i = 0; i < inputs.size(); ++i) {
     const Shape& leaf = executable.parameter_leaves()[i];
-    XC_ASSIGN_OR_RETURN(Buffer buffer, Allocate(leaf.ByteSize()));
+    XC_ASSIGN_OR_RETURN(Block buffer, Block::Allocate(leaf.ByteSize()));
     if (leaf.IsArray()) {
       Literal in_layout = inputs[i].Clone();
       *in_layout.mutable_shape() = leaf;
-      in_layout.ToLayout(buffer.get());
+      in_layout.ToLayout(reinterpret_cast<uint8_t*>(buffer.data()));
     }
-    parameters.push_back(buffer.get());
+    parameters.push_back(buffer.data());
     buffers.push_back(std::move(buffer));
   }
   for (const Shape& leaf : executable.result_leaves()) {
-    XC_ASSIGN_OR_RETURN(Buffer buffer, Allocate(leaf.ByteSize()));
-    results.push_back(buffer.get());
+    XC_ASSIGN_OR_RETURN(Block buffer, Block::Allocate(leaf.ByteSize()));
+    results.push_back(buffer.data());
     buffers.push_back(std::move(buffer));
   }
   std::vector<double> times;
