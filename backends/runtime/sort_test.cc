@@ -220,7 +220,7 @@ void CheckTopK(RtType type) {
   auto executor = NewThreadPoolExecutor(2);
   RunContext ctx(nullptr, executor.get());
   std::mt19937_64 random(11);
-  for (auto [rows, n] : {std::pair<int64_t, int64_t>{5, 1}, {4, 37}, {3, 1000}, {2, 30000}}) {
+  for (auto [rows, n] : {std::pair<int64_t, int64_t>{5, 1}, {4, 37}, {3, 1000}, {2, 30000}, {1, 100000}}) {
     std::vector<T> in(rows * n);
     for (T& x : in) x = Random<T>(&random);
     for (int64_t k : {int64_t{1}, n / 100, n / 3, n}) {
