@@ -115,12 +115,15 @@ HloOpcode SimpleReducer(const HloComputation& computation) {
 }
 
 bool IsRowReduce(const HloInstruction& reduce) {
+  // Shorter rows leave vectors half empty, where there are enough results to fill them.
+  constexpr int64_t kShortRow = 12, kManyResults = 16;
   if (reduce.opcode() != HloOpcode::kReduce || reduce.operand_count() != 2) return false;
   if (SimpleReducer(*reduce.to_apply()) == HloOpcode::kParameter) return false;
   const Shape& from = reduce.operand(0)->shape();
   for (int64_t d : from.layout_or_default().minor_to_major) {
     if (from.dim(d) == 1) continue;
     const Int64List& dims = reduce.dimensions();
+    if (from.dim(d) < kShortRow && reduce.shape().ElementCount() >= kManyResults) return false;
     return std::find(dims.begin(), dims.end(), d) != dims.end();
   }
   return false;
@@ -174,26 +177,38 @@ absl::StatusOr<std::vector<Element>> FusedEmitter::EmitReduceLoop(const HloInstr
   for (int64_t d = 0; d < from.rank(); ++d) {
     if (std::find(dims.begin(), dims.end(), d) == dims.end()) to[d] = at[next++];
   }
+  // A short innermost loop is written out.
+  constexpr int64_t kUnrolled = 8;
+  std::erase_if(order, [&](int64_t d) {
+    if (from.dim(d) != 1) return false;
+    to[d] = index_.Constant(0);
+    return true;
+  });
+  int64_t along = -1, steps = 1;
+  if (!order.empty() && from.dim(order.back()) <= kUnrolled) {
+    along = order.back();
+    steps = from.dim(along);
+    order.pop_back();
+  }
   std::vector<std::unique_ptr<Loop>> loops;
   std::vector<std::vector<Element>> carried;
   for (int64_t d : order) {
-    if (from.dim(d) == 1) {
-      to[d] = index_.Constant(0);
-      continue;
-    }
     loops.push_back(std::make_unique<Loop>(b, b.getInt64(0), b.getInt64(from.dim(d)), 1, "reduce"));
     to[d] = index_.Uniform(loops.back()->index());
     for (Element& value : values) value = CarryInto(*loops.back(), value);
     carried.push_back(values);
   }
-  std::vector<Element> arguments = values;
-  for (int64_t i = 0; i < n; ++i) {
-    XC_ASSIGN_OR_RETURN(Element x, Get(reduce->operand(i), Index{to}));
-    arguments.push_back(e_.Splat(x, lanes_));
-  }
   const bool keep = simple == HloOpcode::kAdd || simple == HloOpcode::kMultiply;
-  XC_ASSIGN_OR_RETURN(values, EmitApply(e_, reduce->to_apply(), arguments, !keep));
-  for (Element& value : values) value = e_.Splat(value, lanes_);
+  for (int64_t step = 0; step < steps; ++step) {
+    if (along >= 0) to[along] = index_.Constant(step);
+    std::vector<Element> arguments = values;
+    for (int64_t i = 0; i < n; ++i) {
+      XC_ASSIGN_OR_RETURN(Element x, Get(reduce->operand(i), Index{to}));
+      arguments.push_back(e_.Splat(x, lanes_));
+    }
+    XC_ASSIGN_OR_RETURN(values, EmitApply(e_, reduce->to_apply(), arguments, !keep));
+    for (Element& value : values) value = e_.Splat(value, lanes_);
+  }
   for (size_t l = loops.size(); l-- > 0;) {
     int slot = 0;
     for (const Element& value : values) {
