@@ -433,8 +433,6 @@ class BufferAssigner {
     }
   }
 
-  static int64_t Align(int64_t bytes) { return (bytes + kSliceAlignment - 1) / kSliceAlignment * kSliceAlignment; }
-
   std::vector<LiveRange> Ranges(const Group& group) const {
     std::vector<LiveRange> ranges;
     for (int v : group.values) {
@@ -461,12 +459,11 @@ class BufferAssigner {
       const Group& group = groups_[g];
       if (group.values.empty()) continue;
       if (group.pin.kind == BufferSlice::Kind::kOutput) {
-        // Temporaries may use an output's buffer while the output itself is not there yet; its last bytes are not
-        // aligned up, so neither is the room.
-        regions[group.pin.index] = {group.size / kSliceAlignment * kSliceAlignment, Ranges(group)};
+        // Temporaries may use an output's buffer while the output itself is not there yet.
+        regions[group.pin.index] = {group.size, Ranges(group)};
       } else if (group.pin.kind == BufferSlice::Kind::kNone && group.size > 0) {
         PackedBlock block;
-        block.size = Align(group.size);
+        block.size = group.size;
         block.ranges = Ranges(group);
         blocks.push_back(std::move(block));
         group_of_block.push_back(g);
@@ -475,11 +472,11 @@ class BufferAssigner {
     const size_t scratch_begin = blocks.size();
     for (const Scratch& scratch : scratch_) {
       PackedBlock block;
-      block.size = Align(scratch.bytes);
+      block.size = scratch.bytes;
       block.ranges = {{scratch.time, scratch.time + 1}};
       blocks.push_back(std::move(block));
     }
-    result_.arena_bytes_ = PackBlocks(regions, &blocks);
+    result_.arena_bytes_ = PackBlocks(regions, &blocks, kSliceAlignment);
     result_.lower_bound_ = PackingLowerBound(blocks);
     const auto slice_of = [](const PackedBlock& block, int64_t size) {
       return block.region < 0 ? BufferSlice{BufferSlice::Kind::kArena, 0, block.offset, size}

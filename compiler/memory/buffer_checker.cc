@@ -1,5 +1,6 @@
 // CheckBufferAssignment: plays the program's reads and writes on symbolic values in symbolic memory.
 #include <algorithm>
+#include <bit>
 #include <map>
 #include <optional>
 
@@ -134,7 +135,8 @@ class Checker {
           slice.offset + slice.size > assignment_.outputs()[slice.index].size) {
         return absl::InternalError(absl::StrCat(what, " is outside the output"));
       }
-      if (slice.kind != BufferSlice::Kind::kParameter && slice.offset % kSliceAlignment != 0) {
+      if (slice.kind != BufferSlice::Kind::kParameter && slice.size > 0 &&
+          slice.offset % std::min<int64_t>(kSliceAlignment, std::bit_ceil(uint64_t(slice.size))) != 0) {
         return absl::InternalError(absl::StrCat(what, " is not aligned"));
       }
       for (int64_t i = 0; i < instruction->operand_count(); ++i) {

@@ -2,6 +2,7 @@
 #include "compiler/memory/packing.h"
 
 #include <algorithm>
+#include <bit>
 #include <limits>
 #include <numeric>
 
@@ -65,8 +66,9 @@ class Placed {
   std::vector<int> seen_;
 };
 
-// The tightest gap of at least `size` bytes between `taken` (offset, end), below `limit`; -1 if there is none.
-int64_t FindGap(std::vector<std::pair<int64_t, int64_t>>& taken, int64_t size, int64_t limit) {
+// The tightest gap of at least `size` bytes, from a multiple of `alignment` on, between `taken` (offset, end), below
+// `limit`; -1 if there is none.
+int64_t FindGap(std::vector<std::pair<int64_t, int64_t>>& taken, int64_t size, int64_t limit, int64_t alignment) {
   std::sort(taken.begin(), taken.end());
   int64_t best = -1, best_gap = std::numeric_limits<int64_t>::max(), at = 0;
   for (const auto& [offset, end] : taken) {
@@ -74,7 +76,7 @@ int64_t FindGap(std::vector<std::pair<int64_t, int64_t>>& taken, int64_t size, i
       best = at;
       best_gap = offset - at;
     }
-    at = std::max(at, end);
+    at = std::max(at, (end + alignment - 1) / alignment * alignment);
   }
   if (best < 0 && limit - at >= size) best = at;
   return best;
@@ -82,7 +84,7 @@ int64_t FindGap(std::vector<std::pair<int64_t, int64_t>>& taken, int64_t size, i
 
 }  // namespace
 
-int64_t PackBlocks(const std::vector<PackRegion>& regions, std::vector<PackedBlock>* blocks) {
+int64_t PackBlocks(const std::vector<PackRegion>& regions, std::vector<PackedBlock>* blocks, int64_t alignment) {
   int64_t last_time = 0;
   for (const PackedBlock& block : *blocks) {
     if (!block.ranges.empty()) last_time = std::max(last_time, block.ranges.back().end);
@@ -117,7 +119,7 @@ int64_t PackBlocks(const std::vector<PackRegion>& regions, std::vector<PackedBlo
       for (const auto& [where, bytes] : conflicts) {
         if (where == region) taken.push_back(bytes);
       }
-      return FindGap(taken, block.size, limit);
+      return FindGap(taken, block.size, limit, std::min<int64_t>(alignment, std::bit_ceil(uint64_t(block.size))));
     };
     int64_t offset = -1;
     for (auto it = std::lower_bound(region_order.begin(), region_order.end(), block.size,

@@ -12,7 +12,7 @@ struct LiveRange {
 };
 
 struct PackedBlock {
-  int64_t size = 0;               // rounded up to the alignment by the caller
+  int64_t size = 0;
   std::vector<LiveRange> ranges;  // disjoint, ascending
   // Result.
   int region = -1;  // -1: the arena, else an index into `regions`
@@ -26,8 +26,9 @@ struct PackRegion {
 };
 
 // Best-fit by decreasing size: each block goes to the smallest region that has room for it while it lives, else to the
-// arena, into the tightest gap. Returns the arena's size.
-int64_t PackBlocks(const std::vector<PackRegion>& regions, std::vector<PackedBlock>* blocks);
+// arena, into the tightest gap. Offsets are multiples of `alignment`, of smaller blocks of the power of
+// two that holds them. Returns the arena's size.
+int64_t PackBlocks(const std::vector<PackRegion>& regions, std::vector<PackedBlock>* blocks, int64_t alignment = 1);
 
 // The most bytes that blocks of the arena need at one time.
 int64_t PackingLowerBound(const std::vector<PackedBlock>& blocks);

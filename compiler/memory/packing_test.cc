@@ -10,6 +10,13 @@ namespace {
 
 PackedBlock Block(int64_t size, std::vector<LiveRange> ranges) { return {size, std::move(ranges), -1, 0}; }
 
+TEST(Packing, OffsetsAreAlignedAndSizesAreNot) {
+  std::vector<PackedBlock> blocks = {Block(100, {{0, 4}}), Block(70, {{0, 4}}), Block(10, {{0, 4}})};
+  EXPECT_EQ(PackBlocks({}, &blocks, 64), 128 + 70);
+  EXPECT_EQ(blocks[1].offset, 128);
+  EXPECT_EQ(blocks[2].offset, 112);
+}
+
 TEST(Packing, BlocksThatNeverMeetShareBytes) {
   std::vector<PackedBlock> blocks = {Block(128, {{0, 4}}), Block(64, {{5, 9}}), Block(64, {{5, 6}})};
   EXPECT_EQ(PackBlocks({}, &blocks), 128);
