@@ -205,6 +205,58 @@ I* ElementwiseOfTransposes(I* i, PassContext&) {
   return make::Transpose(moved, a->dimensions());
 }
 
+// op(reshape x, splat) where the reshape adds dimensions of size 1 -> reshape(op(x, splat)): what is computed with and
+// without those dimensions becomes one
+I* ElementwiseOfReshapes(I* i, PassContext&) {
+  const I* reshape = nullptr;
+  auto is_splat = [](const I* x) { return x->opcode() == HloOpcode::kBroadcast && x->operand(0)->shape().IsScalar(); };
+  for (const I* operand : i->operands()) {
+    if (is_splat(operand)) continue;
+    if (operand->opcode() != HloOpcode::kReshape) return nullptr;
+    if (reshape != nullptr && !SameDims(reshape->operand(0)->shape(), operand->operand(0)->shape())) return nullptr;
+    reshape = operand;
+  }
+  if (reshape == nullptr) return nullptr;
+  const Int64List dims = reshape->operand(0)->shape().dims();
+  if (dims.empty() || dims != NonUnit(i->shape().dims())) return nullptr;
+  std::vector<I*> operands;
+  for (I* operand : i->operands()) {
+    operands.push_back(is_splat(operand) ? make::Broadcast(operand->operand(0), dims, {}) : operand->operand(0));
+  }
+  return make::Reshape(i->parent()->Add(i->CloneWith(Shape(i->type(), dims), operands)), i->shape().dims());
+}
+
+// transpose(op(transpose(x), y)) that undoes the inner one -> op(x, transpose(y)), if there are fewer transposes then
+I* TransposeElementwise(I* i, PassContext&) {
+  I* op = i->operand(0);
+  if (!op->IsElementwise() || op->operand_count() == 0 || op->user_count() != 1 || !op->shape().IsArray()) {
+    return nullptr;
+  }
+  const Int64List inverse = make::InversePermutation(i->dimensions());
+  int64_t before = 1, after = 0;
+  bool undone = false;
+  for (const I* operand : op->operands()) {
+    if (!SameDims(operand->shape(), op->shape()) || operand->shape().rank() < 2) return nullptr;
+    if (AsSplat(operand)) continue;
+    if (operand->opcode() == HloOpcode::kTranspose && operand->dimensions() == inverse) {
+      undone = true;
+      before += operand->user_count() == 1;
+    } else {
+      ++after;
+    }
+  }
+  if (!undone || after >= before) return nullptr;
+  std::vector<I*> operands;
+  for (I* operand : op->operands()) {
+    if (operand->opcode() == HloOpcode::kTranspose && operand->dimensions() == inverse) {
+      operands.push_back(operand->operand(0));
+    } else {
+      operands.push_back(make::Transpose(operand, i->dimensions()));
+    }
+  }
+  return i->parent()->Add(op->CloneWith(Shape(op->type(), i->shape().dims()), operands));
+}
+
 // get-dimension-size of a static dimension -> constant
 I* DimensionSize(I* i, PassContext&) {
   const Shape& shape = i->operand(0)->shape();
@@ -227,6 +279,7 @@ absl::Span<const RewriteRow> ShapeRows() {
       {"transpose_unit_dims", HloOpcode::kTranspose, TransposeUnitDims},
       {"transpose_broadcast", HloOpcode::kTranspose, TransposeBroadcast},
       {"transpose_iota", HloOpcode::kTranspose, TransposeIota},
+      {"transpose_elementwise", HloOpcode::kTranspose, TransposeElementwise},
       {"broadcast_nothing", HloOpcode::kBroadcast, BroadcastNothing},
       {"broadcast_broadcast", HloOpcode::kBroadcast, BroadcastBroadcast},
       {"broadcast_reshape", HloOpcode::kBroadcast, BroadcastReshape},
@@ -237,6 +290,10 @@ absl::Span<const RewriteRow> ShapeRows() {
       {"add_of_transposes", HloOpcode::kAdd, ElementwiseOfTransposes},
       {"subtract_of_transposes", HloOpcode::kSubtract, ElementwiseOfTransposes},
       {"multiply_of_transposes", HloOpcode::kMultiply, ElementwiseOfTransposes},
+      {"add_of_reshapes", HloOpcode::kAdd, ElementwiseOfReshapes},
+      {"subtract_of_reshapes", HloOpcode::kSubtract, ElementwiseOfReshapes},
+      {"multiply_of_reshapes", HloOpcode::kMultiply, ElementwiseOfReshapes},
+      {"divide_of_reshapes", HloOpcode::kDivide, ElementwiseOfReshapes},
       {"get_dimension_size", HloOpcode::kGetDimensionSize, DimensionSize},
   };
   return kRows;

@@ -63,6 +63,25 @@ TEST(Shapes, Broadcasts) {
             "t0 = f32[] constant(2)\nroot = f32[3] broadcast(t0), dimensions={}\n");
 }
 
+TEST(Shapes, TransposesAreUndoneThroughElementwiseOps) {
+  EXPECT_EQ(Check("a = f32[6,4] transpose(x), dimensions={1,0}\n b = f32[6,4] parameter(2)\n"
+                  "c = f32[6,4] add(a, b)\n ROOT r = f32[4,6] transpose(c), dimensions={1,0}"),
+            "t0 = f32[4,6] transpose(p2), dimensions={1,0}\nroot = f32[4,6] add(p0, t0)\n");
+  // Two new ones for one that goes would not be fewer.
+  EXPECT_EQ(Check("a = f32[6,4] transpose(x), dimensions={1,0}\n b = f32[6,4] parameter(2)\n"
+                  "p = pred[6,4] parameter(3)\n c = f32[6,4] select(p, a, b)\n"
+                  "ROOT r = f32[4,6] transpose(c), dimensions={1,0}"),
+            "t0 = f32[6,4] transpose(p0), dimensions={1,0}\nt1 = f32[6,4] select(p3, t0, p2)\n"
+            "root = f32[4,6] transpose(t1), dimensions={1,0}\n");
+}
+
+TEST(Shapes, AddedUnitDimensionsMoveBehindElementwiseOps) {
+  EXPECT_EQ(Check("a = f32[4,1,6] reshape(x)\n c = f32[] constant(2)\n d = f32[4,1,6] broadcast(c), dimensions={}\n"
+                  "ROOT r = f32[4,1,6] divide(d, a)"),
+            "t0 = f32[] constant(2)\nt1 = f32[4,6] broadcast(t0), dimensions={}\nt2 = f32[4,6] divide(t1, p0)\n"
+            "root = f32[4,1,6] reshape(t2)\n");
+}
+
 TEST(Shapes, CopiesReversesAndSizes) {
   EXPECT_EQ(Check("ROOT r = f32[4,6] copy(x)"), "root = p0\n");
   EXPECT_EQ(Check("a = f32[4,6] reverse(x), dimensions={0}\n ROOT r = f32[4,6] reverse(a), dimensions={0}"),
