@@ -29,6 +29,7 @@ std::vector<Symbol> AllSymbols() {
   for (const codegen::MathSymbol& s : codegen::MathSymbols()) symbols.push_back({s.name, s.address});
   for (const codegen::MathSymbol& s : codegen::ComplexSymbols()) symbols.push_back({s.name, s.address});
   symbols.push_back({"xc_cpu_fallback", reinterpret_cast<void*>(&xc_cpu_fallback)});
+  symbols.push_back({"xc_cpu_custom_call", reinterpret_cast<void*>(&xc_cpu_custom_call)});
   // What LLVM itself may call.
   symbols.push_back({"memcpy", reinterpret_cast<void*>(&memcpy)});
   symbols.push_back({"memset", reinterpret_cast<void*>(&memset)});
@@ -128,6 +129,7 @@ class CpuExecutable : public Executable {
     if (entry_ == nullptr) return absl::InternalError("the program's entry was not linked");
     fallback_.evaluate = std::move(evaluate);
     fallback_.sites = std::move(program.fallbacks);
+    fallback_.calls = std::move(program.custom_calls);
     auto add = [&](const std::shared_ptr<const Literal>& literal) -> absl::Status {
       if (literal->elided()) {
         return absl::InvalidArgumentError(absl::StrCat("a constant of shape ", literal->shape().ToString(),

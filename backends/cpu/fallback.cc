@@ -1,4 +1,4 @@
-// Runs one instruction in the evaluator, on copies of its operands.
+// Runs one instruction in the evaluator, on copies of its operands; and runs custom calls.
 #include "absl/strings/str_cat.h"
 #include "backends/cpu/frame.h"
 #include "backends/runtime/run_context.h"
@@ -64,4 +64,11 @@ extern "C" int32_t xc_cpu_fallback(const xc::cpu::Frame* frame, int64_t site, co
   absl::Status status = xc::cpu::Run(*frame, site, inputs, outputs);
   if (status.ok()) return 0;
   return static_cast<xc::RunContext*>(frame->context)->Record(status);
+}
+
+extern "C" int32_t xc_cpu_custom_call(const xc::cpu::Frame* frame, int64_t site, void* const* inputs,
+                                      void* const* outputs) {
+  auto* run = static_cast<xc::RunContext*>(frame->context);
+  absl::Status status = frame->fallback->calls[site].Run(run, inputs, outputs);
+  return status.ok() ? 0 : run->Record(status);
 }

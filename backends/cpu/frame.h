@@ -9,6 +9,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "backends/runtime/custom_call.h"
 #include "hlo/instruction.h"
 
 namespace xc::cpu {
@@ -16,10 +17,11 @@ namespace xc::cpu {
 // Evaluates one instruction on its operands' values. Given by whoever owns an evaluator (the interpreter).
 using Evaluate = std::function<absl::StatusOr<Literal>(const HloInstruction&, absl::Span<const Literal* const>)>;
 
-// The instructions that have no native code, by number.
+// The instructions that have no native code, and the custom calls, by number.
 struct FallbackTable {
   Evaluate evaluate;
   std::vector<const HloInstruction*> sites;
+  std::vector<PreparedCall> calls;
 };
 
 // Generated code reads the fields at these places: pointers only, in this order.
@@ -40,6 +42,8 @@ extern "C" {
 // Evaluates instruction number `site`. `inputs` are the leaves of its operands in order, `outputs` those of its result.
 // Returns 0, or 1 after recording the error in the run context.
 int32_t xc_cpu_fallback(const xc::cpu::Frame* frame, int64_t site, const void* const* inputs, void* const* outputs);
+// Runs custom call number `site` in the same way.
+int32_t xc_cpu_custom_call(const xc::cpu::Frame* frame, int64_t site, void* const* inputs, void* const* outputs);
 }
 
 #endif  // XC_BACKENDS_CPU_FRAME_H_

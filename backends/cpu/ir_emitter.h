@@ -11,6 +11,7 @@
 #include "absl/status/statusor.h"
 #include "backends/codegen/element.h"
 #include "backends/cpu/jit.h"
+#include "backends/runtime/custom_call.h"
 #include "compiler/memory/buffer_assignment.h"
 #include "hlo/module.h"
 
@@ -33,6 +34,7 @@ struct EmittedProgram {
   // Constants used by kernels beyond those of the buffer assignment: they follow them in Frame::constants.
   std::vector<std::shared_ptr<const Literal>> extra_constants;
   std::vector<const HloInstruction*> fallbacks;
+  std::vector<PreparedCall> custom_calls;
   int64_t kernel_count = 0;
 };
 
@@ -72,7 +74,13 @@ class IrEmitter {
 
   absl::Status EmitInstruction(const HloInstruction* instruction);
   absl::Status EmitFallback(const HloInstruction* instruction);
+  // False: no function of the name is registered, or an operand or result is no array.
+  absl::StatusOr<bool> EmitCustomCall(const HloInstruction* call);
   absl::Status EmitFused(const HloInstruction* instruction);
+  // A concatenation or a fusion whose root is one, operand by operand.
+  absl::Status EmitConcatenate(const HloInstruction* instruction);
+  // A fusion that StitchRows made.
+  absl::Status EmitStitched(const HloInstruction* fusion);
   absl::Status EmitDynamicUpdateSlice(const HloInstruction* instruction, const HloInstruction* update_op);
   // False: not a product that the runtime takes.
   absl::StatusOr<bool> EmitDot(const HloInstruction* dot);

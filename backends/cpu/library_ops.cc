@@ -13,6 +13,7 @@
 #include "backends/runtime/linalg.h"
 #include "backends/runtime/rng.h"
 #include "backends/runtime/sort.h"
+#include "hlo/base/status.h"
 
 namespace xc::cpu {
 namespace {
@@ -169,39 +170,6 @@ bool EmitTopK(IrEmitter& e, const HloInstruction* topk, bool largest) {
   return true;
 }
 
-// A function of the runtime's registry. Arrays are row-major here; the function is told so.
-bool EmitCustomCall(IrEmitter& e, const HloInstruction* call) {
-  if (FindCustomCall(call->custom_call_target()) == nullptr) return false;
-  std::deque<std::vector<int64_t>> layouts;
-  auto buffer = [&](const Shape& shape) {
-    layouts.emplace_back();
-    for (int64_t d = shape.rank() - 1; d >= 0; --d) layouts.back().push_back(d);
-    return CallBuffer{static_cast<RtType>(shape.type()), shape.dims(), layouts.back(), nullptr};
-  };
-  std::vector<CallBuffer> inputs, outputs;
-  std::vector<llvm::Value*> in, out;
-  for (const HloInstruction* operand : call->operands()) {
-    if (!operand->shape().IsArray()) return false;
-    inputs.push_back(buffer(operand->shape()));
-    in.push_back(e.Pointer(operand));
-  }
-  int64_t leaf = 0;
-  for (const auto& [index, part] : Leaves(call->shape())) {
-    if (!part->IsArray()) return false;
-    outputs.push_back(buffer(*part));
-    out.push_back(e.Pointer(call, leaf++));
-  }
-  CallArgs args;
-  args.target = call->custom_call_target();
-  args.inputs = inputs;
-  args.outputs = outputs;
-  if (const auto* config = call->FindAttr<AttrKind::kBackendConfig>()) args.backend_config = config->text;
-  const std::string site = EncodeCallSite(args);
-  e.CallChecked("xc_rt_custom_call_encoded",
-                {e.run_context(), e.DataPointer(site.data(), site.size()), e.PointerArray(in), e.PointerArray(out)});
-  return true;
-}
-
 // Moves all arrays of the shape, whose pointers are the leaves of `value`.
 void EmitTransfer(IrEmitter& e, const HloInstruction* value, const Shape& shape, const char* function) {
   int64_t leaf = 0;
@@ -214,6 +182,40 @@ void EmitTransfer(IrEmitter& e, const HloInstruction* value, const Shape& shape,
 }
 
 }  // namespace
+
+// A function of the runtime's registry. Arrays are row-major here; the function is told so.
+absl::StatusOr<bool> IrEmitter::EmitCustomCall(const HloInstruction* call) {
+  if (FindCustomCall(call->custom_call_target()) == nullptr) return false;
+  std::deque<std::vector<int64_t>> layouts;
+  auto buffer = [&](const Shape& shape) {
+    layouts.emplace_back();
+    for (int64_t d = shape.rank() - 1; d >= 0; --d) layouts.back().push_back(d);
+    return CallBuffer{static_cast<RtType>(shape.type()), shape.dims(), layouts.back(), nullptr};
+  };
+  std::vector<CallBuffer> inputs, outputs;
+  std::vector<llvm::Value*> in, out;
+  for (const HloInstruction* operand : call->operands()) {
+    if (!operand->shape().IsArray()) return false;
+    inputs.push_back(buffer(operand->shape()));
+    in.push_back(Pointer(operand));
+  }
+  int64_t leaf = 0;
+  for (const auto& [index, part] : xc::Leaves(call->shape())) {
+    if (!part->IsArray()) return false;
+    outputs.push_back(buffer(*part));
+    out.push_back(Pointer(call, leaf++));
+  }
+  CallArgs args;
+  args.target = call->custom_call_target();
+  args.inputs = inputs;
+  args.outputs = outputs;
+  if (const auto* config = call->FindAttr<AttrKind::kBackendConfig>()) args.backend_config = config->text;
+  XC_ASSIGN_OR_RETURN(PreparedCall prepared, PreparedCall::Make(args));
+  const int64_t site = impl_->program.custom_calls.size();
+  impl_->program.custom_calls.push_back(std::move(prepared));
+  CallChecked("xc_cpu_custom_call", {frame(), b().getInt64(site), PointerArray(in), PointerArray(out)});
+  return true;
+}
 
 absl::StatusOr<bool> IrEmitter::EmitLibraryOp(const HloInstruction* i) {
   IrEmitter& e = *this;
@@ -237,7 +239,7 @@ absl::StatusOr<bool> IrEmitter::EmitLibraryOp(const HloInstruction* i) {
     case HloOpcode::kTopk:
       return EmitTopK(e, i, i->attr_or<AttrKind::kLargest>(true));
     case HloOpcode::kCustomCall:
-      return EmitCustomCall(e, i);
+      return EmitCustomCall(i);
     case HloOpcode::kSort:
       return EmitSort(i);
     case HloOpcode::kSelectAndScatter:

@@ -1,9 +1,10 @@
-// The registry, and the way from generated code into it.
+// The registry of custom calls, and calls prepared for a program.
 #include "backends/runtime/custom_call.h"
 
 #include <mutex>
 #include <utility>
 
+#include "absl/container/inlined_vector.h"
 #include "absl/strings/str_cat.h"
 #include "backends/runtime/lapack_calls.h"
 #include "backends/runtime/sort.h"
@@ -79,80 +80,49 @@ std::vector<std::string> CustomCallTargets() {
   return names;
 }
 
-absl::Status CustomCall(RunContext* ctx, const CallSite& site, void* const* inputs, void* const* outputs) {
-  const CallFunction* function = FindCustomCall(site.target);
-  if (function == nullptr) {
+absl::StatusOr<PreparedCall> PreparedCall::Make(const CallArgs& args) {
+  PreparedCall call;
+  call.function_ = FindCustomCall(args.target);
+  if (call.function_ == nullptr) {
     return absl::UnimplementedError(
-        absl::StrCat("custom call ", site.target, ": no function of this name is registered"));
+        absl::StrCat("custom call ", args.target, ": no function of this name is registered"));
   }
-  std::vector<CallBuffer> buffers(site.num_inputs + site.num_outputs);
-  for (size_t i = 0; i < buffers.size(); ++i) {
-    const CallShape& shape = site.shapes[i];
-    const bool input = i < static_cast<size_t>(site.num_inputs);
-    buffers[i] = {static_cast<RtType>(shape.type), absl::MakeConstSpan(shape.dims, shape.rank),
-                  absl::MakeConstSpan(shape.minor_to_major, shape.rank),
-                  input ? inputs[i] : outputs[i - site.num_inputs]};
-  }
-  CallArgs args;
-  args.target = site.target;
-  args.inputs = absl::MakeConstSpan(buffers.data(), site.num_inputs);
-  args.outputs = absl::MakeConstSpan(buffers.data() + site.num_inputs, site.num_outputs);
-  args.backend_config = absl::string_view(site.backend_config, site.backend_config_size);
+  call.target_ = std::string(args.target);
+  call.backend_config_ = std::string(args.backend_config);
   // A configuration that is no dictionary of attributes is the function's own affair.
   absl::StatusOr<CallAttributes> attributes = CallAttributes::Parse(args.backend_config);
-  const CallAttributes none;
-  args.attributes = attributes.ok() ? &*attributes : &none;
-  absl::Status status = (*function)(ctx, args);
-  return status.ok() ? status : WithTarget(status, site.target);
-}
-
-std::string EncodeCallSite(const CallArgs& args) {
-  // Numbers of inputs and outputs, lengths of the two texts; for each array type, rank, dimensions and layout; the
-  // texts, each with a zero at its end.
-  std::vector<int64_t> words = {static_cast<int64_t>(args.inputs.size()), static_cast<int64_t>(args.outputs.size()),
-                                static_cast<int64_t>(args.target.size()),
-                                static_cast<int64_t>(args.backend_config.size())};
+  if (attributes.ok()) call.attributes_ = *std::move(attributes);
+  call.num_inputs_ = args.inputs.size();
   for (auto span : {args.inputs, args.outputs}) {
     for (const CallBuffer& buffer : span) {
-      words.push_back(static_cast<int64_t>(buffer.type));
-      words.push_back(static_cast<int64_t>(buffer.dims.size()));
-      words.insert(words.end(), buffer.dims.begin(), buffer.dims.end());
-      words.insert(words.end(), buffer.minor_to_major.begin(), buffer.minor_to_major.end());
+      call.buffers_.push_back(buffer);
+      call.numbers_.insert(call.numbers_.end(), buffer.dims.begin(), buffer.dims.end());
+      call.numbers_.insert(call.numbers_.end(), buffer.minor_to_major.begin(), buffer.minor_to_major.end());
     }
   }
-  std::string bytes(reinterpret_cast<const char*>(words.data()), words.size() * sizeof(int64_t));
-  absl::StrAppend(&bytes, args.target, absl::string_view("\0", 1), args.backend_config, absl::string_view("\0", 1));
-  return bytes;
+  const int64_t* next = call.numbers_.data();
+  for (CallBuffer& buffer : call.buffers_) {
+    const size_t rank = buffer.dims.size();
+    buffer.dims = absl::MakeConstSpan(next, rank);
+    buffer.minor_to_major = absl::MakeConstSpan(next + rank, rank);
+    buffer.data = nullptr;
+    next += 2 * rank;
+  }
+  return call;
+}
+
+absl::Status PreparedCall::Run(RunContext* ctx, void* const* inputs, void* const* outputs) const {
+  absl::InlinedVector<CallBuffer, 8> buffers(buffers_.begin(), buffers_.end());
+  for (size_t i = 0; i < buffers.size(); ++i) {
+    buffers[i].data = i < num_inputs_ ? inputs[i] : outputs[i - num_inputs_];
+  }
+  const absl::Span<const CallBuffer> all = buffers;
+  absl::Status status = (*function_)(
+      ctx, {target_, all.subspan(0, num_inputs_), all.subspan(num_inputs_), backend_config_, &attributes_});
+  return status.ok() ? status : WithTarget(status, target_);
 }
 
 }  // namespace xc
-
-int xc_rt_custom_call_encoded(void* ctx, const void* site, void* const* inputs, void* const* outputs) {
-  const int64_t* word = static_cast<const int64_t*>(site);
-  xc::CallSite call;
-  call.num_inputs = static_cast<int32_t>(word[0]);
-  call.num_outputs = static_cast<int32_t>(word[1]);
-  const int64_t target_size = word[2];
-  call.backend_config_size = word[3];
-  word += 4;
-  std::vector<xc::CallShape> shapes(call.num_inputs + call.num_outputs);
-  for (xc::CallShape& shape : shapes) {
-    shape.type = static_cast<int32_t>(word[0]);
-    shape.rank = static_cast<int32_t>(word[1]);
-    shape.dims = word + 2;
-    shape.minor_to_major = shape.dims + shape.rank;
-    word = shape.minor_to_major + shape.rank;
-  }
-  call.target = reinterpret_cast<const char*>(word);
-  call.backend_config = call.target + target_size + 1;
-  call.shapes = shapes.data();
-  return xc_rt_custom_call(ctx, &call, inputs, outputs);
-}
-
-int xc_rt_custom_call(void* ctx, const xc::CallSite* site, void* const* inputs, void* const* outputs) {
-  auto* run = static_cast<xc::RunContext*>(ctx);
-  return run->Record(xc::CustomCall(run, *site, inputs, outputs));
-}
 
 int xc_rt_register_custom_call(const char* target, xc_call_function function, void* user) {
   return !xc::RegisterCustomCall(target, [function, user](xc::RunContext*, const xc::CallArgs& args) {

@@ -1,4 +1,4 @@
-// Custom calls: a registry of functions by target name, the user's own among them, and how generated code calls them.
+// Custom calls: a registry of functions by target name, the user's own among them, and calls prepared for a program.
 #ifndef XC_BACKENDS_RUNTIME_CUSTOM_CALL_H_
 #define XC_BACKENDS_RUNTIME_CUSTOM_CALL_H_
 
@@ -68,34 +68,31 @@ const CallFunction* FindCustomCall(absl::string_view target);
 // All names, sorted.
 std::vector<std::string> CustomCallTargets();
 
-// One call in generated code. Plain data with pointers to constants.
-struct CallShape {
-  int32_t type;  // RtType
-  int32_t rank;
-  const int64_t* dims;
-  const int64_t* minor_to_major;
-};
-struct CallSite {
-  const char* target;
-  const char* backend_config;
-  int64_t backend_config_size;
-  int32_t num_inputs, num_outputs;
-  const CallShape* shapes;  // inputs, then outputs
-};
+// A call of a program, made once and run often: function, shapes, layouts and attributes are found and read beforehand.
+class PreparedCall {
+ public:
+  // Keeps copies of what `args` holds, but for the data. Unimplemented when no function has the target's name.
+  static absl::StatusOr<PreparedCall> Make(const CallArgs& args);
+  PreparedCall(PreparedCall&&) = default;
+  PreparedCall& operator=(PreparedCall&&) = default;
 
-// Calls the function for the site's target; Unimplemented when there is none.
-absl::Status CustomCall(RunContext* ctx, const CallSite& site, void* const* inputs, void* const* outputs);
+  // Thread-safe. The pointers are those of the inputs' and outputs' data, in order.
+  absl::Status Run(RunContext* ctx, void* const* inputs, void* const* outputs) const;
 
-// A call site as bytes without pointers, which code can hold as constant data (8-byte aligned). Layouts are kept; data
-// is not. xc_rt_custom_call_encoded takes it.
-std::string EncodeCallSite(const CallArgs& args);
+ private:
+  PreparedCall() = default;
+
+  const CallFunction* function_ = nullptr;
+  std::string target_, backend_config_;
+  CallAttributes attributes_;
+  std::vector<int64_t> numbers_;     // what the buffers' spans point to
+  std::vector<CallBuffer> buffers_;  // inputs, then outputs
+  size_t num_inputs_ = 0;
+};
 
 }  // namespace xc
 
 extern "C" {
-int xc_rt_custom_call(void* ctx, const xc::CallSite* site, void* const* inputs, void* const* outputs);
-int xc_rt_custom_call_encoded(void* ctx, const void* site, void* const* inputs, void* const* outputs);
-
 // Registration in C. The function returns 0, or another number after writing a message to `error`.
 typedef struct {
   int32_t type, rank;

@@ -40,25 +40,18 @@ Array MakeArray(RtType type, std::vector<int64_t> dims, int tail = 0, bool row_m
 
 absl::Status Call(RunContext* ctx, const char* target, const char* config, std::vector<Array*> inputs,
                   std::vector<Array*> outputs) {
-  std::vector<CallShape> shapes;
+  std::vector<CallBuffer> from, to;
   std::vector<void*> in, out;
   for (Array* a : inputs) {
-    shapes.push_back(
-        {static_cast<int32_t>(a->type), static_cast<int32_t>(a->dims.size()), a->dims.data(), a->layout.data()});
+    from.push_back({a->type, a->dims, a->layout, nullptr});
     in.push_back(a->bytes.data());
   }
   for (Array* a : outputs) {
-    shapes.push_back(
-        {static_cast<int32_t>(a->type), static_cast<int32_t>(a->dims.size()), a->dims.data(), a->layout.data()});
+    to.push_back({a->type, a->dims, a->layout, nullptr});
     out.push_back(a->bytes.data());
   }
-  CallSite site{target,
-                config,
-                static_cast<int64_t>(std::strlen(config)),
-                static_cast<int32_t>(in.size()),
-                static_cast<int32_t>(out.size()),
-                shapes.data()};
-  return CustomCall(ctx, site, in.data(), out.data());
+  absl::StatusOr<PreparedCall> call = PreparedCall::Make({target, from, to, config, nullptr});
+  return call.ok() ? call->Run(ctx, in.data(), out.data()) : call.status();
 }
 
 TEST(Attributes, Parse) {
@@ -132,33 +125,39 @@ TEST(Registry, UserFunctions) {
   EXPECT_EQ(out.as<float>()[0], 41);
 }
 
-TEST(Registry, EncodedSite) {
+TEST(Registry, PreparedCall) {
   RunContext ctx;
-  const int64_t in_dims[] = {2, 3}, in_layout[] = {0, 1}, out_dims[] = {1}, out_layout[] = {0};
+  int64_t in_dims[] = {2, 3};
+  const int64_t in_layout[] = {0, 1}, out_dims[] = {1}, out_layout[] = {0};
+  std::string text = "some text";
   float in[6] = {}, out = 0;
   const CallBuffer buffers[] = {{RtType::kF32, in_dims, in_layout, nullptr},
                                 {RtType::kF32, out_dims, out_layout, nullptr}};
   CallArgs args;
-  args.target = "test.encoded";
+  args.target = "test.prepared";
   args.inputs = absl::MakeConstSpan(buffers, 1);
   args.outputs = absl::MakeConstSpan(buffers + 1, 1);
-  args.backend_config = "some text";
-  ASSERT_TRUE(RegisterCustomCall("test.encoded", [&](RunContext* run, const CallArgs& got) {
+  args.backend_config = text;
+  ASSERT_TRUE(RegisterCustomCall("test.prepared", [&](RunContext* run, const CallArgs& got) {
                 EXPECT_EQ(run, &ctx);
                 EXPECT_EQ(got.backend_config, "some text");
-                EXPECT_EQ(got.inputs[0].dims, absl::MakeConstSpan(in_dims, 2));
+                EXPECT_EQ(std::vector<int64_t>(got.inputs[0].dims.begin(), got.inputs[0].dims.end()),
+                          (std::vector<int64_t>{2, 3}));
                 EXPECT_EQ(got.inputs[0].minor_to_major, absl::MakeConstSpan(in_layout, 2));
                 EXPECT_EQ(got.inputs[0].data, in);
                 EXPECT_EQ(got.outputs[0].dims.size(), 1);
                 *static_cast<float*>(got.outputs[0].data) = 3;
                 return absl::OkStatus();
               }).ok());
-  std::string site = EncodeCallSite(args);
-  std::vector<int64_t> aligned(site.size() / 8 + 1);
-  std::memcpy(aligned.data(), site.data(), site.size());
+  absl::StatusOr<PreparedCall> made = PreparedCall::Make(args);
+  ASSERT_TRUE(made.ok()) << made.status();
+  const PreparedCall call = *std::move(made);
+  // What it was made of is no longer needed.
+  in_dims[0] = 7;
+  text = "other text";
   void* inputs[] = {in};
   void* outputs[] = {&out};
-  EXPECT_EQ(xc_rt_custom_call_encoded(&ctx, aligned.data(), inputs, outputs), 0);
+  EXPECT_TRUE(call.Run(&ctx, inputs, outputs).ok());
   EXPECT_EQ(out, 3);
 }
 

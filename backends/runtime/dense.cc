@@ -207,22 +207,46 @@ absl::Status Lu(RunContext* ctx, const Matrix<T>& a, int32_t* pivots, int32_t* i
   return absl::OkStatus();
 }
 
+namespace {
+
+// The Euclidean norm of n numbers, which neither overflows nor vanishes before its time.
+template <typename T>
+Real<T> Norm(int64_t n, const T* x, int64_t stride) {
+  using R = Real<T>;
+  // In double the squares of floats cannot leave the range; those of doubles seldom do.
+  constexpr int64_t kLanes = 8;
+  double sums[kLanes] = {};
+  auto add = [&](int64_t i, int64_t l) {
+    const double re = std::real(x[i * stride]), im = std::imag(x[i * stride]);
+    sums[l] += re * re + im * im;
+  };
+  int64_t i = 0;
+  for (; i + kLanes <= n; i += kLanes) {
+    for (int64_t l = 0; l < kLanes; ++l) add(i + l, l);
+  }
+  for (int64_t l = 0; i < n; ++i, ++l) add(i, l);
+  for (int64_t half = kLanes / 2; half > 0; half /= 2) {
+    for (int64_t l = 0; l < half; ++l) sums[l] += sums[l + half];
+  }
+  if (sums[0] > 1e-280 && sums[0] < 1e280) return static_cast<R>(std::sqrt(sums[0]));
+  R largest = 0;
+  for (i = 0; i < n; ++i) largest = std::max(largest, static_cast<R>(std::abs(x[i * stride])));
+  if (!(largest > 0)) return sums[0] == 0 ? 0 : static_cast<R>(sums[0]);
+  R sum = 0;
+  for (i = 0; i < n; ++i) sum += std::norm(x[i * stride] / largest);
+  return largest * std::sqrt(sum);
+}
+
+}  // namespace
+
 template <typename T>
 void MakeReflector(int64_t n, T* alpha, T* x, int64_t stride, T* tau) {
   using R = Real<T>;
-  // Scaled sum of squares, so that it neither overflows nor vanishes.
-  R largest = 0;
-  for (int64_t i = 0; i < n - 1; ++i) largest = std::max(largest, static_cast<R>(std::abs(x[i * stride])));
   const R re = std::real(*alpha), im = std::imag(*alpha);
-  if (!(largest > 0) && im == 0 && largest == largest) {
+  const R norm = Norm(n - 1, x, stride);
+  if (norm == 0 && im == 0) {
     *tau = 0;
     return;
-  }
-  R norm = 0;
-  if (largest > 0) {
-    R sum = 0;
-    for (int64_t i = 0; i < n - 1; ++i) sum += std::norm(x[i * stride] / largest);
-    norm = largest * std::sqrt(sum);
   }
   const R length = std::hypot(std::hypot(re, im), norm);
   const R beta = re >= 0 ? -length : length;
@@ -232,9 +256,45 @@ void MakeReflector(int64_t n, T* alpha, T* x, int64_t stride, T* tau) {
   *alpha = beta;
 }
 
+namespace {
+
+// ReflectLeft on columns j … j + kColumns - 1, for a contiguous tail. Each dot product is summed in kLanes parts, so
+// that neither their order nor that of the columns keeps the processor waiting.
+template <int kColumns, typename T>
+void ReflectColumns(const T* __restrict tail, T tau, const Matrix<T>& c, int64_t j) {
+  constexpr int64_t kLanes = std::is_floating_point_v<T> ? 16 / sizeof(T) : 1;
+  const int64_t n = c.rows - 1, whole = n - n % kLanes;
+  T sums[kColumns][kLanes] = {};
+  const T* columns[kColumns];
+  for (int k = 0; k < kColumns; ++k) columns[k] = c.data + (j + k) * c.ld + 1;
+  for (int64_t i = 0; i < whole; i += kLanes) {
+    for (int k = 0; k < kColumns; ++k) {
+      for (int64_t l = 0; l < kLanes; ++l) sums[k][l] += Product(Conj(tail[i + l]), columns[k][i + l]);
+    }
+  }
+  for (int k = 0; k < kColumns; ++k) {
+    T* __restrict column = c.data + (j + k) * c.ld;
+    for (int64_t i = whole; i < n; ++i) sums[k][i - whole] += Product(Conj(tail[i]), column[i + 1]);
+    for (int64_t half = kLanes / 2; half > 0; half /= 2) {
+      for (int64_t l = 0; l < half; ++l) sums[k][l] += sums[k][l + half];
+    }
+    const T dot = Product(column[0] + sums[k][0], tau);
+    column[0] -= dot;
+    for (int64_t i = 0; i < n; ++i) column[i + 1] -= Product(tail[i], dot);
+  }
+}
+
+}  // namespace
+
 template <typename T>
 void ReflectLeft(const T* tail, int64_t stride, T tau, const Matrix<T>& c) {
   if (tau == T(0)) return;
+  if (stride == 1) {
+    int64_t j = 0;
+    for (; j + 4 <= c.cols; j += 4) ReflectColumns<4>(tail, tau, c, j);
+    for (; j < c.cols; ++j) ReflectColumns<1>(tail, tau, c, j);
+    return;
+  }
   for (int64_t j = 0; j < c.cols; ++j) {
     T dot = c(0, j);
     for (int64_t i = 1; i < c.rows; ++i) dot += Product(Conj(tail[(i - 1) * stride]), c(i, j));

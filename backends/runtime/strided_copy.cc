@@ -5,7 +5,8 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
-#include <vector>
+
+#include "absl/container/inlined_vector.h"
 
 namespace xc {
 namespace {
@@ -13,6 +14,7 @@ namespace {
 struct Dim {
   int64_t size, from, to;
 };
+using Dims = absl::InlinedVector<Dim, 8>;
 
 struct alignas(8) Bytes16 {
   uint64_t low, high;
@@ -41,7 +43,7 @@ void CopyPlane(const T* from, T* to, const Dim& outer, const Dim& inner) {
 }
 
 template <typename T>
-void Copy(RunContext* ctx, const std::vector<Dim>& dims, const T* from, T* to) {
+void Copy(RunContext* ctx, const Dims& dims, const T* from, T* to) {
   const Dim inner = dims[dims.size() - 1], outer = dims[dims.size() - 2];
   // The outer dimension of the plane is cut as well, so that a single plane runs in parallel.
   const int64_t rows = std::max<int64_t>(32, (int64_t{64} << 10) / std::max<int64_t>(1, inner.size));
@@ -78,7 +80,7 @@ void RowMajorStrides(absl::Span<const int64_t> dims, int64_t* strides) {
 
 void StridedCopy(RunContext* ctx, absl::Span<const int64_t> dims, int64_t element_size, const void* from,
                  absl::Span<const int64_t> from_strides, void* to, absl::Span<const int64_t> to_strides) {
-  std::vector<Dim> sorted;
+  Dims sorted;
   for (size_t d = 0; d < dims.size(); ++d) {
     if (dims[d] == 0) return;
     if (dims[d] > 1) sorted.push_back({dims[d], from_strides[d], to_strides[d]});
@@ -86,7 +88,7 @@ void StridedCopy(RunContext* ctx, absl::Span<const int64_t> dims, int64_t elemen
   // In the destination's order, adjacent dimensions that both sides walk with one stride are merged.
   std::stable_sort(sorted.begin(), sorted.end(),
                    [](const Dim& a, const Dim& b) { return std::llabs(a.to) > std::llabs(b.to); });
-  std::vector<Dim> merged;
+  Dims merged;
   for (const Dim& dim : sorted) {
     if (!merged.empty() && merged.back().from == dim.from * dim.size && merged.back().to == dim.to * dim.size) {
       merged.back() = {merged.back().size * dim.size, dim.from, dim.to};

@@ -18,8 +18,6 @@ absl::Span<const RuntimeSymbol> RuntimeSymbols() {
   static const RuntimeSymbol kSymbols[] = {
     XC_SYMBOL(xc_rt_cholesky)
     XC_SYMBOL(xc_rt_convolution)
-    XC_SYMBOL(xc_rt_custom_call)
-    XC_SYMBOL(xc_rt_custom_call_encoded)
     XC_SYMBOL(xc_rt_fail)
     XC_SYMBOL(xc_rt_failed)
     XC_SYMBOL(xc_rt_fft)
