@@ -54,6 +54,74 @@ ENTRY e {
 })");
 }
 
+TEST(Cpu, StitchedRows) {
+  constexpr char kSum[] = R"(HloModule m
+add { x = f32[] parameter(0) y = f32[] parameter(1) ROOT r = f32[] add(x, y) }
+max { x = f32[] parameter(0) y = f32[] parameter(1) ROOT r = f32[] maximum(x, y) }
+)";
+  // Softmax of rows of a length that is no multiple of a vector's, between dimensions of size 1.
+  Check(absl::StrCat(kSum, R"(ENTRY e {
+  x = f32[3,1,13,77] parameter(0)
+  low = f32[] constant(-inf)
+  zero = f32[] constant(0)
+  m = f32[3,1,13] reduce(x, low), dimensions={3}, to_apply=max
+  mb = f32[3,1,13,77] broadcast(m), dimensions={0,1,2}
+  d = f32[3,1,13,77] subtract(x, mb)
+  p = f32[3,1,13,77] exponential(d)
+  s = f32[3,1,13] reduce(p, zero), dimensions={3}, to_apply=add
+  sr = f32[3,13] reshape(s)
+  sb = f32[3,1,13,77] broadcast(sr), dimensions={0,2}
+  ROOT r = f32[3,1,13,77] divide(p, sb)
+})"));
+  // A normalization with weights, and another value of the row for each row; rows turned around are not the same rows.
+  Check(absl::StrCat(kSum, R"(ENTRY e {
+  x = f32[20,70] parameter(0)
+  w = f32[70] parameter(1)
+  zero = f32[] constant(0)
+  n = f32[] constant(70)
+  nb = f32[20] broadcast(n), dimensions={}
+  s = f32[20] reduce(x, zero), dimensions={1}, to_apply=add
+  mean = f32[20] divide(s, nb)
+  meanb = f32[20,70] broadcast(mean), dimensions={0}
+  d = f32[20,70] subtract(x, meanb)
+  dd = f32[20,70] multiply(d, d)
+  v = f32[20] reduce(dd, zero), dimensions={1}, to_apply=add
+  one = f32[] constant(1)
+  oneb = f32[20] broadcast(one), dimensions={}
+  v1 = f32[20] add(v, oneb)
+  rs = f32[20] rsqrt(v1)
+  rsb = f32[20,70] broadcast(rs), dimensions={0}
+  wb = f32[20,70] broadcast(w), dimensions={1}
+  y = f32[20,70] multiply(d, rsb)
+  yw = f32[20,70] multiply(y, wb)
+  turned = f32[20] reverse(s), dimensions={0}
+  turnedb = f32[20,70] broadcast(turned), dimensions={0}
+  z = f32[20,70] add(yw, turnedb)
+  a = f32[20,70] abs(d)
+  last = f32[20] reduce(a, zero), dimensions={1}, to_apply=add
+  ROOT t = (f32[20,70], f32[20]) tuple(z, last)
+})"),
+        1e-4);
+}
+
+TEST(Cpu, ConcatenationsByParts) {
+  Check(R"(HloModule m
+ENTRY e {
+  x = f32[6,40] parameter(0)
+  y = f32[6,17] parameter(1)
+  z = f32[6,0] parameter(2)
+  v = f32[33] parameter(3)
+  i = s32[] parameter(4)
+  n = f32[6,40] negate(x)
+  s = f32[6,20] dynamic-slice(x, i, i), dynamic_slice_sizes={6,20}
+  a = f32[6,134] concatenate(x, z, y, n, y, s), dimensions={1}
+  ee = f32[33] exponential(v)
+  sv = f32[16] slice(v), slice={[3:19]}
+  b = f32[115] concatenate(v, ee, sv, v), dimensions={0}
+  ROOT t = (f32[6,134], f32[115]) tuple(a, b)
+})");
+}
+
 TEST(Cpu, FusedIndexMaps) {
   Check(R"(HloModule m
 f {

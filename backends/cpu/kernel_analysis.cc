@@ -236,6 +236,12 @@ KernelShape PlanKernel(const std::vector<const HloInstruction*>& values, bool fu
   return plan;
 }
 
+bool IsStitched(const HloInstruction& instruction) {
+  if (instruction.opcode() != HloOpcode::kFusion) return false;
+  const auto* kind = instruction.FindAttr<AttrKind::kFusionKind>();
+  return kind != nullptr && *kind == FusionKind::kCustom && instruction.fused_root()->opcode() == HloOpcode::kFusion;
+}
+
 int64_t ExpressionCost(const HloInstruction& instruction) {
   if (instruction.opcode() == HloOpcode::kFusion) return std::max<int64_t>(1, CostOf(*instruction.fused_computation()));
   int64_t elements = 0;

@@ -40,6 +40,9 @@ KernelShape PlanKernel(const std::vector<const HloInstruction*>& values, bool fu
 // Nested loops over an array that is only read.
 KernelShape PlanArray(const Shape& shape, const codegen::CodegenTarget& target);
 
+// Whether it is a fusion of several stages that share what a row has in common.
+bool IsStitched(const HloInstruction& instruction);
+
 // Estimated scalar operations of an instruction or fusion.
 int64_t ExpressionCost(const HloInstruction& instruction);
 

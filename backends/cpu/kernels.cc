@@ -11,8 +11,10 @@
 #include "backends/cpu/kernel_analysis.h"
 #include "backends/cpu/kernel_writer.h"
 #include "backends/cpu/loop_nest.h"
+#include "compiler/fuse/fuse.h"
 #include "hlo/base/status.h"
 #include "hlo/fingerprint.h"
+#include "llvm/IR/Intrinsics.h"
 
 namespace xc::cpu {
 namespace {
@@ -79,10 +81,12 @@ std::vector<int> IrEmitter::OutputArguments(const HloInstruction* instruction, K
 }
 
 absl::Status IrEmitter::EmitFused(const HloInstruction* instruction) {
+  if (IsStitched(*instruction)) return EmitStitched(instruction);
   XC_ASSIGN_OR_RETURN(bool columns, EmitColumnReduce(instruction));
   if (columns) return absl::OkStatus();
   const bool fusion = instruction->opcode() == HloOpcode::kFusion;
   const HloInstruction* root = fusion ? instruction->fused_root() : instruction;
+  if (JoinsRuns(*root)) return EmitConcatenate(instruction);
   // What each output leaf holds: an array of the expression, or one result of a reduce with several.
   std::vector<const HloInstruction*> values;
   const bool several =
@@ -155,6 +159,75 @@ absl::Status IrEmitter::EmitFused(const HloInstruction* instruction) {
     }
     return absl::OkStatus();
   });
+}
+
+absl::Status IrEmitter::EmitConcatenate(const HloInstruction* instruction) {
+  constexpr int64_t kParts = 32;  // in one kernel
+  const bool fusion = instruction->opcode() == HloOpcode::kFusion;
+  const HloInstruction* root = fusion ? instruction->fused_root() : instruction;
+  const int64_t d = root->dimensions()[0];
+  const int64_t per_element =
+      std::max<int64_t>(2, ExpressionCost(*instruction) / std::max<int64_t>(1, root->shape().ElementCount()));
+  struct Part {
+    const HloInstruction* value;
+    KernelShape plan;
+    int64_t offset;         // in dimension d
+    int64_t first, rounds;  // its share of the kernel's iterations
+  };
+  int64_t offset = 0;
+  for (int64_t next = 0; next < root->operand_count();) {
+    std::vector<Part> parts;
+    int64_t work = 0, elements = 0;
+    for (; next < root->operand_count() && parts.size() < kParts; ++next) {
+      const HloInstruction* value = root->operand(next);
+      Part part{value, fusion ? PlanKernel({value}, true, codegen_target_) : PlanArray(value->shape(), codegen_target_),
+                offset, work, 1};
+      offset += value->shape().dim(d);
+      if (part.plan.elements == 0) continue;
+      part.plan.MakeNested();
+      if (!part.plan.outer.empty()) part.rounds = part.plan.Work();
+      work += part.rounds;
+      elements += part.plan.elements;
+      parts.push_back(std::move(part));
+    }
+    if (parts.empty()) continue;
+    KernelWriter kernel(this, impl_.get(), target_);
+    Leaves leaves = CollectLeaves(instruction, kernel);
+    const std::vector<int> outputs = OutputArguments(instruction, kernel);
+    kernel.set_key(KernelKey(absl::StrCat("concatenate", next).c_str(), instruction, leaves));
+    XC_RETURN_IF_ERROR(kernel.Write(work, 1, elements * per_element, [&](V begin, V end) -> absl::Status {
+      codegen::ElementEmitter element(b(), codegen_target_);
+      auto bind = [&](FusedEmitter& fused) {
+        for (auto& [leaf, argument] : leaves.memory) fused.BindMemory(leaf, kernel.argument(argument));
+        for (auto& [leaf, constant] : leaves.aliases) fused.BindAlias(leaf, constant);
+      };
+      for (const Part& part : parts) {
+        auto body = [&](FusedEmitter& fused, const Index& position) -> absl::Status {
+          XC_ASSIGN_OR_RETURN(codegen::Element value, fused.Get(part.value, position));
+          Index target{fused.Coordinates(position, part.value->shape())};
+          target.dims[d] = fused.index().AddConst(target.dims[d], part.offset);
+          fused.Store(root->shape(), kernel.argument(outputs[0]), target, value);
+          return absl::OkStatus();
+        };
+        LoopNest nest(element, part.plan, bind, body);
+        auto within = [&](V at) {
+          V shifted = b().CreateSub(at, b().getInt64(part.first));
+          V low = b().CreateBinaryIntrinsic(llvm::Intrinsic::smax, shifted, b().getInt64(0));
+          return b().CreateBinaryIntrinsic(llvm::Intrinsic::smin, low, b().getInt64(part.rounds));
+        };
+        V first = within(begin), last = within(end);
+        if (!part.plan.outer.empty()) {
+          XC_RETURN_IF_ERROR(nest.Write(first, last));
+          continue;
+        }
+        codegen::Loop once(b(), first, last, 1, "part");
+        XC_RETURN_IF_ERROR(nest.Write(b().getInt64(0), b().getInt64(part.plan.inner_size)));
+        once.End();
+      }
+      return absl::OkStatus();
+    }));
+  }
+  return absl::OkStatus();
 }
 
 absl::Status IrEmitter::EmitDynamicUpdateSlice(const HloInstruction* instruction, const HloInstruction* dus) {

@@ -21,6 +21,7 @@ absl::Status LoopNest::Write(V begin, V end) {
   for (int64_t i = static_cast<int64_t>(sizes.size()) - 1; i >= 0; --i) order.push_back(i);
   std::vector<Term> outer = arithmetic.Delinearize(arithmetic.Uniform(loop.index()), sizes, order);
   if (plan_.contiguous < 0) {
+    if (before_row_) XC_RETURN_IF_ERROR(before_row_(outer));
     XC_RETURN_IF_ERROR(Row(outer, b.getInt64(0), b.getInt64(plan_.inner_size), plan_.inner_size));
   } else {
     V first = b.CreateMul(outer.back().base, b.getInt64(KernelShape::kBlock));

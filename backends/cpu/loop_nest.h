@@ -23,6 +23,8 @@ class LoopNest {
   LoopNest(codegen::ElementEmitter& e, const KernelShape& plan, std::function<void(FusedEmitter&)> bind, Body body)
       : e_(e), plan_(plan), bind_(std::move(bind)), body_(std::move(body)) {}
 
+  // Called with the outer coordinates before each row, in a nest without a contiguous dimension.
+  void set_before_row(std::function<absl::Status(const std::vector<Term>&)> before) { before_row_ = std::move(before); }
   // The whole nest, for outer iterations [begin, end) of plan.Work().
   absl::Status Write(V begin, V end);
   // Elements [begin, end) along the inner dimension of `size` elements, at the outer coordinates `outer`; begin is a
@@ -37,6 +39,7 @@ class LoopNest {
   const KernelShape& plan_;
   std::function<void(FusedEmitter&)> bind_;
   Body body_;
+  std::function<absl::Status(const std::vector<Term>&)> before_row_;
 };
 
 }  // namespace xc::cpu

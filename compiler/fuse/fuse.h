@@ -21,9 +21,17 @@ Decision CanBeFused(const HloInstruction* instruction, const TargetInfo& target)
 // Whether the op can be the result of a fusion.
 Decision CanBeFusionRoot(const HloInstruction* instruction, const TargetInfo& target);
 
+// Whether it is a concatenation whose operands' parts are long enough, in memory order, for a loop each: then their
+// number does not matter.
+bool JoinsRuns(const HloInstruction& instruction);
+
 // Loop and input fusion: producers move into their consumers where the bytes saved are worth more than what is computed
 // twice, then neighbours of one index space that read the same arrays become one fusion with several results.
 absl::StatusOr<bool> FuseInstructions(HloModule* module, PassContext& context);
+
+// After fusion: a loop over rows and the reductions of rows that it reads become one fusion of kind custom, which holds
+// them as nested fusions: the last is the result, the others give one value for each row.
+absl::StatusOr<bool> StitchRows(HloModule* module, PassContext& context);
 
 }  // namespace xc
 

@@ -1,6 +1,7 @@
 // Fusion decisions: text in, text out.
 #include "compiler/fuse/fuse.h"
 
+#include "absl/strings/str_cat.h"
 #include "compiler/pass_test_support.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -95,6 +96,59 @@ TEST(Fuse, UpdateInPlaceKeepsItsTargetOutside) {
     ROOT r = f32[1000] dynamic-update-slice(n, c, i))");
   EXPECT_THAT(out, HasSubstr("negate(p0)"));
   EXPECT_THAT(out, HasSubstr("fused_dynamic-update-slice"));
+}
+
+constexpr char kNormalization[] = R"(
+    a = f32[100,1000] parameter(0)
+    z = f32[] constant(0)
+    s = f32[100] reduce(a, z), dimensions={1}, to_apply=add
+    b = f32[100,1000] broadcast(s), dimensions={0}
+    d = f32[100,1000] subtract(a, b)
+    e = f32[100,1000] multiply(d, d)
+    t = f32[100] reduce(e, z), dimensions={1}, to_apply=add
+    c = f32[100,1000] broadcast(t), dimensions={0}
+    q = f32[100,1000] divide(d, c)
+)";
+
+TEST(Stitch, ReductionsAndTheLoopOverTheirRowsAreOneKernel) {
+  EXPECT_EQ(Simplified({FuseInstructions, StitchRows}, absl::StrCat(kNormalization, "ROOT r = f32[100,1000] tanh(q)"), kAdd),
+            "root = f32[100,1000] fusion(p0), kind=kCustom, calls=stitched_tanh_fusion\n");
+}
+
+TEST(Stitch, RowsInAnotherOrderStayApart) {
+  // Row i needs the sum of row 99 - i.
+  const std::string text = Simplified({FuseInstructions, StitchRows}, R"(
+    a = f32[100,1000] parameter(0)
+    z = f32[] constant(0)
+    s = f32[100] reduce(a, z), dimensions={1}, to_apply=add
+    t = f32[100] reverse(s), dimensions={0}
+    b = f32[100,1000] broadcast(t), dimensions={0}
+    ROOT r = f32[100,1000] subtract(a, b))",
+                                      kAdd);
+  EXPECT_THAT(text, Not(HasSubstr("kCustom")));
+}
+
+TEST(Stitch, SumsThatAreAlsoNeededElsewhereStayApart) {
+  const std::string text = Simplified({FuseInstructions, StitchRows}, R"(
+    a = f32[100,1000] parameter(0)
+    z = f32[] constant(0)
+    s = f32[100] reduce(a, z), dimensions={1}, to_apply=add
+    b = f32[100,1000] broadcast(s), dimensions={0}
+    d = f32[100,1000] subtract(a, b)
+    ROOT r = (f32[100,1000], f32[100]) tuple(d, s))",
+                                      kAdd);
+  EXPECT_THAT(text, Not(HasSubstr("kCustom")));
+}
+
+TEST(Fuse, ProducersOfManyPartsAreJoinedInOneFusion) {
+  std::string text = "a = f32[100] parameter(0)\n", parts;
+  for (int i = 0; i < 20; ++i) {
+    absl::StrAppend(&text, "s", i, " = f32[30] slice(a), slice={[", i, ":", i + 30, "]}\n", "n", i,
+                    " = f32[30] negate(s", i, ")\n");
+    absl::StrAppend(&parts, i == 0 ? "" : ", ", "n", i);
+  }
+  absl::StrAppend(&text, "ROOT c = f32[600] concatenate(", parts, "), dimensions={0}");
+  EXPECT_EQ(Fuse(text.c_str()), "root = f32[600] fusion(p0), kind=kLoop, calls=fused_concatenate\n");
 }
 
 TEST(Fuse, ReasonsAreGiven) {

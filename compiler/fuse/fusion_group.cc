@@ -136,6 +136,15 @@ std::vector<Evaluation> FusionGroup::EvaluationsOf(const HloInstruction* produce
             next.times = e.times * ElementCost(user, target_);
             next.inner = true;
             break;
+          case HloOpcode::kGather: {
+            // An index is computed once for the elements along the minor dimension, where they are a window's.
+            const int64_t rank = user->shape().rank();
+            const auto& offsets = user->gather_dims().offset_dims;
+            if (o == 1 && rank > 0 && std::find(offsets.begin(), offsets.end(), rank - 1) != offsets.end()) {
+              next.times = std::max<int64_t>(1, e.times / std::max<int64_t>(1, user->shape().dim(rank - 1)));
+            }
+            break;
+          }
           case HloOpcode::kConcatenate:
           case HloOpcode::kPad:
             next.times = static_cast<int64_t>(static_cast<double>(e.times) *
@@ -154,19 +163,24 @@ std::vector<Evaluation> FusionGroup::EvaluationsOf(const HloInstruction* produce
 
 Decision FusionGroup::CanAdd(const HloInstruction* producer, const std::vector<Evaluation>& evaluations) const {
   const TargetInfo& target = target_;
-  if (static_cast<int64_t>(members_.size()) + 1 > target.max_fused_instructions) {
+  // The parts of a concatenation are loops of their own: what counts is the size of one.
+  const int64_t parts =
+      root_->opcode() == HloOpcode::kConcatenate ? std::max<int64_t>(1, root_->operand_count() / 4) : 1;
+  if (static_cast<int64_t>(members_.size()) + 1 > target.max_fused_instructions * parts) {
     return Decision::No("the fusion has its full number of instructions");
   }
   if (evaluations.size() > kMaxPositions) return Decision::No("it is read at too many positions");
   const int64_t size = code_size_ + static_cast<int64_t>(evaluations.size()) * (1 + ElementCost(producer, target) / 4);
-  if (size > kMaxCodeSize && producer->opcode() != HloOpcode::kReduce)
+  if (size > kMaxCodeSize * parts && producer->opcode() != HloOpcode::kReduce)
     return Decision::No("the code would be too large");
   int64_t array_inputs = 0, new_inputs = 0;
   for (const HloInstruction* operand : producer->operands()) {
     if (operand->shape().rank() > 0 || operand->shape().IsTuple()) ++array_inputs;
     if (!inputs_.contains(operand) && !Contains(operand)) ++new_inputs;
   }
-  if (input_count() - 1 + new_inputs > target.max_fusion_parameters) return Decision::No("it has too many operands");
+  const int64_t most_inputs =
+      parts == 1 ? target.max_fusion_parameters : std::max(target.max_fusion_parameters, root_->operand_count() + 4);
+  if (input_count() - 1 + new_inputs > most_inputs) return Decision::No("it has too many operands");
   if (producer->opcode() == HloOpcode::kReduce) {
     if (reduce_ != nullptr) return Decision::No("the fusion has a reduction already");
     for (const Evaluation& e : evaluations) {

@@ -116,6 +116,65 @@ bool OnlyReachesInPosition(const HloInstruction* from, const HloInstruction* end
   return true;
 }
 
+// Whether the reduction goes along the trailing dimensions, so that each result comes from one run of its operand.
+bool ReducesRows(const HloInstruction* reduce) {
+  if (reduce->operand_count() != 2) return false;
+  const Shape& from = reduce->operand(0)->shape();
+  const Int64List& reduced = reduce->dimensions();
+  bool within = false;
+  for (int64_t d = 0; d < from.rank(); ++d) {
+    if (from.dim(d) == 1) continue;
+    const bool is_reduced = std::find(reduced.begin(), reduced.end(), d) != reduced.end();
+    if (within && !is_reduced) return false;
+    within |= is_reduced;
+  }
+  return true;
+}
+
+// Whether the stage of a stitched fusion uses its operand, which is `whole` in shape, only by reducing its rows, each
+// for the stage's result of that row.
+bool StageReadsRows(const HloInstruction* stage, int64_t operand, const Shape& whole) {
+  if (!SameDims(stage->operand(operand)->shape(), whole)) return false;
+  if (stage->opcode() == HloOpcode::kReduce) return operand == 0 && ReducesRows(stage);
+  if (stage->opcode() != HloOpcode::kFusion) return false;
+  std::vector<const HloInstruction*> work = {stage->fused_computation()->parameter(operand)};
+  absl::flat_hash_set<const HloInstruction*> seen = {work[0]};
+  while (!work.empty()) {
+    const HloInstruction* instruction = work.back();
+    work.pop_back();
+    if (instruction == stage->fused_root()) return false;
+    for (const HloInstruction* user : instruction->users()) {
+      if (!seen.insert(user).second) continue;
+      if (user->opcode() == HloOpcode::kReduce) {
+        if (user->operand(0) != instruction || user->operand(1) == instruction || !ReducesRows(user) ||
+            !SameDims(instruction->shape(), whole) || !OnlyReachesInPosition(user, nullptr, 0)) {
+          return false;
+        }
+        continue;
+      }
+      if (!KeepsPosition(user, instruction)) return false;
+      work.push_back(user);
+    }
+  }
+  return true;
+}
+
+// Whether a stitched fusion, which is done with what a row has in common before it writes the row, reads the parameter
+// only in the row it writes, and last at the place it writes.
+bool StitchedReadsInPlace(const HloInstruction* parameter, const HloInstruction* root) {
+  if (!SameDims(parameter->shape(), root->shape())) return false;
+  for (const HloInstruction* user : parameter->users()) {
+    for (int64_t i = 0; i < user->operand_count(); ++i) {
+      if (user->operand(i) != parameter) continue;
+      if (user == root ? !OnlyReachesInPosition(root->fused_computation()->parameter(i), nullptr, 0)
+                       : !StageReadsRows(user, i, root->shape())) {
+        return false;
+      }
+    }
+  }
+  return true;
+}
+
 bool SamePlace(const HloInstruction* slice, const HloInstruction* update) {
   if (!SameDims(slice->shape(), update->operand(1)->shape())) return false;
   if (slice->operand_count() - 1 != update->operand_count() - 2) return false;
@@ -162,6 +221,10 @@ bool MayOverwrite(const HloInstruction* instruction, int64_t operand, int64_t le
       const HloComputation* fused = instruction->fused_computation();
       const HloInstruction* parameter = fused->parameter(operand);
       if (const HloInstruction* updated = InPlaceUpdateParameter(fused)) return updated == parameter;
+      if (fused->root()->opcode() == HloOpcode::kFusion) {
+        return SameBytesPerElement(source->shape(), instruction->shape()) &&
+               StitchedReadsInPlace(parameter, fused->root());
+      }
       if (fused->root()->opcode() == HloOpcode::kTuple) {
         // Several results over one index space: all values at an index are computed before any is written.
         const HloInstruction* tuple = fused->root();
