@@ -32,8 +32,9 @@ std::vector<NameAttrList> Calls(const Graph& graph) {
 absl::Status Collect(const Graph& graph, std::map<std::string, std::shared_ptr<const Graph>>* seen,
                      tf::FunctionDefLibrary* library) {
   for (const NameAttrList& call : Calls(graph)) {
-    if (graph.library == nullptr) return absl::NotFoundError(absl::StrCat("no library has '", call.name(), "'"));
-    XC_ASSIGN_OR_RETURN(auto body, graph.library->Instantiate(call, graph.library));
+    const auto functions = graph.library();
+    if (functions == nullptr) return absl::NotFoundError(absl::StrCat("no library has '", call.name(), "'"));
+    XC_ASSIGN_OR_RETURN(auto body, functions->Instantiate(call, functions));
     auto [it, fresh] = seen->emplace(call.name(), body);
     if (it->second != body) {
       return absl::UnimplementedError(absl::StrCat("function '", call.name(), "' is called with different attributes"));

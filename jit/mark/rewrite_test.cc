@@ -80,7 +80,7 @@ TEST(Rewrite, FunctionsTravelWithTheirCluster) {
   ASSERT_TRUE(cluster.ok()) << cluster.status();
   NameAttrList call;
   call.set_name("twice");
-  auto function = (*cluster)->library->Instantiate(call, (*cluster)->library);
+  auto function = (*cluster)->library()->Instantiate(call, (*cluster)->library());
   ASSERT_TRUE(function.ok()) << function.status();
   EXPECT_NE((*function)->FindNode("s"), nullptr);
   EXPECT_EQ((*function)->Retvals().size(), 1u);
