@@ -8,6 +8,7 @@ import json
 import os
 import pathlib
 import sys
+import threading
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 os.environ.setdefault("XC_TF_POLICY", "now")
@@ -107,6 +108,7 @@ def small_functions():
         return total
 
     same(lambda: tf.function(loop), x)
+    same(lambda: tf.function(lambda a: tf.sqrt(tf.exp(tf.tanh(a)))), x)
 
 
 @check
@@ -274,6 +276,42 @@ def in_the_background():
             np.testing.assert_allclose(function(x), expected, rtol=1e-5)
     finally:
         xla_tf.configure(policy="now")
+
+
+@check
+def threads_and_shapes():
+    """Several threads with changing shapes, while clusters are compiled, beyond the number of shapes kept."""
+    xla_tf.configure(policy="background", max_shapes=6, log=False)
+    function = tf.function(
+        lambda a: tf.reduce_sum(tf.nn.softmax(a @ tf.transpose(a)) * 2.0 + 1.0, axis=1) + tf.tanh(tf.exp(-a[:, 0])),
+        input_signature=[tf.TensorSpec([None, 3])],
+    )
+    errors = []
+
+    def call(seed):
+        try:
+            rng = np.random.default_rng(seed)
+            for _ in range(40):
+                a = rng.normal(size=(int(rng.integers(1, 9)), 3)).astype(np.float32)
+                p = np.exp(a @ a.T - (a @ a.T).max(1, keepdims=True))
+                want = (p / p.sum(1, keepdims=True) * 2 + 1).sum(1) + np.tanh(np.exp(-a[:, 0]))
+                np.testing.assert_allclose(function(a), want, rtol=1e-4, atol=1e-5)
+                if rng.integers(0, 8) == 0:
+                    xla_tf.wait(20)
+        except Exception as error:  # pylint: disable=broad-except
+            errors.append(error)
+
+    try:
+        with launched():
+            workers = [threading.Thread(target=call, args=[seed]) for seed in range(4)]
+            for worker in workers:
+                worker.start()
+            for worker in workers:
+                worker.join()
+        assert not errors, errors
+        assert xla_tf.stats().host_runs > 0
+    finally:
+        xla_tf.configure(policy="now", max_shapes=24, log=True)
 
 
 @check

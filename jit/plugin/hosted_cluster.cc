@@ -59,6 +59,13 @@ void LowerControlFlow(NodeDef* node) {
   }
 }
 
+// The type and index of an _Arg or _Retval; an absent attribute reads as 0.
+std::pair<DataType, int64_t> PortOf(const NodeDef& node) {
+  auto type = node.attr().find("T"), index = node.attr().find("index");
+  return {type == node.attr().end() ? DT_INVALID : type->second.type(),
+          index == node.attr().end() ? 0 : index->second.i()};
+}
+
 std::string MakeHostGraph(const std::string& bytes) {
   GraphDef def;
   if (!def.ParseFromString(bytes)) return "";
@@ -68,16 +75,16 @@ std::string MakeHostGraph(const std::string& bytes) {
     LowerControlFlow(&node);
     std::string old = node.name();
     if (node.op() == "_Arg") {
-      DataType type = node.attr().at("T").type();
-      std::string name = absl::StrCat("xla_arg_", node.attr().at("index").i());
+      auto [type, index] = PortOf(node);
+      std::string name = absl::StrCat("xla_arg_", index);
       node.clear_attr();
       node.set_op("Placeholder");
       (*node.mutable_attr())["dtype"].set_type(type);
       (*node.mutable_attr())["shape"].mutable_shape()->set_unknown_rank(true);
       node.set_name(name);
     } else if (node.op() == "_Retval") {
-      DataType type = node.attr().at("T").type();
-      node.set_name(absl::StrCat("xla_result_", node.attr().at("index").i()));
+      auto [type, index] = PortOf(node);
+      node.set_name(absl::StrCat("xla_result_", index));
       node.clear_attr();
       node.set_op("Identity");
       (*node.mutable_attr())["T"].set_type(type);

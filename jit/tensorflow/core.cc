@@ -37,8 +37,9 @@ std::string FolderOfThisLibrary() {
 void* OpenLibrary(std::string* error) {
   const char* given = std::getenv("XC_LIBRARY");
   std::string folder = FolderOfThisLibrary();
-  for (const std::string& path : {given != nullptr ? std::string(given) : folder + "/libxc.so",
-                                  folder + "/../xla/libxc.so", folder + "/../../libxc.so"}) {
+  for (const std::string& path :
+       {given != nullptr ? std::string(given) : folder + "/libxc.so", folder + "/../xla/libxc.so",
+        folder + "/../xla_tensorflow/libxc.so", folder + "/../../libxc.so"}) {
     void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND);
     if (library != nullptr) return library;
     const char* message = dlerror();
