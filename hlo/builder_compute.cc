@@ -184,13 +184,17 @@ Op HloBuilder::Conv(Op x, Op kernel, WindowAttr window, const ConvDims& labels, 
   return Make(O::kConvolution, {x, kernel}, std::move(attributes), {}, type ? &given : nullptr);
 }
 
-Op HloBuilder::Cholesky(Op a, bool lower) { return Make(O::kCholesky, {a}, With<A::kLower>(lower)); }
+// Attributes that are false are left out, as in a module read from text.
+Op HloBuilder::Cholesky(Op a, bool lower) {
+  return Make(O::kCholesky, {a}, lower ? With<A::kLower>(true) : Attributes());
+}
 
 Op HloBuilder::TriangularSolve(Op a, Op b, bool left_side, bool lower, bool unit_diagonal,
                                TriangularTranspose transpose) {
-  Attributes attributes = With<A::kLeftSide>(left_side);
-  attributes.Set<A::kLower>(lower);
-  attributes.Set<A::kUnitDiagonal>(unit_diagonal);
+  Attributes attributes;
+  if (left_side) attributes.Set<A::kLeftSide>(true);
+  if (lower) attributes.Set<A::kLower>(true);
+  if (unit_diagonal) attributes.Set<A::kUnitDiagonal>(true);
   attributes.Set<A::kTransposeA>(transpose);
   return Make(O::kTriangularSolve, {a, b}, std::move(attributes));
 }

@@ -109,8 +109,8 @@ V PowInteger(ElementEmitter& e, ElementType type, V x, V y) {
   return b.CreateSelect(b.CreateICmpSLT(y, zero), inverse, result);
 }
 
-V MulHigh(llvm::IRBuilderBase& b, bool is_signed, V x, V y) {
-  const int bits = x->getType()->getScalarSizeInBits();
+// The upper half of the product of two `bits`-wide numbers.
+V MulHigh(llvm::IRBuilderBase& b, bool is_signed, int bits, V x, V y) {
   llvm::Type* wide = x->getType()->getExtendedType();
   V u = is_signed ? b.CreateSExt(x, wide) : b.CreateZExt(x, wide);
   V v = is_signed ? b.CreateSExt(y, wide) : b.CreateZExt(y, wide);
@@ -263,7 +263,7 @@ V EmitIntegerOp(ElementEmitter& e, HloOpcode op, ElementType type, V const* x) {
       return bits < 8 && !is_pred ? b.CreateSub(count, I(8 - bits)) : count;
     }
     case HloOpcode::kMulhi:
-      return is_pred ? nullptr : MulHigh(b, is_signed, x[0], x[1]);
+      return is_pred ? nullptr : MulHigh(b, is_signed, bits, x[0], x[1]);
     case HloOpcode::kPower:
       return is_pred ? nullptr : PowInteger(e, type, x[0], x[1]);
     default:

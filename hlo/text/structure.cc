@@ -94,6 +94,9 @@ void CanonicalizeAttributes(HloInstruction* i) {
     case HloOpcode::kConvolution:
       SetIfMissing<AttrKind::kWindow>(i, {});  // no spatial dimensions
       break;
+    case HloOpcode::kMap:
+      if (i->shape().rank() == 0) SetIfMissing<AttrKind::kDimensions>(i, {});
+      break;
     case HloOpcode::kTopk:
       SetIfMissing<AttrKind::kLargest>(i, true);
       break;

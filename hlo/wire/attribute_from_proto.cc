@@ -117,8 +117,9 @@ class Reader {
 
   void ReadDimensions() {
     if (Has(K::kDimensions)) {
-      // all-to-all and map may have none.
-      const bool optional = i_.opcode() == HloOpcode::kAllToAll || i_.opcode() == HloOpcode::kMap;
+      // all-to-all may have none, and map of arrays that have some.
+      const bool optional =
+          i_.opcode() == HloOpcode::kAllToAll || (i_.opcode() == HloOpcode::kMap && i_.shape().rank() > 0);
       if (!optional || p_.dimensions_size() > 0) i_.set_attr<K::kDimensions>(List(p_.dimensions()));
       p_.clear_dimensions();
     }
