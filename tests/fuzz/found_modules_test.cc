@@ -1,0 +1,82 @@
+// What random modules have found, cut down: each program once gave different results on the interpreter and the CPU, or
+// did not survive its own text or message. All are exact.
+#include "gtest/gtest.h"
+#include "hlo/text/parser.h"
+#include "hlo/verifier/verifier.h"
+#include "tests/fuzz/random_module.h"
+#include "tests/fuzz/random_values.h"
+
+namespace xc {
+namespace {
+
+struct Found {
+  const char* name;
+  const char* text;
+};
+
+void PrintTo(const Found& found, std::ostream* out) { *out << found.name; }
+
+class FoundModules : public testing::TestWithParam<Found> {};
+
+TEST_P(FoundModules, PlatformsAgree) {
+  auto module = ParseModule(GetParam().text);
+  ASSERT_TRUE(module.ok()) << module.status();
+  ASSERT_TRUE(VerifyModule(**module).ok()) << VerifyModule(**module);
+  Random values(7);
+  for (int run = 0; run < 4; ++run) {
+    RandomModule random;
+    random.module = (*module)->Clone();
+    for (const HloInstruction* parameter : random.module->entry()->parameters()) {
+      random.inputs.push_back(RandomLiteral(WithoutLayout(parameter->shape()), LiteralStyle::kSmallIntegers, values));
+    }
+    random.bounds.resize(Leaves(random.module->entry()->root()->shape()).size());
+    EXPECT_EQ(CheckRandomModule(random), "");
+  }
+}
+
+constexpr Found kFound[] = {
+    {"BytesTimesVector", R"(HloModule m
+ENTRY main {
+  a = s8[3,33] parameter(0)
+  b = s8[33] parameter(1)
+  c = s8[7,8] parameter(2)
+  d = s8[7,1] parameter(3)
+  x = s32[3] dot(a, b), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  y = s32[8,1] dot(c, d), lhs_contracting_dims={0}, rhs_contracting_dims={0}
+  ROOT r = (s32[3], s32[8,1]) tuple(x, y)
+})"},
+    {"UpperHalfOfNarrowProducts", R"(HloModule m
+ENTRY main {
+  a = s2[16] parameter(0)
+  b = s4[16] parameter(1)
+  c = u4[16] parameter(2)
+  x = s2[16] mulhi(a, a)
+  y = s4[16] mulhi(b, b)
+  z = u4[16] mulhi(c, c)
+  ROOT r = (s2[16], s4[16], u4[16]) tuple(x, y, z)
+})"},
+    {"ReductionAlongBoundedSize", R"(HloModule m
+add { x = s32[] parameter(0) y = s32[] parameter(1) ROOT s = s32[] add(x, y) }
+ENTRY main {
+  a = s32[3,5] parameter(0)
+  three = s32[] constant(3)
+  zero = s32[] constant(0)
+  b = s32[3,<=5] set-dimension-size(a, three), dimensions={1}
+  c = s32[3,<=5] not(b)
+  n = s32[] get-dimension-size(c), dimensions={1}
+  s = s32[3] reduce(c, zero), dimensions={1}, to_apply=add
+  ROOT r = (s32[], s32[3]) tuple(n, s)
+})"},
+    {"MapOfScalars", R"(HloModule m
+f { x = s32[] parameter(0) ROOT y = s32[] negate(x) }
+ENTRY main {
+  a = s32[] parameter(0)
+  ROOT r = s32[] map(a), dimensions={}, to_apply=f
+})"},
+};
+
+INSTANTIATE_TEST_SUITE_P(All, FoundModules, testing::ValuesIn(kFound),
+                         [](const auto& info) { return std::string(info.param.name); });
+
+}  // namespace
+}  // namespace xc
