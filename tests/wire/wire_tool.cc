@@ -1,0 +1,47 @@
+// The half of the wire test that needs this project's code: for each line `TEXT<TAB>THEIRS<TAB>OURS` of the plan, reads
+// the text, compares it with the message THEIRS that jaxlib made of it, and writes its own message to OURS.
+#include <cstdio>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "hlo/base/status.h"
+#include "hlo/equality.h"
+#include "hlo/io.h"
+#include "service/files.h"
+
+namespace xc {
+namespace {
+
+absl::Status Check(const std::string& text, const std::string& theirs, const std::string& ours) {
+  XC_ASSIGN_OR_RETURN(std::unique_ptr<HloModule> module, ReadModuleFile(text));
+  XC_ASSIGN_OR_RETURN(std::string bytes, WriteModule(*module, ModuleFormat::kBinaryProto));
+  XC_RETURN_IF_ERROR(WriteFile(ours, bytes));
+  XC_ASSIGN_OR_RETURN(std::unique_ptr<HloModule> read, ReadModuleFile(theirs));
+  // Of what the text says jaxlib's message leaves this out.
+  module->config().allow_spmd_sharding_propagation_to_parameters.clear();
+  module->config().allow_spmd_sharding_propagation_to_output.clear();
+  return DeepEqual(*module, *read);
+}
+
+int Run(const std::string& plan) {
+  absl::StatusOr<std::string> lines = ReadFile(plan);
+  if (!lines.ok()) {
+    std::printf("%s\n", std::string(lines.status().message()).c_str());
+    return 2;
+  }
+  int failed = 0;
+  for (absl::string_view line : absl::StrSplit(*lines, '\n', absl::SkipWhitespace())) {
+    const std::vector<std::string> columns = absl::StrSplit(line, '\t');
+    if (columns.size() != 3) return 2;
+    const absl::Status status = Check(columns[0], columns[1], columns[2]);
+    if (status.ok()) continue;
+    ++failed;
+    std::printf("%s: %s\n", columns[0].c_str(), std::string(status.message()).c_str());
+  }
+  return failed > 0 ? 1 : 0;
+}
+
+}  // namespace
+}  // namespace xc
+
+int main(int argc, char** argv) { return argc == 2 ? xc::Run(argv[1]) : 2; }
