@@ -13,6 +13,7 @@
 #include "service/bundle.h"
 #include "service/c_status.h"
 #include "service/client.h"
+#include "service/cost_text.h"
 #include "service/xc.h"
 
 #define XC_EXPORT __attribute__((visibility("default")))
@@ -133,7 +134,9 @@ XC_EXPORT size_t xc_executable_code_bytes(const xc_executable* executable) {
 }
 
 XC_EXPORT char* xc_executable_text(const xc_executable* executable, const char* name) {
-  const std::string text = executable->executable->Text(name);
+  const xc::Executable& compiled = *executable->executable;
+  const std::string text =
+      absl::string_view(name) == "cost" ? xc::CostText(compiled.Text("optimized_hlo")) : compiled.Text(name);
   char* copy = static_cast<char*>(std::malloc(text.size() + 1));
   if (copy != nullptr) std::memcpy(copy, text.c_str(), text.size() + 1);
   return copy;

@@ -56,6 +56,26 @@ TEST(CApi, TheSecondCompilationIsAHit) {
   xc_executable_free(second);
 }
 
+TEST(CApi, CostHasALinePerInstruction) {
+  xc_executable* executable = Compile(kAdd, "keep_texts=1");
+  char* text = xc_executable_text(executable, "cost");
+  EXPECT_STREQ(text, "a add 3 0 24 12\n");
+  xc_string_free(text);
+  xc_executable_free(executable);
+}
+
+TEST(CApi, AnAliasedOutputIsWrittenIntoItsInput) {
+  xc_executable* executable = Compile(
+      "HloModule m, input_output_alias={ {0}: (0, {}, may-alias) }\n"
+      "ENTRY e { p = f32[3] parameter(0) a = f32[3] add(p, p) ROOT t = (f32[3]) tuple(a) }\n");
+  float data[3] = {1, 2, 3};
+  const void* inputs[] = {data};
+  void* outputs[] = {data};
+  EXPECT_EQ(Message(xc_executable_run(executable, inputs, 1, outputs, 1, 1)), "");
+  EXPECT_EQ(data[2], 6);
+  xc_executable_free(executable);
+}
+
 TEST(CApi, ErrorsAreObjects) {
   xc_executable* executable = nullptr;
   const std::string broken = "HloModule m\nENTRY e { ROOT a = f32[3] add(p, p) }\n";

@@ -2,6 +2,7 @@
 // counter.
 #include "backends/runtime/executor.h"
 
+#include <pthread.h>
 #include <sched.h>
 
 #include <algorithm>
@@ -81,7 +82,15 @@ int AvailableCpus() {
 std::unique_ptr<Executor> NewThreadPoolExecutor(int num_threads) { return std::make_unique<PoolExecutor>(num_threads); }
 
 Executor* DefaultExecutor() {
-  static Executor* executor = new PoolExecutor(AvailableCpus());  // lives as long as the process
+  // Lives as long as the process. A forked child has none of its parent's threads: it makes a pool of its own.
+  static std::atomic<Executor*> current{nullptr};
+  static const int registered = pthread_atfork(nullptr, nullptr, [] { current.store(nullptr); });
+  (void)registered;
+  Executor* executor = current.load(std::memory_order_acquire);
+  if (executor != nullptr) return executor;
+  Executor* made = new PoolExecutor(AvailableCpus());
+  if (current.compare_exchange_strong(executor, made)) return made;
+  delete made;
   return executor;
 }
 

@@ -5,6 +5,13 @@ import sys
 
 from ._load import TOOL
 
-if not os.access(TOOL, os.X_OK):
-    sys.exit("xla: this installation has no command-line tool")
-os.execv(TOOL, ["xla", *sys.argv[1:]])
+
+def main():
+    """Becomes the tool; never returns."""
+    if not os.access(TOOL, os.X_OK):
+        sys.exit("xla: this installation has no command-line tool")
+    os.execv(TOOL, ["xla", *sys.argv[1:]])
+
+
+if __name__ == "__main__":
+    main()
