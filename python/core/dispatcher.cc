@@ -86,12 +86,16 @@ PyObject* Dispatcher::Call(PyObject* self, PyObject* args, PyObject* kwargs) {
       std::vector<Leaf> leaves = std::exchange(signature.leaves, {});
       if (outer) scratch_busy_ = false;
       std::vector<PyObject*> results;
-      entry->executable->Run(leaves.data(), leaves.size(), threads_, &results);
-      leaves.clear();
-      if (outer && scratch_.leaves.capacity() == 0) scratch_.leaves = std::move(leaves);
-      return Finish(std::move(results), entry->result, entry->unflatten);
+      try {
+        entry->executable->Run(leaves.data(), leaves.size(), threads_, &results);
+        return Finish(std::move(results), entry->result, entry->unflatten);
+      } catch (nb::python_error& error) {
+        // A wrong donation: the slow way says where.
+        if (!entry->executable->has_donated() || !error.matches(PyExc_ValueError)) throw;
+      }
+    } else if (outer) {
+      scratch_busy_ = false;
     }
-    if (outer) scratch_busy_ = false;
   }
   nb::object slow = nb::steal(PyObject_GetAttrString(self, "_call_slowly"));
   if (!slow.is_valid()) return nullptr;

@@ -110,7 +110,7 @@ void CheckDonated(const Leaf* leaves, size_t n, size_t donated) {
 
 Executable::Executable(nb::bytes hlo, const std::string& options, std::vector<nb::object> output_dtypes,
                        std::vector<nb::object> constants, std::vector<std::pair<int, int>> donated)
-    : constants_(std::move(constants)) {
+    : constants_(std::move(constants)), has_donated_(!donated.empty()) {
   if (api.xc_compile_hlo == nullptr) throw std::runtime_error("the core library is not loaded");
   xc_status* status;
   const char* data = hlo.c_str();

@@ -34,6 +34,7 @@ class Executable {
   size_t temp_bytes() const { return api.xc_executable_temp_bytes(executable_); }
   size_t code_bytes() const { return api.xc_executable_code_bytes(executable_); }
   size_t constant_bytes() const { return constant_bytes_; }
+  bool has_donated() const { return has_donated_; }
   std::string Text(const std::string& name) const;
 
   // Runs on the leaves, with the GIL away while native code runs. Appends one new reference per output: an array, or
@@ -54,6 +55,7 @@ class Executable {
   std::vector<nanobind::object> constants_;
   std::vector<const void*> constant_data_;
   size_t constant_bytes_ = 0;
+  bool has_donated_ = false;
 };
 
 }  // namespace xla_core

@@ -55,6 +55,18 @@ def _fill(self, value):
     self[...] = value
 
 
+def _sort(self, axis=-1, kind=None, order=None, *, stable=None):
+    self.assign(HANDLERS[np.sort](self, axis).value)
+
+
+def _partition(self, kth, axis=-1, kind="introselect", order=None):
+    self.assign(HANDLERS[np.partition](self, kth, axis).value)
+
+
+def _put(self, indices, values, mode="raise"):
+    HANDLERS[np.put](self, indices, values, mode)
+
+
 def _flatten(self, order="C"):
     return Tracer(HANDLERS[np.ravel](self, order).value)
 
@@ -106,6 +118,9 @@ Tracer.copy = _copy
 Tracer.conj = Tracer.conjugate = _conj
 Tracer.fill = _fill
 Tracer.flatten = _flatten
+Tracer.partition = _partition
+Tracer.put = _put
+Tracer.sort = _sort
 Tracer.view = _view
 Tracer.real = property(_real, _set_real)
 Tracer.imag = property(_imag, _set_imag)

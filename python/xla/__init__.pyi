@@ -1,0 +1,66 @@
+"""xla: compiles functions of NumPy arrays."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Generic, NamedTuple, ParamSpec, TypeVar, overload
+
+from . import lax as lax, nn as nn
+from ._errors import (
+    ConcretizationError as ConcretizationError,
+    ControlFlowError as ControlFlowError,
+    DataDependentShapeError as DataDependentShapeError,
+    DonationError as DonationError,
+    Error as Error,
+    InPlaceError as InPlaceError,
+    LeakedTracerError as LeakedTracerError,
+    NumPyStoreError as NumPyStoreError,
+    ObjectArrayError as ObjectArrayError,
+    StaticArgumentError as StaticArgumentError,
+    TracingError as TracingError,
+    UnsupportedError as UnsupportedError,
+)
+from ._lowered import Cost as Cost, FusionCost as FusionCost, Lowered as Lowered
+from ._tracer import Tracer as Tracer
+
+__version__: str
+
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
+
+class CacheInfo(NamedTuple):
+    hits: int
+    misses: int
+    signatures: int
+    max_signatures: int
+    code_bytes: int
+    compile_seconds: float
+
+class CompiledFunction(Generic[_P, _R]):
+    __wrapped__: Callable[_P, _R]
+    def __call__(self, *args: _P.args, **kwargs: _P.kwargs) -> _R: ...
+    def lower(self, *args: _P.args, **kwargs: _P.kwargs) -> Lowered: ...
+    def cache_info(self) -> CacheInfo: ...
+    def clear_cache(self) -> None: ...
+    def explain(self) -> str: ...
+
+@overload
+def compile(
+    function: Callable[_P, _R],
+    *,
+    static_argnums: int | Sequence[int] = ...,
+    static_argnames: str | Sequence[str] = ...,
+    donate_argnums: int | Sequence[int] = ...,
+    platform: str = ...,
+    threads: int = ...,
+    options: Mapping[str, Any] | None = ...,
+) -> CompiledFunction[_P, _R]: ...
+@overload
+def compile(
+    function: None = ...,
+    *,
+    static_argnums: int | Sequence[int] = ...,
+    static_argnames: str | Sequence[str] = ...,
+    donate_argnums: int | Sequence[int] = ...,
+    platform: str = ...,
+    threads: int = ...,
+    options: Mapping[str, Any] | None = ...,
+) -> Callable[[Callable[_P, _R]], CompiledFunction[_P, _R]]: ...
