@@ -283,6 +283,46 @@ def test_plain_conditions_stay_python():
     assert "yes" in seen
 
 
+def test_assertions():
+    @xla.compile
+    def f(x, n):
+        for i in range(n):
+            assert x[i] > 0, f"element {x.shape} must be positive"
+        return x + 1
+
+    for _ in range(2):
+        np.testing.assert_array_equal(f(np.arange(1.0, 5.0), 4), np.arange(2.0, 6.0))
+        with pytest.raises(AssertionError, match=r"control_flow_test.py:\d+: the assertion does not hold: element"):
+            f(np.array([1.0, -1.0]), 2)
+        f(np.array([1.0, -1.0]), 1)
+
+
+def test_creation_from_traced_values():
+    def f(x, n):
+        while n > 0:
+            x = np.array([x[0] + x[1], x[0] * 0.5])
+            n = n - 1
+        return x, np.full((2, 2), x[0]), np.take(np.arange(5), n)
+
+    want = f(np.array([1.0, 2.0]), 3)
+    for a, b in zip(xla.compile(f)(np.array([1.0, 2.0]), 3), want):
+        np.testing.assert_allclose(a, b)
+
+
+def test_attributes_set_under_traced_conditions():
+    class Counter:
+        value = 0.0
+
+    counter = Counter()
+
+    def f(x):
+        if x > 0:
+            counter.value = x
+        return x
+
+    assert "`.value` of a Counter is set in a branch or loop" in fails(f, 1.0)
+
+
 def fails(function, *arguments):
     with pytest.raises(xla.Error) as caught:
         xla.compile(function)(*map(np.asarray, arguments))

@@ -12,7 +12,7 @@ import numpy as np
 
 from . import _core, _errors, _explain, _hlo, _pytree
 from ._lowered import Lowered, compile_text, options_text
-from ._trace import signature_of, trace
+from ._trace import result_of, signature_of, trace
 
 # Compiled programs that one function keeps at most; the least recently used goes first.
 MAX_SIGNATURES = 512
@@ -226,7 +226,8 @@ class CompiledFunction(_core.Dispatcher):
             self._entries.move_to_end(key)
         out = entry.traced.out_structure
         kind = 0 if out is _pytree.LEAF else 1 if _pytree.is_flat_tuple(out) else 2
-        unflatten = functools.partial(_pytree.unflatten, out)
+        kind = 2 if entry.traced.checks else kind
+        unflatten = functools.partial(result_of, entry.traced)
         self._add(args, kwargs, entry.executable, kind, unflatten)
         try:
             return unflatten(self._run(entry.executable, [_as_leaf(leaf) for leaf in leaves]))

@@ -18,7 +18,7 @@ from . import _control_flow_source as source
 from . import _control_flow_staged as staged
 from . import _hlo, _staging
 from ._errors import ControlFlowError, fail, user_location
-from ._tracer import Tracer, value_of
+from ._tracer import Tracer, as_array, holds_tracer, tracer_of, value_of
 
 # A loop over a range of more trips than this is kept as a loop; a shorter one is unrolled.
 ROLL_ABOVE = 16
@@ -115,17 +115,17 @@ def call(function):
     """What a converted function calls where its source calls `function`."""
     if staged.in_trial() and isinstance(getattr(function, "__self__", None), _DRAWING):
         raise staged.Different("random numbers are drawn")
-    if isinstance(function, (types.FunctionType, types.MethodType)):
-        inner = function.__func__ if isinstance(function, types.MethodType) else function
-        if isinstance(inner, types.FunctionType) and not _left_alone(inner):
-            return _convert(function)
-        return function
     try:
         replacement = _BUILTINS.get(function)
     except TypeError:
         replacement = None
     if replacement is not None:
         return replacement
+    if isinstance(function, (types.FunctionType, types.MethodType)):
+        inner = function.__func__ if isinstance(function, types.MethodType) else function
+        if isinstance(inner, types.FunctionType) and not _left_alone(inner):
+            return _convert(function)
+        return function
     if isinstance(function, functools.partial):
         return functools.partial(call(function.func), *function.args, **function.keywords)
     if isinstance(function, (type, types.BuiltinFunctionType, np.ufunc)):
@@ -432,7 +432,32 @@ def _bool(*args):
     return _truth(args[0]) if args and is_traced(args[0]) else bool(*args)
 
 
+def _array(function):
+    def make(values, dtype=None, **options):
+        if not holds_tracer(values):
+            return function(values, dtype, **options)
+        made = as_array(values)
+        return made.astype(made.dtype if dtype is None else dtype, copy=function is np.array)
+
+    return make
+
+
+def _full(shape, fill_value, dtype=None, **options):
+    if not is_traced(fill_value):
+        return np.full(shape, fill_value, dtype, **options)
+    filled = np.broadcast_to(fill_value, shape).copy()
+    return filled if dtype is None else filled.astype(dtype)
+
+
+def _take(a, indices, *args, **kwargs):
+    return np.take(tracer_of(a) if is_traced(indices) else a, indices, *args, **kwargs)
+
+
 _BUILTINS = {
+    np.array: _array(np.array),
+    np.asarray: _array(np.asarray),
+    np.full: _full,
+    np.take: _take,
     range: _range,
     min: _least(np.minimum, min),
     max: _least(np.maximum, max),

@@ -95,6 +95,7 @@ class Module:
         self.finished = []  # texts, callees first
         self.scalar_computations = {}
         self.entry = None
+        self.checks = {}  # (exception, message) -> a traced bool: what must hold when the program ends
         self.hoisted = []  # (array, value): constants that became inputs, after the arguments
 
     def fresh(self, stem):

@@ -18,6 +18,7 @@ class Traced:
     out_dtypes: list
     hoisted: list
     aliases: list  # (output, donated leaf) whose memory is one
+    checks: list  # (exception, message) of each further output, a bool: what the call raises where it is false
 
 
 def signature_of(leaf, name):
@@ -91,11 +92,20 @@ def _trace_once(function, name, structure, signatures, call, donated):
                     "dicts or dataclasses",
                 )
             values.append(tracer_of(leaf).value)
+        values += [holds.value for holds in module.checks.values()]
         entry.finish(values, entry=True)
     aliases = _aliases(name, values, signatures, donated)
-    return Traced(
-        module.text(aliases), out_structure, [v.dtype for v in values], [array for array, _ in module.hoisted], aliases
-    )
+    hoisted = [array for array, _ in module.hoisted]
+    return Traced(module.text(aliases), out_structure, [v.dtype for v in values], hoisted, aliases, list(module.checks))
+
+
+def result_of(traced, outputs):
+    """What the function returns, from the program's outputs; raises what an assertion that did not hold says."""
+    count = len(traced.checks)
+    for (kind, message), holds in zip(traced.checks, outputs[len(outputs) - count :]):
+        if not holds:
+            raise kind(message)
+    return _pytree.unflatten(traced.out_structure, outputs[: len(outputs) - count])
 
 
 def _aliases(name, outputs, signatures, donated):
