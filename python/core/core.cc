@@ -29,7 +29,12 @@ PyObject* CallDispatcher(PyObject* self, PyObject* args, PyObject* kwargs) {
 
 PyType_Slot dispatcher_slots[] = {{Py_tp_call, reinterpret_cast<void*>(&CallDispatcher)}, {0, nullptr}};
 
+void NeedLibrary() {
+  if (api.xc_compile_hlo == nullptr) throw std::runtime_error("the core library is not loaded");
+}
+
 nb::dict CacheStats() {
+  NeedLibrary();
   const xc_cache_stats s = api.xc_cache_get_stats();
   nb::dict out;
   out["entries"] = s.entries;
@@ -57,9 +62,19 @@ NB_MODULE(_core, m) {
   m.def("load", &Load, nb::arg("path"), "Opens the core library; further calls do nothing.");
   m.def("cache_stats", &CacheStats, "Counters of the process-wide cache of executables.");
   m.def(
-      "cache_clear", [] { api.xc_cache_clear(); }, "Forgets all executables that are not in use.");
+      "cache_clear",
+      [] {
+        NeedLibrary();
+        api.xc_cache_clear();
+      },
+      "Forgets all executables that are not in use.");
   m.def(
-      "cache_set_budget", [](int64_t bytes) { api.xc_cache_set_budget(bytes); }, nb::arg("bytes"));
+      "cache_set_budget",
+      [](int64_t bytes) {
+        NeedLibrary();
+        api.xc_cache_set_budget(bytes);
+      },
+      nb::arg("bytes"));
   m.def("buffers_kept", &KeptBytes, "Bytes of memory of former results that is kept for later ones.");
   m.def("buffers_set_limit", &SetKeptLimit, nb::arg("bytes"));
   nb::class_<Executable>(m, "Executable", "A compiled program.")

@@ -173,3 +173,24 @@ def test_arrays_of_every_layout(layout):
     f = xla.compile(lambda x: x * 2 + x.T[0, 0])
     for _ in range(2):
         np.testing.assert_array_equal(f(x), x * 2 + x[0, 0])
+
+
+def test_the_shared_cache_serves_two_functions_of_one_program():
+    function = lambda x: np.cosh(x) * 3
+    x = np.ones(7)
+    xla.compile(function)(x)
+    before = xla.cache_stats()
+    xla.compile(function)(x)
+    after = xla.cache_stats()
+    assert after["hits"] == before["hits"] + 1 and after["misses"] == before["misses"]
+    assert after["bytes"] <= after["budget_bytes"]
+    xla.cache_clear()
+    assert xla.cache_stats()["entries"] == 0
+    budget = after["budget_bytes"]
+    try:
+        xla.cache_set_budget(1)
+        for number in (5, 6, 7):
+            xla.compile(lambda x: np.sinh(x) * number)(x)
+        assert xla.cache_stats()["entries"] == 1  # the newest stays, whatever its size
+    finally:
+        xla.cache_set_budget(budget)

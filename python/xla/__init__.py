@@ -8,7 +8,7 @@
 (2, 4)
 """
 
-from . import _functions, _load, lax, nn
+from . import _functions, lax, nn
 from ._compile import CompiledFunction, compile
 from ._lowered import Cost, FusionCost, Lowered
 from ._errors import (
@@ -25,6 +25,7 @@ from ._errors import (
     TracingError,
     UnsupportedError,
 )
+from ._load import cache_clear, cache_set_budget, cache_stats
 from ._tracer import Tracer
 
 __version__ = "0.1.0"

@@ -19,6 +19,11 @@ from ._errors import (
     UnsupportedError as UnsupportedError,
 )
 from ._lowered import Cost as Cost, FusionCost as FusionCost, Lowered as Lowered
+from ._load import (
+    cache_clear as cache_clear,
+    cache_set_budget as cache_set_budget,
+    cache_stats as cache_stats,
+)
 from ._tracer import Tracer as Tracer
 
 __version__: str

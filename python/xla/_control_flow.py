@@ -23,9 +23,6 @@ from ._tracer import Tracer, as_array, holds_tracer, tracer_of, value_of
 # A loop over a range of more trips than this is kept as a loop; a shorter one is unrolled.
 ROLL_ABOVE = 16
 
-# Objects whose methods change them: a trip that calls these is made once for each trip of the loop, no more.
-_DRAWING = (np.random.Generator, np.random.RandomState, np.random.BitGenerator, random.Random)
-
 _codes = {}  # code object -> (converted code object, or None if it needs no conversion, why it cannot be converted)
 _LEFT_ALONE = frozenset(
     set(sys.stdlib_module_names) | {"numpy", "ml_dtypes", "xla", "scipy", "jax", "torch", "tensorflow", "pytest"}
@@ -111,9 +108,14 @@ def _left_alone(function):
     return (function.__module__ or "").split(".")[0] in _LEFT_ALONE and function.__module__ != "__main__"
 
 
+def _draws(owner):
+    """Is it a generator of random numbers? A trip that draws is made once for each trip of the loop, no more."""
+    return isinstance(owner, random.Random) or type(owner).__module__.startswith("numpy.random")
+
+
 def call(function):
     """What a converted function calls where its source calls `function`."""
-    if staged.in_trial() and isinstance(getattr(function, "__self__", None), _DRAWING):
+    if staged.in_trial() and _draws(getattr(function, "__self__", None)):
         raise staged.Different("random numbers are drawn")
     try:
         replacement = _BUILTINS.get(function)

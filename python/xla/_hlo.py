@@ -38,6 +38,9 @@ def type_text(dtype, shape):
     return f"{TYPE_NAMES[np.dtype(dtype)]}[{','.join(map(str, shape))}]"
 
 
+# Instructions that stay apart from their equals.
+_APART = frozenset(["custom-call", "opt-barrier", "rng", "rng-bit-generator", "rng-get-and-update-state"])
+
 _state = threading.local()
 
 
@@ -137,7 +140,7 @@ class Computation:
         self.lines = []
         self.parameters = []
         self.captured = {}  # name of the outer value -> (outer value, inner value)
-        self.constants = {}
+        self.constants = {}  # what is made once: constants by type and bytes, instructions by their text
         self.writes = {}  # id of a traced array -> (array, value before): writes here to arrays made outside
 
     def no_regions(self):
@@ -170,7 +173,15 @@ class Computation:
     def emit(self, opcode, dtype, shape, operands=(), attributes="", raw=None):
         """Adds an instruction and gives its value. `raw`: text between the parentheses instead of operands."""
         inside = raw if raw is not None else ", ".join(self.local(o).name for o in operands)
+        # Equal instructions are made once, so that x > 0 written twice is one mask.
+        key = (
+            None if opcode in _APART or raw is not None else (opcode, np.dtype(dtype), tuple(shape), inside, attributes)
+        )
+        if key in self.constants:
+            return self.constants[key]
         value = Value(self, self.module.fresh(opcode), dtype, shape)
+        if key is not None:
+            self.constants[key] = value
         file, line = _errors.user_location()
         metadata = f', metadata={{source_file="{file}" source_line={line}}}' if line else ""
         comma = ", " if attributes else ""

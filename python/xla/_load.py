@@ -1,5 +1,6 @@
-"""Opens the core library that lies beside the package, when the package is imported."""
+"""The core library that lies beside the package: opened when something is first compiled, so that the import is quick."""
 
+import functools
 import os
 
 from . import _core
@@ -8,4 +9,27 @@ _HERE = os.path.dirname(os.path.abspath(__file__))
 LIBRARY = os.path.join(_HERE, "libxc.so")
 TOOL = os.path.join(_HERE, "bin", "xla")
 
-_core.load(LIBRARY)
+
+@functools.cache
+def open_library():
+    """Opens the core library, once."""
+    _core.load(LIBRARY)
+
+
+def cache_stats():
+    """Counters of the process-wide cache of compiled programs, which all functions share: entries, bytes, budget_bytes,
+    hits, misses, waits, evictions, compile_seconds."""
+    open_library()
+    return _core.cache_stats()
+
+
+def cache_clear():
+    """Drops all programs from the process-wide cache; functions keep those that they hold (f.clear_cache)."""
+    open_library()
+    _core.cache_clear()
+
+
+def cache_set_budget(bytes):
+    """Bytes of code and constants that the process-wide cache keeps at most; the least recently used programs go first."""
+    open_library()
+    _core.cache_set_budget(bytes)

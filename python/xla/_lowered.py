@@ -22,6 +22,7 @@ def options_text(platform, options):
 
 def compile_text(traced, options):
     """The executable of a traced function."""
+    _load.open_library()
     return _core.Executable(traced.hlo.encode(), options, traced.out_dtypes, traced.hoisted, traced.aliases)
 
 
