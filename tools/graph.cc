@@ -9,10 +9,14 @@ int GraphCommand(const std::vector<std::string>& args) {
   FlagSet flags(
       "xla graph DIR|FILE.pb [flags]",
       "Runs a GraphDef. DIR holds graph.pb (or graph.pbtxt), meta.json and case0, case1, ... with input_N.npy "
-      "and\nexpected_N.npy; every case runs and is compared (relative 1e-3, absolute 1e-4, integers exactly)."
+      "and\nexpected_N.npy; every case runs and is compared (relative 1e-3, absolute 1e-4, integers exactly).\nDIR may "
+      "also be a SavedModel: one signature runs, on case0, ... if there are, else on made-up inputs, once with and "
+      "once "
+      "without\nclustering, and the two are compared."
       "\n\nexamples:\n  xla graph graphs/mlp\n  xla graph graphs/mlp --mode=host --json\n"
       "  xla graph model.pb --explain");
   flags.Add("mode", &options.mode, "jit: clusters are compiled; host: every op by itself");
+  flags.Add("signature", &options.signature, "which signature of a SavedModel to run");
   flags.Add("platform", &options.platform, "cpu or interpreter");
   flags.Add("explain", &options.explain, "print the clusters, and for every other op why it is in none");
   flags.Add("json", &options.json, "print one line of JSON");

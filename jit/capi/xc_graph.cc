@@ -12,6 +12,7 @@
 #include "absl/strings/str_split.h"
 #include "hlo/base/status.h"
 #include "jit/host/session.h"
+#include "jit/saved_model/saved_model.h"
 #include "service/c_status.h"
 
 struct xc_graph {
@@ -28,7 +29,8 @@ namespace {
 
 std::vector<std::string> Items(const std::string& text) { return absl::StrSplit(text, ',', absl::SkipEmpty()); }
 
-absl::Status ReadOptions(const char* text, SessionOptions* options, bool* textual) {
+// `textual` is null where the options of a GraphDef are not taken, `saved` where those of a SavedModel are not.
+absl::Status ReadOptions(const char* text, SessionOptions* options, bool* textual, SavedModelOptions* saved) {
   std::vector<std::string> lines = absl::StrSplit(text == nullptr ? "" : text, '\n', absl::SkipEmpty());
   for (const std::string& line : lines) {
     std::pair<std::string, std::string> kv = absl::StrSplit(line, absl::MaxSplits('=', 1));
@@ -39,15 +41,19 @@ absl::Status ReadOptions(const char* text, SessionOptions* options, bool* textua
     } else if (key == "platform") {
       XC_RETURN_IF_ERROR(BackendByName(value).status());
       options->host.launch.platform = value;
-    } else if (key == "inputs") {
+    } else if (key == "signature" && saved != nullptr) {
+      saved->signature = value;
+    } else if (key == "tag" && saved != nullptr) {
+      saved->tag = value;
+    } else if (key == "inputs" && textual != nullptr) {
       options->inputs = Items(value);
-    } else if (key == "outputs") {
+    } else if (key == "outputs" && textual != nullptr) {
       options->outputs = Items(value);
     } else if (key == "allow" || key == "deny") {
       for (const std::string& op : Items(value)) {
         (key == "allow" ? options->host.mark.allow : options->host.mark.deny).insert(op);
       }
-    } else if (key == "text") {
+    } else if (key == "text" && textual != nullptr) {
       *textual = value == "1";
     } else if (key == "threads" && absl::SimpleAtoi(value, &number) && number >= 0) {
       options->host.launch.thread_limit = number;
@@ -64,9 +70,20 @@ absl::Status Load(const char* bytes, size_t size, const char* text, xc_graph** o
   if (bytes == nullptr || out == nullptr) return absl::InvalidArgumentError("null argument");
   SessionOptions options;
   bool textual = false;
-  XC_RETURN_IF_ERROR(ReadOptions(text, &options, &textual));
+  XC_RETURN_IF_ERROR(ReadOptions(text, &options, &textual, nullptr));
   XC_ASSIGN_OR_RETURN(GraphDef def, ParseGraphDef(std::string(bytes, size), textual));
   XC_ASSIGN_OR_RETURN(auto session, Session::Create(def, std::move(options)));
+  *out = new xc_graph{std::move(session)};
+  return absl::OkStatus();
+}
+
+absl::Status LoadDirectory(const char* directory, const char* text, xc_graph** out) {
+  if (directory == nullptr || out == nullptr) return absl::InvalidArgumentError("null argument");
+  SessionOptions shared;
+  SavedModelOptions options;
+  XC_RETURN_IF_ERROR(ReadOptions(text, &shared, nullptr, &options));
+  options.host = shared.host;
+  XC_ASSIGN_OR_RETURN(auto session, LoadSavedModel(directory, std::move(options)));
   *out = new xc_graph{std::move(session)};
   return absl::OkStatus();
 }
@@ -125,6 +142,10 @@ xc_status* xc_graph_load(const char* graph_def, size_t size, const char* options
   return xc::ToCStatus(xc::Load(graph_def, size, options, out));
 }
 
+xc_status* xc_graph_load_saved_model(const char* directory, const char* options, xc_graph** out) {
+  return xc::ToCStatus(xc::LoadDirectory(directory, options, out));
+}
+
 void xc_graph_free(xc_graph* graph) { delete graph; }
 
 size_t xc_graph_num_inputs(const xc_graph* graph) { return graph->session->inputs().size(); }
@@ -133,6 +154,14 @@ const char* xc_graph_input_name(const xc_graph* graph, size_t i) { return graph-
 const char* xc_graph_output_name(const xc_graph* graph, size_t i) { return graph->session->outputs()[i].name.c_str(); }
 int xc_graph_input_dtype(const xc_graph* graph, size_t i) { return graph->session->inputs()[i].type; }
 int xc_graph_output_dtype(const xc_graph* graph, size_t i) { return graph->session->outputs()[i].type; }
+int xc_graph_input_rank(const xc_graph* graph, size_t i) {
+  const xc::PartialShape& shape = graph->session->inputs()[i].shape;
+  return shape.known_rank ? static_cast<int>(shape.dims.size()) : -1;
+}
+const int64_t* xc_graph_input_dims(const xc_graph* graph, size_t i) {
+  const xc::PartialShape& shape = graph->session->inputs()[i].shape;
+  return shape.known_rank ? shape.dims.data() : nullptr;
+}
 
 xc_status* xc_graph_run(xc_graph* graph, const xc_tensor* inputs, size_t num_inputs, xc_graph_results** out) {
   return xc::ToCStatus(xc::Run(graph, inputs, num_inputs, out));

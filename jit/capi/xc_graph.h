@@ -1,5 +1,6 @@
-/* The C API of the embedded host runtime: load a GraphDef, look at its inputs and outputs, run it, free it. Part of the
- * core library beside service/xc.h, whose rules hold here: errors are xc_status objects, nothing aborts, any thread. */
+/* The C API of the embedded host runtime: load a GraphDef or a SavedModel, look at its inputs and outputs, run it, free
+ * it. Part of the core library beside service/xc.h, whose rules hold here: errors are xc_status objects, nothing
+ * aborts, any thread. */
 #ifndef XC_JIT_CAPI_XC_GRAPH_H_
 #define XC_JIT_CAPI_XC_GRAPH_H_
 
@@ -33,6 +34,10 @@ typedef struct xc_tensor {
  *   min_cluster_size=N   allow=Op,Op   deny=Op,Op
  * Without inputs and outputs: all placeholders, and all results that no node uses. */
 xc_status* xc_graph_load(const char* graph_def, size_t size, const char* options, xc_graph** out);
+/* Loads a signature of a SavedModel directory, with the variables of its checkpoint. Inputs and outputs have the
+ * signature's names, in their alphabetical order. Options as above but for inputs, outputs and text; and
+ *   signature=serving_default   tag=serve */
+xc_status* xc_graph_load_saved_model(const char* directory, const char* options, xc_graph** out);
 void xc_graph_free(xc_graph* graph);
 
 size_t xc_graph_num_inputs(const xc_graph* graph);
@@ -42,6 +47,9 @@ const char* xc_graph_input_name(const xc_graph* graph, size_t i);
 const char* xc_graph_output_name(const xc_graph* graph, size_t i);
 int xc_graph_input_dtype(const xc_graph* graph, size_t i);
 int xc_graph_output_dtype(const xc_graph* graph, size_t i);
+/* The rank of an input, or -1 if the graph does not say; its sizes, -1 where they may vary (NULL without a rank). */
+int xc_graph_input_rank(const xc_graph* graph, size_t i);
+const int64_t* xc_graph_input_dims(const xc_graph* graph, size_t i);
 
 /* Runs the graph: one tensor per input, in order. May be called by any number of threads at once. */
 xc_status* xc_graph_run(xc_graph* graph, const xc_tensor* inputs, size_t num_inputs, xc_graph_results** out);

@@ -54,7 +54,7 @@ void Prune(Graph& graph, const std::vector<int>& keep) {
 absl::StatusOr<std::unique_ptr<Session>> Session::Create(const GraphDef& def, SessionOptions options) {
   XC_ASSIGN_OR_RETURN(std::unique_ptr<Graph> graph, ImportGraphDef(def));
   auto session = std::unique_ptr<Session>(new Session);
-  if (options.inputs.empty()) {
+  if (options.inputs.empty() && !options.feed_nothing) {
     for (int id = 0; id < graph->size(); ++id) {
       if (IsPlaceholder(graph->node(id))) options.inputs.push_back(graph->node(id).name + ":0");
     }
@@ -77,7 +77,7 @@ absl::StatusOr<std::unique_ptr<Session>> Session::Create(const GraphDef& def, Se
       return absl::InvalidArgumentError(absl::StrCat("'", options.inputs[i], "' is fed twice"));
     const Node& n = graph->node(ref.node);
     TensorInfo info;
-    info.name = options.inputs[i];
+    info.name = i < options.input_names.size() ? options.input_names[i] : options.inputs[i];
     info.type = n.output_types[ref.index];
     if (n.FindAttr("shape") != nullptr) info.shape = n.ShapeAttr("shape").value_or(PartialShape());
     int arg = graph->Add(Port(*graph, "_Arg", absl::StrCat("feed_", i), info.type, static_cast<int>(i))).id;
@@ -89,7 +89,7 @@ absl::StatusOr<std::unique_ptr<Session>> Session::Create(const GraphDef& def, Se
   for (size_t i = 0; i < options.outputs.size(); ++i) {
     XC_ASSIGN_OR_RETURN(OutputRef ref, Find(*graph, options.outputs[i]));
     TensorInfo info;
-    info.name = options.outputs[i];
+    info.name = i < options.output_names.size() ? options.output_names[i] : options.outputs[i];
     info.type = graph->node(ref.node).output_types[ref.index];
     // An input that is fetched comes back as it was fed.
     for (size_t k = 0; k < options.inputs.size(); ++k) {

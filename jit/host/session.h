@@ -21,6 +21,10 @@ struct SessionOptions {
   // Tensors to feed and fetch; empty: all placeholders, and all results that no node uses.
   std::vector<std::string> inputs;
   std::vector<std::string> outputs;
+  bool feed_nothing = false;  // no inputs really means none
+  // Names to show instead of the tensors', where given.
+  std::vector<std::string> input_names;
+  std::vector<std::string> output_names;
 };
 
 // Thread-safe: any number of threads may call Run at once.

@@ -56,6 +56,9 @@ const KernelRegistry& KernelRegistry::Get() {
     RegisterListKernels(*r);
     RegisterUniqueKernels(*r);
     RegisterStateKernels(*r);
+    RegisterDetectionKernels(*r);
+    RegisterSegmentKernels(*r);
+    RegisterRandomKernels(*r);
     return r;
   }();
   return *registry;

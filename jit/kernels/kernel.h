@@ -57,6 +57,9 @@ void RegisterStringKernels(KernelRegistry& r);
 void RegisterListKernels(KernelRegistry& r);
 void RegisterUniqueKernels(KernelRegistry& r);  // results whose size depends on values
 void RegisterStateKernels(KernelRegistry& r);   // variables, Assert, Print
+void RegisterDetectionKernels(KernelRegistry& r);
+void RegisterSegmentKernels(KernelRegistry& r);
+void RegisterRandomKernels(KernelRegistry& r);  // stateful random numbers
 
 // Copies element `from` of `src` to element `to` of `dst` (same type).
 void CopyElement(const Tensor& src, int64_t from, Tensor& dst, int64_t to);

@@ -553,15 +553,14 @@ Val Emitter::Call(HloComputation* computation, const std::vector<Val>& arguments
   return v;
 }
 
-std::vector<Val> Emitter::ForLoop(int64_t trip_count, const std::vector<Val>& state,
-                                  const std::function<std::vector<Val>(Emitter&, Val, const std::vector<Val>&)>& body) {
+std::vector<Val> Emitter::Loop(const std::vector<Val>& state, const std::function<Val(Emitter&, Val, Val)>& go_on,
+                               const std::function<std::vector<Val>(Emitter&, Val, const std::vector<Val>&)>& body) {
   std::vector<Val> init = {S32(0)};
   init.insert(init.end(), state.begin(), state.end());
   Val packed = Tuple(init);
   Shape shape = packed->shape();
-  HloComputation* condition = Computation("loop_condition", {shape}, [&](Emitter& e, const std::vector<Val>& p) {
-    return e.Lt(e.Get(p[0], 0), e.S32(trip_count));
-  });
+  HloComputation* condition = Computation(
+      "loop_condition", {shape}, [&](Emitter& e, const std::vector<Val>& p) { return go_on(e, e.Get(p[0], 0), p[0]); });
   HloComputation* step = Computation("loop_body", {shape}, [&](Emitter& e, const std::vector<Val>& p) {
     Val i = e.Get(p[0], 0);
     std::vector<Val> current;
@@ -573,6 +572,36 @@ std::vector<Val> Emitter::ForLoop(int64_t trip_count, const std::vector<Val>& st
   Val loop = While(condition, step, packed);
   std::vector<Val> out;
   for (size_t k = 0; k < state.size(); ++k) out.push_back(Get(loop, k + 1));
+  return out;
+}
+
+std::vector<Val> Emitter::ForLoop(int64_t trip_count, const std::vector<Val>& state,
+                                  const std::function<std::vector<Val>(Emitter&, Val, const std::vector<Val>&)>& body) {
+  return Loop(
+      state, [&](Emitter& e, Val i, Val) { return e.Lt(i, e.S32(trip_count)); }, body);
+}
+
+std::vector<Val> Emitter::LoopWhileAny(
+    int64_t max_trips, const std::vector<Val>& state,
+    const std::function<std::vector<Val>(Emitter&, Val, const std::vector<Val>&)>& body) {
+  auto go_on = [&](Emitter& e, Val i, Val packed) {
+    Val active = e.Get(packed, 1);
+    std::vector<int64_t> all(active->shape().rank());
+    std::iota(all.begin(), all.end(), 0);
+    Val any = e.Reduce(active, e.Scalar(ElementType::kPred, 0), all, HloOpcode::kOr);
+    return e.And(any, e.Lt(i, e.S32(max_trips)));
+  };
+  return Loop(state, go_on, body);
+}
+
+std::vector<Val> Emitter::CustomCall(const std::string& target, const std::vector<Shape>& results,
+                                     const std::vector<Val>& operands, const std::string& attributes) {
+  Val v = Make(HloOpcode::kCustomCall, Shape::Tuple(results), operands);
+  v->set_attr<AttrKind::kCustomCallTarget>(target);
+  v->set_attr<AttrKind::kApiVersion>("API_VERSION_TYPED_FFI");
+  v->set_attr<AttrKind::kBackendConfig>(BackendConfig{attributes, true});
+  std::vector<Val> out;
+  for (size_t k = 0; k < results.size(); ++k) out.push_back(Get(v, k));
   return out;
 }
 

@@ -151,8 +151,17 @@ class Emitter {
   // A counted loop i = 0..trip_count-1 over a state: body gets i (s32 scalar) and the state, gives the next state.
   std::vector<Val> ForLoop(int64_t trip_count, const std::vector<Val>& state,
                            const std::function<std::vector<Val>(Emitter&, Val, const std::vector<Val>&)>& body);
+  // The same, ending early once no element of state[0], a pred array, holds.
+  std::vector<Val> LoopWhileAny(int64_t max_trips, const std::vector<Val>& state,
+                                const std::function<std::vector<Val>(Emitter&, Val, const std::vector<Val>&)>& body);
+  // A library routine by name, with several results; `attributes` is a dictionary as the runtime reads it.
+  std::vector<Val> CustomCall(const std::string& target, const std::vector<Shape>& results,
+                              const std::vector<Val>& operands, const std::string& attributes);
 
  private:
+  std::vector<Val> Loop(const std::vector<Val>& state, const std::function<Val(Emitter&, Val, Val)>& go_on,
+                        const std::function<std::vector<Val>(Emitter&, Val, const std::vector<Val>&)>& body);
+
   Val Make(HloOpcode opcode, Shape shape, const std::vector<Val>& operands);
 
   HloModule* module_;

@@ -4,7 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "jit/kernels/kernel.h"
-#include "jit/lowering/lowering.h"
+#include "jit/lowering/indexing.h"
 
 namespace xc {
 namespace {
@@ -14,13 +14,15 @@ Val WideIndices(Emitter& b, Val indices) {
   return narrow ? b.Convert(indices, ElementType::kS32) : indices;
 }
 
-absl::Status GatherAlong(OpContext& c, int64_t axis, int64_t batch) {
-  int64_t prank = c.rank(0), irank = c.rank(1);
+}  // namespace
+
+absl::StatusOr<Val> GatherAlong(OpContext& c, Val params, int operand, int64_t axis, int64_t batch) {
+  int64_t prank = params->shape().rank(), irank = c.rank(operand);
   XC_ASSIGN_OR_RETURN(axis, c.Axis(axis, prank));
   if (batch < 0) batch += irank;
   if (batch < 0 || batch > axis || batch > irank) return c.Error(absl::StrCat("bad batch_dims ", batch));
-  const Dims& p = c.dims(0);
-  const Dims& i = c.dims(1);
+  const Dims p = params->shape().dims();
+  const Dims& i = c.dims(operand);
   for (int64_t d = 0; d < batch; ++d) {
     if (p[d] != i[d]) return c.Error("batch dimensions of params and indices differ");
   }
@@ -30,12 +32,12 @@ absl::Status GatherAlong(OpContext& c, int64_t axis, int64_t batch) {
   out.insert(out.end(), p.begin() + axis + 1, p.end());
   XC_ASSIGN_OR_RETURN(int64_t outputs, CheckedNumElements(out));
   XC_ASSIGN_OR_RETURN(int64_t count, CheckedNumElements(i));
-  Val indices = WideIndices(b, c.in(1));
+  Val indices = WideIndices(b, c.in(operand));
   if (count > 0) {
     if (p[axis] == 0) return c.Error("indices into an empty dimension");
     bool safe = false;
-    if (c.IsConstant(1)) {
-      XC_ASSIGN_OR_RETURN(auto values, c.Ints(1));
+    if (c.IsConstant(operand)) {
+      XC_ASSIGN_OR_RETURN(auto values, c.Ints(operand));
       safe = std::all_of(values.begin(), values.end(), [&](int64_t v) { return v >= 0 && v < p[axis]; });
     }
     if (!safe) {
@@ -45,8 +47,7 @@ absl::Status GatherAlong(OpContext& c, int64_t axis, int64_t batch) {
     }
   }
   if (outputs == 0) {
-    c.set(0, b.Full(c.etype(0), out, 0));
-    return absl::OkStatus();
+    return b.Full(params->type(), out, 0);
   }
   GatherDims g;
   for (int64_t d = batch; d < axis; ++d) g.offset_dims.push_back(d);
@@ -61,24 +62,17 @@ absl::Status GatherAlong(OpContext& c, int64_t axis, int64_t batch) {
   Dims sizes = p;
   sizes[axis] = 1;
   for (int64_t d = 0; d < batch; ++d) sizes[d] = 1;
-  c.set(0, b.Gather(c.in(0), indices, g, sizes));
-  return absl::OkStatus();
+  return b.Gather(params, indices, g, sizes);
 }
 
-absl::Status GatherV2(OpContext& c) {
-  XC_ASSIGN_OR_RETURN(int64_t axis, c.Int(2));
-  XC_ASSIGN_OR_RETURN(int64_t batch, c.node.Int("batch_dims"));
-  return GatherAlong(c, axis, batch);
-}
-absl::Status Gather(OpContext& c) { return GatherAlong(c, 0, 0); }
-
-absl::Status GatherNd(OpContext& c) {
-  if (c.rank(1) < 1) return c.Error("indices must have rank 1 or more");
-  const Dims& p = c.dims(0);
-  Dims batch(c.dims(1).begin(), c.dims(1).end() - 1);
-  int64_t depth = c.dims(1).back();
-  if (depth > c.rank(0)) return c.Error("the indices have more components than params has dimensions");
-  XC_ASSIGN_OR_RETURN(std::string policy, c.node.String("bad_indices_policy"));
+absl::StatusOr<Val> GatherSlices(OpContext& c, Val params, int operand) {
+  if (c.rank(operand) < 1) return c.Error("indices must have rank 1 or more");
+  const Dims p = params->shape().dims();
+  Dims batch(c.dims(operand).begin(), c.dims(operand).end() - 1);
+  int64_t depth = c.dims(operand).back();
+  if (depth > static_cast<int64_t>(p.size()))
+    return c.Error("the indices have more components than params has dimensions");
+  std::string policy = c.node.String("bad_indices_policy").value_or("");
   if (!policy.empty() && policy != "DEFAULT" && policy != "ERROR")
     return c.Unimplemented("bad_indices_policy " + policy);
   Emitter& b = c.b;
@@ -86,19 +80,17 @@ absl::Status GatherNd(OpContext& c) {
   out.insert(out.end(), p.begin() + depth, p.end());
   XC_ASSIGN_OR_RETURN(int64_t outputs, CheckedNumElements(out));
   if (outputs == 0) {
-    c.set(0, b.Full(c.etype(0), out, 0));
-    return absl::OkStatus();
+    return b.Full(params->type(), out, 0);
   }
-  Val indices = WideIndices(b, c.in(1));
+  Val indices = WideIndices(b, c.in(operand));
   if (depth == 0) {
     std::vector<int64_t> mapping(p.size());
     std::iota(mapping.begin(), mapping.end(), static_cast<int64_t>(batch.size()));
-    c.set(0, b.Broadcast(c.in(0), out, mapping));
-    return absl::OkStatus();
+    return b.Broadcast(params, out, mapping);
   }
   std::vector<int64_t> limits(p.begin(), p.begin() + depth);
   if (std::count(limits.begin(), limits.end(), 0) > 0) return c.Error("indices into an empty dimension");
-  Val bound = b.Broadcast(b.Vector(indices->type(), limits), c.dims(1), {c.rank(1) - 1});
+  Val bound = b.Broadcast(b.Vector(indices->type(), limits), c.dims(operand), {c.rank(operand) - 1});
   c.FailIf(b.Or(b.Lt(indices, b.Like(indices, 0)), b.Ge(indices, bound)));
   GatherDims g;
   Dims sizes = p;
@@ -107,11 +99,32 @@ absl::Status GatherNd(OpContext& c) {
     g.start_index_map.push_back(d);
     sizes[d] = 1;
   }
-  for (int64_t d = depth; d < c.rank(0); ++d) {
+  for (int64_t d = depth; d < static_cast<int64_t>(p.size()); ++d) {
     g.offset_dims.push_back(static_cast<int64_t>(batch.size()) + d - depth);
   }
-  g.index_vector_dim = c.rank(1) - 1;
-  c.set(0, b.Gather(c.in(0), indices, g, sizes));
+  g.index_vector_dim = c.rank(operand) - 1;
+  return b.Gather(params, indices, g, sizes);
+}
+
+namespace {
+
+absl::Status GatherV2(OpContext& c) {
+  XC_ASSIGN_OR_RETURN(int64_t axis, c.Int(2));
+  XC_ASSIGN_OR_RETURN(int64_t batch, c.node.Int("batch_dims"));
+  XC_ASSIGN_OR_RETURN(Val v, GatherAlong(c, c.in(0), 1, axis, batch));
+  c.set(0, v);
+  return absl::OkStatus();
+}
+
+absl::Status Gather(OpContext& c) {
+  XC_ASSIGN_OR_RETURN(Val v, GatherAlong(c, c.in(0), 1, 0, 0));
+  c.set(0, v);
+  return absl::OkStatus();
+}
+
+absl::Status GatherNd(OpContext& c) {
+  XC_ASSIGN_OR_RETURN(Val v, GatherSlices(c, c.in(0), 1));
+  c.set(0, v);
   return absl::OkStatus();
 }
 

@@ -151,6 +151,8 @@ absl::Status Solve(OpContext& c, bool inverse) {
   XC_ASSIGN_OR_RETURN(bool adjoint, c.node.Bool("adjoint"));
   Emitter& b = c.b;
   Val a = adjoint ? Transposed(b, c.in(0)) : c.in(0);
+  bool complex = IsComplex(a->type());
+  if (adjoint && complex) a = b.Complex(b.Real(a), b.Neg(b.Imag(a)));
   Val rhs;
   if (inverse) {
     int64_t n = c.dims(0).back();
@@ -169,7 +171,8 @@ absl::Status Solve(OpContext& c, bool inverse) {
   }
   Val x = SolveByElimination(b, a, rhs);
   // A singular matrix is an error of the host op.
-  c.FailIf(b.Not(b.Unary(HloOpcode::kIsFinite, x)));
+  auto infinite = [&](Val v) { return b.Not(b.Unary(HloOpcode::kIsFinite, v)); };
+  c.FailIf(complex ? b.Or(infinite(b.Real(x)), infinite(b.Imag(x))) : infinite(x));
   c.set(0, x);
   return absl::OkStatus();
 }
@@ -179,10 +182,11 @@ absl::Status Solve(OpContext& c, bool inverse) {
 void RegisterLinalg(LoweringRegistry& r) {
   constexpr TypeSet kReal = TypeBit(DT_FLOAT) | TypeBit(DT_DOUBLE);
   constexpr TypeSet kAny = ~TypeSet{0};
-  r.Add({"Cholesky"}, kReal, Cholesky);
-  r.Add({"MatrixTriangularSolve"}, kReal, TriangularSolve);
-  r.Add({"MatrixInverse"}, kReal, [](OpContext& c) { return Solve(c, true); });
-  r.Add({"MatrixSolve"}, kReal, [](OpContext& c) { return Solve(c, false); });
+  constexpr TypeSet kBoth = kReal | kComplexTypes;
+  r.Add({"Cholesky"}, kBoth, Cholesky);
+  r.Add({"MatrixTriangularSolve"}, kBoth, TriangularSolve);
+  r.Add({"MatrixInverse"}, kBoth, [](OpContext& c) { return Solve(c, true); });
+  r.Add({"MatrixSolve"}, kBoth, [](OpContext& c) { return Solve(c, false); });
   r.Add({"FFT", "FFT2D", "FFT3D"}, kAny, Fft<FftType::kFft>);
   r.Add({"IFFT", "IFFT2D", "IFFT3D"}, kAny, Fft<FftType::kIfft>);
   r.Add({"RFFT", "RFFT2D", "RFFT3D"}, kAny, Fft<FftType::kRfft>, {"fft_length"});

@@ -106,6 +106,13 @@ const LoweringRegistry& LoweringRegistry::Get() {
     RegisterLists(*r);
     RegisterControlFlow(*r);
     RegisterVariables(*r);
+    RegisterOptimizers(*r);
+    RegisterDiagonals(*r);
+    RegisterQuantization(*r);
+    RegisterImages(*r);
+    RegisterPatches(*r);
+    RegisterSpecial(*r);
+    RegisterFactorizations(*r);
     RegisterRandom(*r);
     RegisterLinalg(*r);
     RegisterMisc(*r);

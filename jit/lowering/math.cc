@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "jit/lowering/lowering.h"
+#include "jit/lowering/special.h"
 
 namespace xc {
 namespace {
@@ -109,6 +110,8 @@ constexpr double kLanczos[] = {676.520368121885098567009190444019, -1259.1392167
                                12.507343278686904814458936853,     -0.13857109526572011689554707,
                                9.984369578019570859563e-6,         1.50563273514931155834e-7};
 
+}  // namespace
+
 Val Lgamma(Emitter& b, Val x) {
   Val half = b.Like(x, 0.5), one = b.Like(x, 1);
   Val reflect = b.Lt(x, half);
@@ -151,6 +154,8 @@ Val Digamma(Emitter& b, Val x) {
   Val pole = b.And(b.Le(x, b.Like(x, 0)), b.Eq(x, b.Floor(x)));
   return b.Select(pole, b.Like(x, std::numeric_limits<double>::quiet_NaN()), b.Select(reflect, reflected, y));
 }
+
+namespace {
 
 Val Reciprocal(Emitter& b, Val x) { return b.Div(b.Like(x, 1), x); }
 

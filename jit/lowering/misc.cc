@@ -1,4 +1,4 @@
-// Lowerings of checks, bucketing, layout permutations, fake quantization, colour conversion and diagonals with offsets.
+// Lowerings of checks, bucketing, layout permutations and colour conversion.
 #include <algorithm>
 #include <cmath>
 
@@ -91,72 +91,6 @@ absl::Status DataFormatVecPermute(OpContext& c) {
     parts.push_back(c.b.SliceDim(c.in(0), 0, i, i + 1));
   }
   c.set(0, c.b.Concat(parts, 0));
-  return absl::OkStatus();
-}
-
-// Limits moved so that zero is a quantized value, and the step between quantized values.
-struct Quantization {
-  Val low, high, step;
-};
-
-absl::StatusOr<Quantization> Nudge(OpContext& c, Val min, Val max) {
-  XC_ASSIGN_OR_RETURN(int64_t bits, c.node.Int("num_bits"));
-  XC_ASSIGN_OR_RETURN(bool narrow, c.node.Bool("narrow_range"));
-  if (bits < 2 || bits > 16) return c.Error("num_bits must be between 2 and 16");
-  Emitter& b = c.b;
-  double lowest = narrow ? 1 : 0, highest = static_cast<double>((int64_t{1} << bits) - 1);
-  Quantization q;
-  q.step = b.Div(b.Sub(max, min), b.Like(max, highest - lowest));
-  Val zero = b.Sub(b.Like(min, lowest), b.Div(min, q.step));
-  Val half_up = b.Floor(b.AddC(zero, 0.5));
-  Val nudged = b.Select(b.Lt(zero, b.Like(zero, lowest)), b.Like(zero, lowest),
-                        b.Select(b.Gt(zero, b.Like(zero, highest)), b.Like(zero, highest), half_up));
-  q.low = b.Mul(b.Sub(b.Like(min, lowest), nudged), q.step);
-  q.high = b.Mul(b.Sub(b.Like(min, highest), nudged), q.step);
-  return q;
-}
-
-absl::StatusOr<Quantization> ReadLimits(OpContext& c, int first) {
-  Val min, max;
-  if (c.node.def->FindAttr("min") != nullptr) {
-    XC_ASSIGN_OR_RETURN(float low, c.node.Float("min"));
-    XC_ASSIGN_OR_RETURN(float high, c.node.Float("max"));
-    if (!(low < high)) return c.Error("min must be less than max");
-    min = c.b.Scalar(ElementType::kF32, low);
-    max = c.b.Scalar(ElementType::kF32, high);
-  } else {
-    XC_RETURN_IF_ERROR(c.RequireRank(first, 0));
-    XC_RETURN_IF_ERROR(c.RequireRank(first + 1, 0));
-    min = c.in(first);
-    max = c.in(first + 1);
-  }
-  return Nudge(c, min, max);
-}
-
-absl::Status FakeQuant(OpContext& c) {
-  XC_ASSIGN_OR_RETURN(Quantization q, ReadLimits(c, 1));
-  Emitter& b = c.b;
-  const Dims& dims = c.dims(0);
-  Val low = b.Splat(q.low, dims), step = b.Splat(q.step, dims);
-  Val x = b.Sub(b.Clamp(q.low, c.in(0), q.high), low);
-  Val level = b.Floor(b.AddC(b.Div(x, step), 0.5));
-  c.set(0, b.Add(b.Mul(level, step), low));
-  return absl::OkStatus();
-}
-
-absl::Status FakeQuantGrad(OpContext& c) {
-  XC_RETURN_IF_ERROR(c.RequireSameDims(0, 1));
-  XC_ASSIGN_OR_RETURN(Quantization q, ReadLimits(c, 2));
-  Emitter& b = c.b;
-  Val g = c.in(0), x = c.in(1), zero = b.Like(g, 0);
-  Val below = b.Lt(x, b.Splat(q.low, c.dims(1))), above = b.Gt(x, b.Splat(q.high, c.dims(1)));
-  c.set(0, b.Select(b.Or(below, above), zero, g));
-  if (c.num_outputs() > 1) {
-    std::vector<int64_t> all;
-    for (int64_t d = 0; d < c.rank(0); ++d) all.push_back(d);
-    c.set(1, b.ReduceSum(b.Select(below, g, zero), all));
-    c.set(2, b.ReduceSum(b.Select(above, g, zero), all));
-  }
   return absl::OkStatus();
 }
 
@@ -265,69 +199,6 @@ absl::Status ToBool(OpContext& c) {
   return absl::OkStatus();
 }
 
-// Only the main diagonal: what tf.linalg.diag and diag_part ask for by default.
-absl::Status RequireMainDiagonal(OpContext& c, int operand) {
-  XC_ASSIGN_OR_RETURN(auto k, c.Ints(operand));
-  if (k.empty() || k.front() != 0 || k.back() != 0) return c.Unimplemented("diagonals other than the main one");
-  return absl::OkStatus();
-}
-
-Val OnDiagonal(Emitter& b, int64_t m, int64_t n, const Dims& dims) {
-  return b.BroadcastTo(b.Eq(b.Iota(ElementType::kS32, {m, n}, 0), b.Iota(ElementType::kS32, {m, n}, 1)), dims);
-}
-
-absl::Status MatrixDiagPartV3(OpContext& c) {
-  XC_RETURN_IF_ERROR(RequireMainDiagonal(c, 1));
-  if (c.rank(0) < 2) return c.Error("needs a matrix");
-  Emitter& b = c.b;
-  int64_t rank = c.rank(0), k = std::min(c.dims(0)[rank - 1], c.dims(0)[rank - 2]);
-  Val x = b.SliceDim(b.SliceDim(c.in(0), rank - 2, 0, k), rank - 1, 0, k);
-  c.set(0, b.ReduceSum(b.Select(OnDiagonal(b, k, k, x->shape().dims()), x, b.Like(x, 0)), {rank - 2}));
-  return absl::OkStatus();
-}
-
-absl::Status MatrixDiagV3(OpContext& c) {
-  XC_RETURN_IF_ERROR(RequireMainDiagonal(c, 1));
-  XC_ASSIGN_OR_RETURN(int64_t rows, c.Int(2));
-  XC_ASSIGN_OR_RETURN(int64_t columns, c.Int(3));
-  if (c.rank(0) < 1) return c.Error("needs a vector");
-  Emitter& b = c.b;
-  int64_t n = c.dims(0).back();
-  if (rows == -1) rows = columns == -1 ? n : std::max<int64_t>(n, 1);
-  if (columns == -1) columns = n;
-  if (rows < n || columns < n) return c.Error("the matrix is smaller than its diagonal");
-  if (std::min(rows, columns) != n) return c.Unimplemented("diagonals shorter than the matrix's");
-  std::vector<PaddingDim> padding(c.rank(0));
-  padding.back().high = columns - n;
-  Dims dims = c.dims(0);
-  dims.back() = rows;
-  dims.push_back(columns);
-  std::vector<int64_t> mapping;
-  for (int64_t d = 0; d + 1 < c.rank(0); ++d) mapping.push_back(d);
-  mapping.push_back(c.rank(0));
-  Val x = b.Broadcast(b.Pad(c.in(0), b.Scalar(c.etype(0), 0), padding), dims, mapping);
-  c.set(0, b.Select(OnDiagonal(b, rows, columns, dims), x, b.Splat(c.in(4), dims)));
-  return absl::OkStatus();
-}
-
-absl::Status MatrixSetDiagV3(OpContext& c) {
-  XC_RETURN_IF_ERROR(RequireMainDiagonal(c, 2));
-  if (c.rank(0) < 2) return c.Error("needs a matrix");
-  Emitter& b = c.b;
-  Dims dims = c.dims(0), want(dims.begin(), dims.end() - 1);
-  int64_t m = dims[dims.size() - 2], n = dims.back(), k = std::min(m, n);
-  want.back() = k;
-  if (c.dims(1) != want) return c.Error("the diagonal has a wrong shape");
-  std::vector<PaddingDim> padding(c.rank(1));
-  padding.back().high = n - k;
-  std::vector<int64_t> mapping;
-  for (int64_t d = 0; d + 1 < c.rank(1); ++d) mapping.push_back(d);
-  mapping.push_back(c.rank(0) - 1);
-  Val d = b.Broadcast(b.Pad(c.in(1), b.Scalar(c.etype(1), 0), padding), dims, mapping);
-  c.set(0, b.Select(OnDiagonal(b, m, n, dims), d, c.in(0)));
-  return absl::OkStatus();
-}
-
 }  // namespace
 
 void RegisterMisc(LoweringRegistry& r) {
@@ -338,17 +209,12 @@ void RegisterMisc(LoweringRegistry& r) {
   r.Add({"UpperBound"}, kRealTypes, SearchSorted<true>);
   r.Add({"DataFormatDimMap"}, kSignedTypes, DataFormatDimMap);
   r.Add({"DataFormatVecPermute"}, kSignedTypes, DataFormatVecPermute);
-  r.Add({"FakeQuantWithMinMaxArgs", "FakeQuantWithMinMaxVars"}, kAny, FakeQuant);
-  r.Add({"FakeQuantWithMinMaxArgsGradient", "FakeQuantWithMinMaxVarsGradient"}, kAny, FakeQuantGrad);
   r.Add({"AdjustContrastv2"}, kFloatTypes, AdjustContrast);
   r.Add({"RGBToHSV"}, kFloatTypes, RgbToHsv);
   r.Add({"HSVToRGB"}, kFloatTypes, HsvToRgb);
   r.Add({"AdjustSaturation"}, kFloatTypes, AdjustSaturation);
   r.Add({"AdjustHue"}, kFloatTypes, AdjustHue);
   r.Add({"ToBool"}, kRealTypes | TypeBit(DT_BOOL), ToBool);
-  r.Add({"MatrixDiagPartV3", "MatrixDiagPartV2"}, kNumericTypes, MatrixDiagPartV3, {"k"});
-  r.Add({"MatrixDiagV3", "MatrixDiagV2"}, kArrayTypes, MatrixDiagV3, {"k", "num_rows", "num_cols"});
-  r.Add({"MatrixSetDiagV3", "MatrixSetDiagV2"}, kArrayTypes, MatrixSetDiagV3, {"k"});
 }
 
 }  // namespace xc

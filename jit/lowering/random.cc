@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "absl/strings/str_cat.h"
-#include "jit/lowering/lowering.h"
+#include "jit/lowering/variables.h"
 
 namespace xc {
 namespace {
@@ -109,6 +109,15 @@ Val UnitDouble(Emitter& b, Val first, Val second) {
   return b.Sub(d, b.Like(d, 1));
 }
 
+// [0, 1) in a type of 16 bits: the mantissa's bits of the word under the exponent of 1, less 1.
+Val UnitNarrow(Emitter& b, Val word, ElementType type) {
+  bool half = type == ElementType::kF16;
+  Val mantissa = b.And(word, b.Like(word, half ? 0x3ff : 0x7f));
+  Val bits = b.Or(mantissa, b.Like(word, half ? 15 << 10 : 127 << 7));
+  Val f = b.BitcastConvert(b.Convert(bits, ElementType::kU16), type);
+  return b.Sub(f, b.Like(f, 1));
+}
+
 // Two normal values from two uniform ones, by Box and Muller.
 void BoxMuller(Emitter& b, Val u, Val angle, Val* f0, Val* f1) {
   Val radius = b.Sqrt(b.MulC(b.Log(b.Max(u, b.Like(u, 1.0e-7))), -2.0));
@@ -117,7 +126,49 @@ void BoxMuller(Emitter& b, Val u, Val angle, Val* f0, Val* f1) {
   *f1 = b.Mul(b.Unary(HloOpcode::kCosine, v), radius);
 }
 
-enum class Kind { kUniform, kNormal, kFullInt, kInt };
+enum class Kind { kUniform, kNormal, kTruncated, kFullInt, kInt };
+
+// Normal values of magnitude below 2: every group of outputs takes the first that fit from its own stretch of the
+// stream, 256 samples long per output. `wide`: doubles, two to a block; else floats, four to a block.
+std::vector<Val> Truncated(Emitter& b, const Stream& s, int64_t groups, bool wide) {
+  const size_t width = wide ? 2 : 4;
+  const Dims dims = {groups};
+  ElementType type = wide ? ElementType::kF64 : ElementType::kF32;
+  Val offset = b.Mul(b.Iota(kU64, dims, 0), b.Full(kU64, dims, wide ? 128 : 256));
+  Val low = b.Add(b.Splat(s.counter_low, dims), offset);
+  Val high = b.Add(b.Splat(s.counter_high, dims), b.Convert(b.Lt(low, offset), kU64));
+  // State: active, number found, counter, key, values found.
+  std::vector<Val> state = {b.Full(ElementType::kPred, dims, 1), b.Full(ElementType::kS32, dims, 0), low, high,
+                            b.Splat(s.key, dims)};
+  for (size_t i = 0; i < width; ++i) state.push_back(b.Full(type, dims, 0));
+  auto next = [&](Emitter& e, Val, const std::vector<Val>& now) -> std::vector<Val> {
+    Words w = Philox(e, {Low(e, now[2]), High(e, now[2]), Low(e, now[3]), High(e, now[3])},
+                     {Low(e, now[4]), High(e, now[4])});
+    std::vector<Val> samples;
+    if (wide) {
+      samples = {UnitDouble(e, w[0], w[1]), UnitDouble(e, w[2], w[3])};
+    } else {
+      for (Val word : w) samples.push_back(UnitFloat(e, word));
+      BoxMuller(e, samples[2], samples[3], &samples[2], &samples[3]);
+    }
+    BoxMuller(e, samples[0], samples[1], &samples[0], &samples[1]);
+    std::vector<Val> after = now;
+    for (Val sample : samples) {
+      Val fits = e.Lt(e.Abs(sample), e.Like(sample, 2));
+      for (size_t i = 0; i < width; ++i) {
+        Val here = e.And(fits, e.Eq(after[1], e.Like(after[1], static_cast<double>(i))));
+        after[5 + i] = e.Select(here, sample, after[5 + i]);
+      }
+      after[1] = e.Add(after[1], e.Convert(fits, ElementType::kS32));
+    }
+    after[0] = e.Lt(after[1], e.Like(after[1], static_cast<double>(width)));
+    after[2] = e.Add(now[2], e.Like(now[2], 1));
+    after[3] = e.Add(now[3], e.Convert(e.Eq(after[2], e.Like(after[2], 0)), kU64));
+    return after;
+  };
+  state = b.LoopWhileAny(256, state, next);
+  return std::vector<Val>(state.begin() + 5, state.end());
+}
 
 absl::Status Fill(OpContext& c, const Stream& s, Kind kind, int first_limit) {
   XC_ASSIGN_OR_RETURN(Dims dims, c.Ints(0));
@@ -130,14 +181,22 @@ absl::Status Fill(OpContext& c, const Stream& s, Kind kind, int first_limit) {
     return absl::OkStatus();
   }
   bool wide = ElementBits(type) == 64;
-  if (ElementBits(type) < 32) return c.Unimplemented("narrow types");
+  bool narrow = ElementBits(type) < 32;
+  if (narrow && !IsFloating(type)) return c.Unimplemented("narrow types");
   int64_t per_block = wide ? 2 : 4;
+  if (kind == Kind::kTruncated) {
+    std::vector<Val> values = Truncated(b, s, (count + per_block - 1) / per_block, wide);
+    c.set(0, b.Convert(Interleave(b, values, dims, count), type));
+    return absl::OkStatus();
+  }
   Words w = Blocks(b, s, (count + per_block - 1) / per_block);
   std::vector<Val> out;
   if (kind == Kind::kUniform || kind == Kind::kNormal) {
     if (wide) {
       out = {UnitDouble(b, w[0], w[1]), UnitDouble(b, w[2], w[3])};
       if (kind == Kind::kNormal) BoxMuller(b, out[0], out[1], &out[0], &out[1]);
+    } else if (narrow && kind == Kind::kUniform) {
+      for (Val word : w) out.push_back(UnitNarrow(b, word, type));
     } else {
       for (Val word : w) out.push_back(UnitFloat(b, word));
       if (kind == Kind::kNormal) {
@@ -145,7 +204,7 @@ absl::Status Fill(OpContext& c, const Stream& s, Kind kind, int first_limit) {
         BoxMuller(b, out[2], out[3], &out[2], &out[3]);
       }
     }
-    c.set(0, Interleave(b, out, dims, count));
+    c.set(0, b.Convert(Interleave(b, out, dims, count), type));
     return absl::OkStatus();
   }
   if (wide) {
@@ -193,6 +252,26 @@ absl::Status GetAlg(OpContext& c) {
   return absl::OkStatus();
 }
 
+// A generator's state is [counter low, counter high, key]; `delta` outputs skip 256 samples each.
+absl::Status ReadAndSkip(OpContext& c) {
+  XC_ASSIGN_OR_RETURN(Val state, VariableValue(c, 0));
+  XC_ASSIGN_OR_RETURN(int64_t alg, c.Int(1));
+  if (alg != 1 && alg != 3) return c.Unimplemented(absl::StrCat("random algorithm ", alg, ": only Philox"));
+  if (state->shape().dims() != Dims{3} || state->type() != ElementType::kS64) {
+    return c.Error("the generator's state must be three int64");
+  }
+  XC_RETURN_IF_ERROR(c.RequireRank(2, 0));
+  Emitter& b = c.b;
+  Val words = b.BitcastConvert(state, kU64), low = Element(b, words, 0), high = Element(b, words, 1);
+  Val delta = b.Convert(c.in(2), kU64);
+  Val next = b.Add(low, b.Mul(delta, b.ScalarInt(kU64, 256)));
+  Val carry =
+      b.Add(b.Binary(HloOpcode::kShiftRightLogical, delta, b.ScalarInt(kU64, 56)), b.Convert(b.Lt(next, low), kU64));
+  std::vector<Val> parts = {b.Reshape(next, {1}), b.Reshape(b.Add(high, carry), {1}), b.SliceDim(words, 0, 2, 3)};
+  if (c.num_outputs() > 0) c.set(0, state);
+  return SetVariable(c, 0, b.BitcastConvert(b.Concat(parts, 0), ElementType::kS64));
+}
+
 }  // namespace
 
 void RegisterRandom(LoweringRegistry& r) {
@@ -205,6 +284,10 @@ void RegisterRandom(LoweringRegistry& r) {
   r.Add({"StatelessRandomNormalV2"}, kAny, Keyed<Kind::kNormal>, {"shape"});
   r.Add({"StatelessRandomUniformFullIntV2"}, kAny, Keyed<Kind::kFullInt>, {"shape"});
   r.Add({"StatelessRandomUniformIntV2"}, kAny, Keyed<Kind::kInt>, {"shape"});
+  r.Add({"StatelessTruncatedNormal"}, kAny, Seeded<Kind::kTruncated>, {"shape"});
+  r.Add({"StatelessTruncatedNormalV2"}, kAny, Keyed<Kind::kTruncated>, {"shape"});
+  r.Add({"RngReadAndSkip"}, kAny, ReadAndSkip, {"alg"}, kUsesVariables);
+  r.Add({"RngSkip"}, kAny, ReadAndSkip, {"algorithm"}, kUsesVariables);
   r.Add({"StatelessRandomGetKeyCounter"}, kAny, KeyCounter);
   r.Add({"StatelessRandomGetKeyCounterAlg"}, kAny, KeyCounter, {}, 0);
   r.Add({"StatelessRandomGetAlg"}, kAny, GetAlg, {}, kShapeOnly);

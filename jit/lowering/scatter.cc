@@ -4,12 +4,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "jit/kernels/kernel.h"
-#include "jit/lowering/lowering.h"
+#include "jit/lowering/indexing.h"
 
 namespace xc {
 namespace {
-
-enum class Combine { kUpdate, kAdd, kSub, kMin, kMax, kMul };
 
 HloComputation* Combiner(Emitter& b, Combine how, ElementType type) {
   switch (how) {
@@ -23,6 +21,8 @@ HloComputation* Combiner(Emitter& b, Combine how, ElementType type) {
       return b.Scalar2(HloOpcode::kMaximum, type);
     case Combine::kMul:
       return b.Scalar2(HloOpcode::kMultiply, type);
+    case Combine::kDiv:
+      return b.Scalar2(HloOpcode::kDivide, type);
     case Combine::kUpdate:
       break;
   }
@@ -30,7 +30,8 @@ HloComputation* Combiner(Emitter& b, Combine how, ElementType type) {
   return b.Computation("assign", {s, s}, [](Emitter&, const std::vector<Val>& p) { return p[1]; });
 }
 
-// `operand` with `updates` combined in at `indices` ([..., depth], the leading dimensions of operand).
+}  // namespace
+
 absl::StatusOr<Val> ScatterInto(OpContext& c, Val operand, Val indices, Val updates, Combine how) {
   Emitter& b = c.b;
   const Dims& od = operand->shape().dims();
@@ -59,6 +60,8 @@ absl::StatusOr<Val> ScatterInto(OpContext& c, Val operand, Val indices, Val upda
   d.index_vector_dim = irank - 1;
   return b.Scatter(operand, indices, updates, d, Combiner(b, how, operand->type()));
 }
+
+namespace {
 
 absl::Status ScatterNd(OpContext& c) {
   XC_ASSIGN_OR_RETURN(Dims dims, c.Ints(2));
@@ -224,7 +227,7 @@ absl::Status DenseBincount(OpContext& c) {
 void RegisterScatter(LoweringRegistry& r) {
   r.Add({"ScatterNd"}, kArrayTypes, ScatterNd, {"shape"});
   r.Add({"TensorScatterUpdate"}, kArrayTypes, TensorScatter<Combine::kUpdate>);
-  r.Add({"TensorScatterAdd"}, kNumericTypes, TensorScatter<Combine::kAdd>);
+  r.Add({"TensorScatterAdd", "ScatterNdNonAliasingAdd"}, kNumericTypes, TensorScatter<Combine::kAdd>);
   r.Add({"TensorScatterSub"}, kNumericTypes, TensorScatter<Combine::kSub>);
   r.Add({"TensorScatterMin"}, kRealTypes, TensorScatter<Combine::kMin>);
   r.Add({"TensorScatterMax"}, kRealTypes, TensorScatter<Combine::kMax>);

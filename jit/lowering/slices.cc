@@ -4,7 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "jit/kernels/kernel.h"
-#include "jit/lowering/lowering.h"
+#include "jit/lowering/indexing.h"
 
 namespace xc {
 namespace {
@@ -135,16 +135,26 @@ absl::Status StridedSliceGrad(OpContext& c) {
   return absl::OkStatus();
 }
 
-absl::Status TensorStridedSliceUpdate(OpContext& c) {
-  XC_ASSIGN_OR_RETURN(StridedSliceSpec spec, ReadSpec(c, 1, c.dims(0)));
+}  // namespace
+
+absl::StatusOr<Val> AssignSlice(OpContext& c, Val base) {
+  const Dims dims = base->shape().dims();
+  XC_ASSIGN_OR_RETURN(StridedSliceSpec spec, ReadSpec(c, 1, dims));
   auto fit = BroadcastDims(c.dims(4), spec.final_dims);
   if (!fit.ok() || *fit != spec.final_dims) return c.Error("the value does not fit the slice");
   Emitter& b = c.b;
   Val part = b.BroadcastTo(c.in(4), spec.final_dims);
-  Val spread = Unslice(b, part, spec, c.dims(0), b.Scalar(c.etype(0), 0));
+  Val spread = Unslice(b, part, spec, dims, b.Scalar(base->type(), 0));
   Val ones = b.Full(ElementType::kPred, spec.final_dims, 1);
-  Val mask = Unslice(b, ones, spec, c.dims(0), b.Scalar(ElementType::kPred, 0));
-  c.set(0, b.Select(mask, spread, c.in(0)));
+  Val mask = Unslice(b, ones, spec, dims, b.Scalar(ElementType::kPred, 0));
+  return b.Select(mask, spread, base);
+}
+
+namespace {
+
+absl::Status TensorStridedSliceUpdate(OpContext& c) {
+  XC_ASSIGN_OR_RETURN(Val v, AssignSlice(c, c.in(0)));
+  c.set(0, v);
   return absl::OkStatus();
 }
 

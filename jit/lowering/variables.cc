@@ -1,28 +1,26 @@
-// Lowerings of resource variables and optimizer updates. A cluster takes a variable's value as an argument and gives
-// the new value back; between reads and writes inside the cluster the slot holds the current one.
-#include <cmath>
+// Lowerings of reads, assignments, gathers and scatters of resource variables. A cluster takes a variable's value as an
+// argument and gives the new value back; between reads and writes inside the cluster the slot holds the current one.
+#include "jit/lowering/variables.h"
 
 #include "absl/strings/str_cat.h"
 #include "jit/lowering/graph_lowering.h"
-#include "jit/lowering/lowering.h"
+#include "jit/lowering/indexing.h"
 
 namespace xc {
-namespace {
-
-absl::StatusOr<VariableSlot*> Slot(OpContext& c, int i) {
+absl::StatusOr<VariableSlot*> VariableOperand(OpContext& c, int i) {
   VariableSlot* slot = c.value(i).variable;
   if (slot == nullptr) return c.Unimplemented(absl::StrCat("operand ", i, " is not a variable"));
   return slot;
 }
 
-absl::StatusOr<Val> Read(OpContext& c, int i) {
-  XC_ASSIGN_OR_RETURN(VariableSlot * slot, Slot(c, i));
+absl::StatusOr<Val> VariableValue(OpContext& c, int i) {
+  XC_ASSIGN_OR_RETURN(VariableSlot * slot, VariableOperand(c, i));
   if (!slot->initialized) return c.Unimplemented("a variable without a value");
   return c.graph.Materialize(slot->value, c.b);
 }
 
-absl::Status Write(OpContext& c, int i, Val v) {
-  XC_ASSIGN_OR_RETURN(VariableSlot * slot, Slot(c, i));
+absl::Status SetVariable(OpContext& c, int i, Val v) {
+  XC_ASSIGN_OR_RETURN(VariableSlot * slot, VariableOperand(c, i));
   slot->type = ToDataType(v->type());
   slot->value = LoweredValue();
   slot->value.type = slot->type;
@@ -33,175 +31,78 @@ absl::Status Write(OpContext& c, int i, Val v) {
   return absl::OkStatus();
 }
 
+namespace {
+
 absl::Status ReadVariable(OpContext& c) {
-  XC_ASSIGN_OR_RETURN(Val v, Read(c, 0));
+  XC_ASSIGN_OR_RETURN(Val v, VariableValue(c, 0));
   if (ToElementType(c.out_type(0)) != v->type()) return c.Error("the variable has another type");
   c.set(0, v);
   return absl::OkStatus();
 }
 
-absl::Status Assign(OpContext& c) { return Write(c, 0, c.in(1)); }
+absl::Status Assign(OpContext& c) { return SetVariable(c, 0, c.in(1)); }
 
 template <HloOpcode kOpcode>
 absl::Status AssignUpdate(OpContext& c) {
-  XC_ASSIGN_OR_RETURN(Val v, Read(c, 0));
+  XC_ASSIGN_OR_RETURN(Val v, VariableValue(c, 0));
   if (v->shape().dims() != c.dims(1)) return c.Error("the value has another shape than the variable");
-  return Write(c, 0, c.b.Binary(kOpcode, v, c.in(1)));
+  return SetVariable(c, 0, c.b.Binary(kOpcode, v, c.in(1)));
 }
 
 absl::Status VariableShape(OpContext& c) {
-  XC_ASSIGN_OR_RETURN(VariableSlot * slot, Slot(c, 0));
+  XC_ASSIGN_OR_RETURN(VariableSlot * slot, VariableOperand(c, 0));
   if (!slot->initialized) return c.Unimplemented("a variable without a value");
   const Dims& dims = slot->value.dims;
   c.set_constant(0, c.out_type(0) == DT_INT64 ? Tensor::Int64s(dims) : Tensor::Int32s(dims));
   return absl::OkStatus();
 }
 
-// The operands of an optimizer step: variables first, then scalars (hyperparameters) and the gradient.
-struct Step {
-  OpContext& c;
-  Emitter& b;
-  std::vector<Val> vars;
-  Dims dims;
-
-  // Operand `i` as an array of the variable's shape.
-  absl::StatusOr<Val> Scalar(int i) {
-    if (c.rank(i) != 0) return c.Error(absl::StrCat("operand ", i, " must be a scalar"));
-    return b.Splat(c.in(i), dims);
-  }
-};
-
-absl::StatusOr<Step> Begin(OpContext& c, int variables, int gradient) {
-  Step s{c, c.b, {}, {}};
-  for (int i = 0; i < variables; ++i) {
-    XC_ASSIGN_OR_RETURN(Val v, Read(c, i));
-    if (i > 0 && v->shape().dims() != s.vars[0]->shape().dims()) return c.Error("the slots differ in shape");
-    s.vars.push_back(v);
-  }
-  s.dims = s.vars[0]->shape().dims();
-  if (c.dims(gradient) != s.dims) return c.Error("the gradient has another shape than the variable");
-  return s;
+absl::Status IsInitialized(OpContext& c) {
+  XC_ASSIGN_OR_RETURN(VariableSlot * slot, VariableOperand(c, 0));
+  c.set_constant(0, Tensor::Scalar<uint8_t>(DT_BOOL, slot->initialized));
+  return absl::OkStatus();
 }
 
-absl::Status GradientDescent(OpContext& c) {
-  XC_ASSIGN_OR_RETURN(Step s, Begin(c, 1, 2));
-  XC_ASSIGN_OR_RETURN(Val alpha, s.Scalar(1));
-  return Write(c, 0, c.b.Sub(s.vars[0], c.b.Mul(alpha, c.in(2))));
+absl::Status Gather(OpContext& c) {
+  XC_ASSIGN_OR_RETURN(int64_t batch, c.node.Int("batch_dims"));
+  XC_ASSIGN_OR_RETURN(Val v, VariableValue(c, 0));
+  if (batch < 0) batch += c.rank(1);
+  XC_ASSIGN_OR_RETURN(Val rows, GatherAlong(c, v, 1, batch, batch));
+  c.set(0, rows);
+  return absl::OkStatus();
 }
 
-absl::Status Momentum(OpContext& c) {
-  XC_ASSIGN_OR_RETURN(Step s, Begin(c, 2, 3));
-  XC_ASSIGN_OR_RETURN(bool nesterov, c.node.Bool("use_nesterov"));
-  XC_ASSIGN_OR_RETURN(Val lr, s.Scalar(2));
-  XC_ASSIGN_OR_RETURN(Val momentum, s.Scalar(4));
-  Emitter& b = c.b;
-  Val g = c.in(3);
-  Val accum = b.Add(b.Mul(s.vars[1], momentum), g);
-  Val step = nesterov ? b.Add(b.Mul(g, lr), b.Mul(b.Mul(accum, momentum), lr)) : b.Mul(accum, lr);
-  XC_RETURN_IF_ERROR(Write(c, 0, b.Sub(s.vars[0], step)));
-  return Write(c, 1, accum);
+absl::Status GatherNd(OpContext& c) {
+  XC_ASSIGN_OR_RETURN(Val v, VariableValue(c, 0));
+  XC_ASSIGN_OR_RETURN(Val slices, GatherSlices(c, v, 1));
+  c.set(0, slices);
+  return absl::OkStatus();
 }
 
-absl::Status KerasMomentum(OpContext& c) {
-  XC_ASSIGN_OR_RETURN(Step s, Begin(c, 2, 3));
-  XC_ASSIGN_OR_RETURN(bool nesterov, c.node.Bool("use_nesterov"));
-  XC_ASSIGN_OR_RETURN(Val lr, s.Scalar(2));
-  XC_ASSIGN_OR_RETURN(Val momentum, s.Scalar(4));
-  Emitter& b = c.b;
-  Val step = b.Mul(c.in(3), lr);
-  Val accum = b.Sub(b.Mul(s.vars[1], momentum), step);
-  Val change = nesterov ? b.Sub(b.Mul(accum, momentum), step) : accum;
-  XC_RETURN_IF_ERROR(Write(c, 0, b.Add(s.vars[0], change)));
-  return Write(c, 1, accum);
+// Rows `indices` of the variable combined with the updates, which may be one scalar.
+template <Combine kHow>
+absl::Status ScatterRows(OpContext& c) {
+  XC_ASSIGN_OR_RETURN(Val v, VariableValue(c, 0));
+  if (v->shape().rank() < 1) return c.Error("a scalar variable has no rows");
+  Dims column = c.dims(1), updates = c.dims(1);
+  column.push_back(1);
+  updates.insert(updates.end(), v->shape().dims().begin() + 1, v->shape().dims().end());
+  Val values = c.rank(2) == 0 ? c.b.Splat(c.in(2), updates) : c.in(2);
+  XC_ASSIGN_OR_RETURN(v, ScatterInto(c, v, c.b.Reshape(c.in(1), column), values, kHow));
+  return SetVariable(c, 0, v);
 }
 
-absl::Status Adagrad(OpContext& c) {
-  bool v2 = c.node.op == "ResourceApplyAdagradV2";
-  XC_ASSIGN_OR_RETURN(Step s, Begin(c, 2, v2 ? 4 : 3));
-  XC_ASSIGN_OR_RETURN(bool update, c.node.Bool("update_slots"));
-  XC_ASSIGN_OR_RETURN(Val lr, s.Scalar(2));
-  Emitter& b = c.b;
-  Val g = c.in(v2 ? 4 : 3);
-  Val accum = update ? b.Add(s.vars[1], b.Mul(g, g)) : s.vars[1];
-  Val scaled;
-  if (v2) {
-    XC_ASSIGN_OR_RETURN(Val epsilon, s.Scalar(3));
-    scaled = b.Div(b.Mul(g, lr), b.Add(b.Sqrt(accum), epsilon));
-  } else {
-    scaled = b.Mul(b.Mul(g, lr), b.Rsqrt(accum));
-  }
-  XC_RETURN_IF_ERROR(Write(c, 0, b.Sub(s.vars[0], scaled)));
-  return Write(c, 1, accum);
+template <Combine kHow>
+absl::Status ScatterSlices(OpContext& c) {
+  XC_ASSIGN_OR_RETURN(Val v, VariableValue(c, 0));
+  XC_ASSIGN_OR_RETURN(v, ScatterInto(c, v, c.in(1), c.in(2), kHow));
+  return SetVariable(c, 0, v);
 }
 
-absl::Status Adam(OpContext& c) {
-  XC_ASSIGN_OR_RETURN(Step s, Begin(c, 3, 9));
-  XC_ASSIGN_OR_RETURN(bool nesterov, c.node.Bool("use_nesterov"));
-  for (int i = 3; i < 9; ++i) XC_RETURN_IF_ERROR(c.RequireRank(i, 0));
-  Emitter& b = c.b;
-  ElementType t = s.vars[0]->type();
-  Val one = b.Scalar(t, 1), g = c.in(9), beta1 = c.in(6), beta2 = c.in(7);
-  Val alpha = b.Div(b.Mul(c.in(5), b.Sqrt(b.Sub(one, c.in(4)))), b.Sub(one, c.in(3)));
-  auto wide = [&](Val v) { return b.Splat(v, s.dims); };
-  Val m = b.Add(s.vars[1], b.Mul(b.Sub(g, s.vars[1]), wide(b.Sub(one, beta1))));
-  Val v = b.Add(s.vars[2], b.Mul(b.Sub(b.Mul(g, g), s.vars[2]), wide(b.Sub(one, beta2))));
-  Val top = nesterov ? b.Add(b.Mul(g, wide(b.Sub(one, beta1))), b.Mul(wide(beta1), m)) : m;
-  Val step = b.Div(b.Mul(top, wide(alpha)), b.Add(b.Sqrt(v), wide(c.in(8))));
-  XC_RETURN_IF_ERROR(Write(c, 0, b.Sub(s.vars[0], step)));
-  XC_RETURN_IF_ERROR(Write(c, 1, m));
-  return Write(c, 2, v);
-}
-
-absl::Status AdaMax(OpContext& c) {
-  XC_ASSIGN_OR_RETURN(Step s, Begin(c, 3, 8));
-  for (int i = 3; i < 8; ++i) XC_RETURN_IF_ERROR(c.RequireRank(i, 0));
-  Emitter& b = c.b;
-  Val one = b.Scalar(s.vars[0]->type(), 1), g = c.in(8);
-  auto wide = [&](Val v) { return b.Splat(v, s.dims); };
-  Val m = b.Add(s.vars[1], b.Mul(b.Sub(g, s.vars[1]), wide(b.Sub(one, c.in(5)))));
-  Val v = b.Max(b.Mul(wide(c.in(6)), s.vars[2]), b.Abs(g));
-  Val rate = b.Div(c.in(4), b.Sub(one, c.in(3)));
-  XC_RETURN_IF_ERROR(Write(c, 0, b.Sub(s.vars[0], b.Mul(wide(rate), b.Div(m, b.Add(v, wide(c.in(7))))))));
-  XC_RETURN_IF_ERROR(Write(c, 1, m));
-  return Write(c, 2, v);
-}
-
-absl::Status RmsProp(OpContext& c) {
-  bool centered = c.node.op == "ResourceApplyCenteredRMSProp";
-  int n = centered ? 4 : 3;  // var, [mg,] ms, mom
-  XC_ASSIGN_OR_RETURN(Step s, Begin(c, n, n + 4));
-  XC_ASSIGN_OR_RETURN(Val lr, s.Scalar(n));
-  XC_ASSIGN_OR_RETURN(Val rho, s.Scalar(n + 1));
-  XC_ASSIGN_OR_RETURN(Val momentum, s.Scalar(n + 2));
-  XC_ASSIGN_OR_RETURN(Val epsilon, s.Scalar(n + 3));
-  Emitter& b = c.b;
-  Val g = c.in(n + 4), rest = b.Sub(b.Like(rho, 1), rho);
-  Val ms_old = s.vars[n - 2], mom_old = s.vars[n - 1];
-  Val ms = b.Add(ms_old, b.Mul(b.Sub(b.Mul(g, g), ms_old), rest));
-  Val denominator = b.Add(ms, epsilon);
-  if (centered) {
-    Val mg = b.Add(s.vars[1], b.Mul(b.Sub(g, s.vars[1]), rest));
-    denominator = b.Add(b.Sub(ms, b.Mul(mg, mg)), epsilon);
-    XC_RETURN_IF_ERROR(Write(c, 1, mg));
-  }
-  Val mom = b.Add(b.Mul(mom_old, momentum), b.Mul(b.Mul(g, lr), b.Rsqrt(denominator)));
-  XC_RETURN_IF_ERROR(Write(c, 0, b.Sub(s.vars[0], mom)));
-  XC_RETURN_IF_ERROR(Write(c, n - 2, ms));
-  return Write(c, n - 1, mom);
-}
-
-absl::Status Adadelta(OpContext& c) {
-  XC_ASSIGN_OR_RETURN(Step s, Begin(c, 3, 6));
-  XC_ASSIGN_OR_RETURN(Val lr, s.Scalar(3));
-  XC_ASSIGN_OR_RETURN(Val rho, s.Scalar(4));
-  XC_ASSIGN_OR_RETURN(Val epsilon, s.Scalar(5));
-  Emitter& b = c.b;
-  Val g = c.in(6), rest = b.Sub(b.Like(rho, 1), rho);
-  Val accum = b.Add(b.Mul(s.vars[1], rho), b.Mul(b.Mul(g, g), rest));
-  Val update = b.Mul(b.Mul(b.Sqrt(b.Add(s.vars[2], epsilon)), b.Rsqrt(b.Add(accum, epsilon))), g);
-  XC_RETURN_IF_ERROR(Write(c, 0, b.Sub(s.vars[0], b.Mul(update, lr))));
-  XC_RETURN_IF_ERROR(Write(c, 1, accum));
-  return Write(c, 2, b.Add(b.Mul(s.vars[2], rho), b.Mul(b.Mul(update, update), rest)));
+absl::Status StridedSliceAssign(OpContext& c) {
+  XC_ASSIGN_OR_RETURN(Val v, VariableValue(c, 0));
+  XC_ASSIGN_OR_RETURN(v, AssignSlice(c, v));
+  return SetVariable(c, 0, v);
 }
 
 }  // namespace
@@ -214,14 +115,22 @@ void RegisterVariables(LoweringRegistry& r) {
   r.Add({"AssignAddVariableOp"}, kAny, AssignUpdate<HloOpcode::kAdd>, {}, kFlags);
   r.Add({"AssignSubVariableOp"}, kAny, AssignUpdate<HloOpcode::kSubtract>, {}, kFlags);
   r.Add({"VariableShape"}, kAny, VariableShape, {}, kFlags | kShapeOnly);
-  r.Add({"ResourceApplyGradientDescent"}, kAny, GradientDescent, {}, kFlags);
-  r.Add({"ResourceApplyMomentum"}, kAny, Momentum, {}, kFlags);
-  r.Add({"ResourceApplyKerasMomentum"}, kAny, KerasMomentum, {}, kFlags);
-  r.Add({"ResourceApplyAdagrad", "ResourceApplyAdagradV2"}, kAny, Adagrad, {}, kFlags);
-  r.Add({"ResourceApplyAdam"}, kAny, Adam, {}, kFlags);
-  r.Add({"ResourceApplyAdaMax"}, kAny, AdaMax, {}, kFlags);
-  r.Add({"ResourceApplyRMSProp", "ResourceApplyCenteredRMSProp"}, kAny, RmsProp, {}, kFlags);
-  r.Add({"ResourceApplyAdadelta"}, kAny, Adadelta, {}, kFlags);
+  r.Add({"VarIsInitializedOp"}, kAny, IsInitialized, {}, kFlags);
+  r.Add({"ResourceGather"}, kAny, Gather, {}, kFlags);
+  r.Add({"ResourceGatherNd"}, kAny, GatherNd, {}, kFlags);
+  r.Add({"ResourceScatterUpdate"}, kAny, ScatterRows<Combine::kUpdate>, {}, kFlags);
+  r.Add({"ResourceScatterAdd"}, kAny, ScatterRows<Combine::kAdd>, {}, kFlags);
+  r.Add({"ResourceScatterSub"}, kAny, ScatterRows<Combine::kSub>, {}, kFlags);
+  r.Add({"ResourceScatterMul"}, kAny, ScatterRows<Combine::kMul>, {}, kFlags);
+  r.Add({"ResourceScatterDiv"}, kAny, ScatterRows<Combine::kDiv>, {}, kFlags);
+  r.Add({"ResourceScatterMin"}, kAny, ScatterRows<Combine::kMin>, {}, kFlags);
+  r.Add({"ResourceScatterMax"}, kAny, ScatterRows<Combine::kMax>, {}, kFlags);
+  r.Add({"ResourceScatterNdUpdate"}, kAny, ScatterSlices<Combine::kUpdate>, {}, kFlags);
+  r.Add({"ResourceScatterNdAdd"}, kAny, ScatterSlices<Combine::kAdd>, {}, kFlags);
+  r.Add({"ResourceScatterNdSub"}, kAny, ScatterSlices<Combine::kSub>, {}, kFlags);
+  r.Add({"ResourceScatterNdMin"}, kAny, ScatterSlices<Combine::kMin>, {}, kFlags);
+  r.Add({"ResourceScatterNdMax"}, kAny, ScatterSlices<Combine::kMax>, {}, kFlags);
+  r.Add({"ResourceStridedSliceAssign"}, kAny, StridedSliceAssign, {"begin", "end", "strides"}, kFlags);
 }
 
 }  // namespace xc

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cmath>
 #include <cstdio>
+#include <cstring>
 #include <vector>
 
 #include "absl/strings/match.h"
@@ -14,6 +15,7 @@
 #include "absl/strings/str_format.h"
 #include "hlo/base/status.h"
 #include "jit/host/session.h"
+#include "jit/saved_model/saved_model.h"
 #include "service/files.h"
 #include "service/npy.h"
 
@@ -168,6 +170,63 @@ absl::StatusOr<CaseResult> RunCase(Session& session, const std::string& director
   return result;
 }
 
+// Values in [0, 1) that repeat from run to run; sizes that may vary are 2.
+absl::StatusOr<Tensor> MadeUpInput(const TensorInfo& info) {
+  Dims dims = info.shape.dims;
+  for (int64_t& d : dims) d = d < 0 ? 2 : d;
+  XC_ASSIGN_OR_RETURN(Tensor t, Tensor::Create(info.type, dims));
+  if (info.type == DT_STRING) return t;
+  if (ToElementType(info.type) == ElementType::kInvalid) {
+    return absl::UnimplementedError(absl::StrCat("input '", info.name, "' is no array"));
+  }
+  Literal literal = ToLiteral(t);
+  uint32_t state = 1;
+  for (int64_t i = 0; i < t.num_elements(); ++i) {
+    state = state * 1664525u + 1013904223u;
+    double value = static_cast<double>(state >> 8) / (1 << 24);
+    if (IsComplex(info.type)) {
+      literal.SetComplex(i, {value, 0});
+    } else if (IsFloating(info.type)) {
+      literal.SetDouble(i, value);
+    } else {
+      literal.SetInt(i, state >> 31);
+    }
+  }
+  std::memcpy(t.raw(), literal.bytes(), t.byte_size());
+  return t;
+}
+
+// Runs `session` and `reference` on the same made-up inputs and compares.
+absl::StatusOr<CaseResult> RunMadeUp(Session& session, Session& reference, int64_t runs) {
+  CaseResult result;
+  result.name = "made-up inputs";
+  std::vector<Tensor> inputs;
+  for (const TensorInfo& info : session.inputs()) {
+    XC_ASSIGN_OR_RETURN(Tensor t, MadeUpInput(info));
+    inputs.push_back(std::move(t));
+  }
+  // The reference first: runs may change variables.
+  XC_ASSIGN_OR_RETURN(std::vector<Tensor> want, reference.Run(inputs));
+  for (int64_t r = 0; r < runs; ++r) {
+    auto start = std::chrono::steady_clock::now();
+    XC_ASSIGN_OR_RETURN(std::vector<Tensor> got, session.Run(inputs));
+    double ms = Milliseconds(start);
+    result.best_ms = r == 0 ? ms : std::min(result.best_ms, ms);
+    if (r > 0) continue;
+    result.first_ms = ms;
+    for (size_t i = 0; i < got.size() && result.problem.empty(); ++i) {
+      std::string difference = Difference(got[i], want[i], &result.largest_error);
+      if (difference.empty()) continue;
+      result.problem = absl::StrCat("output ", i, " (", session.outputs()[i].name, ") ", difference);
+    }
+  }
+  LaunchStats stats = session.executor().stats();
+  result.compilations = stats.compilations;
+  result.hits = stats.cache_hits;
+  result.fallbacks = stats.fallbacks;
+  return result;
+}
+
 }  // namespace
 
 int RunGraphCommand(const GraphCommandOptions& options) {
@@ -176,6 +235,7 @@ int RunGraphCommand(const GraphCommandOptions& options) {
   SessionOptions session_options;
   std::string name = BaseName(options.path);
   std::vector<std::string> cases;
+  bool saved_model = directory && IsSavedModel(options.path);
   if (directory) {
     file = absl::StrCat(options.path, FileExists(options.path + "/graph.pb") ? "/graph.pb" : "/graph.pbtxt");
     if (FileExists(options.path + "/meta.json")) {
@@ -205,9 +265,18 @@ int RunGraphCommand(const GraphCommandOptions& options) {
   session_options.host.launch.thread_limit = static_cast<int>(options.threads);
   session_options.host.mark.min_cluster_size = static_cast<int>(options.min_cluster_size);
   auto start = std::chrono::steady_clock::now();
-  auto def = ReadGraphDef(file);
-  if (!def.ok()) return BadInput(def.status());
-  auto session = Session::Create(*def, session_options);
+  auto load = [&](HostMode mode) -> absl::StatusOr<std::unique_ptr<Session>> {
+    if (!saved_model) {
+      XC_ASSIGN_OR_RETURN(GraphDef def, ReadGraphDef(file));
+      return Session::Create(def, session_options);
+    }
+    SavedModelOptions saved;
+    saved.host = session_options.host;
+    saved.host.mode = mode;
+    saved.signature = options.signature;
+    return LoadSavedModel(options.path, saved);
+  };
+  auto session = load(session_options.host.mode);
   if (!session.ok()) return BadInput(session.status());
   double load_ms = Milliseconds(start);
 
@@ -215,6 +284,14 @@ int RunGraphCommand(const GraphCommandOptions& options) {
   std::vector<CaseResult> results;
   for (const std::string& path : cases) {
     auto result = RunCase(**session, path, std::max<int64_t>(options.runs, 1));
+    if (!result.ok()) return BadInput(result.status());
+    wrong += !result->problem.empty();
+    results.push_back(*std::move(result));
+  }
+  if (saved_model && cases.empty()) {
+    auto reference = load(HostMode::kHost);
+    if (!reference.ok()) return BadInput(reference.status());
+    auto result = RunMadeUp(**session, **reference, std::max<int64_t>(options.runs, 1));
     if (!result.ok()) return BadInput(result.status());
     wrong += !result->problem.empty();
     results.push_back(*std::move(result));
@@ -244,7 +321,7 @@ int RunGraphCommand(const GraphCommandOptions& options) {
                   static_cast<long>(r.compilations), static_cast<long>(r.hits),
                   r.fallbacks ? absl::StrCat(", ", r.fallbacks, " fallbacks").c_str() : "", r.largest_error);
     }
-    if (cases.empty()) {
+    if (cases.empty()) {  // what there is to feed and fetch
       for (const TensorInfo& t : (*session)->inputs()) {
         std::printf("  input  %s: %s %s\n", t.name.c_str(), DataTypeName(t.type).c_str(), t.shape.ToString().c_str());
       }

@@ -8,8 +8,9 @@
 namespace xc {
 
 struct GraphCommandOptions {
-  std::string path;          // a directory with graph.pb (or .pbtxt), meta.json and case<N>/, or a GraphDef file
-  std::string mode = "jit";  // or "host"
+  std::string path;  // a directory with graph.pb (or .pbtxt), meta.json and case<N>/, a SavedModel, or a GraphDef
+  std::string signature = "serving_default";  // of a SavedModel
+  std::string mode = "jit";                   // or "host"
   std::string platform = "cpu";
   bool explain = false;
   bool json = false;

@@ -4,6 +4,10 @@ import numpy as np
 import tensorflow as tf
 
 from cases import C64, F32, F64, I32, I64, Case, Fed, data, fed
+from cases_host import host_cases
+from cases_images import image_cases
+from cases_linalg import linalg_cases
+from cases_variables import variable_cases
 
 
 def positive_definite(shape, dtype=F32):
@@ -148,5 +152,5 @@ def misc():
 
 
 def more_cases():
-    for family in (optimizers, randoms, linalg, misc):
+    for family in (optimizers, randoms, linalg, misc, linalg_cases, variable_cases, image_cases, host_cases):
         yield from family()

@@ -1,7 +1,7 @@
 """Compares op lowerings with TensorFlow's own CPU kernels, op by op.
 
 Usage: python tf_ops.py LIBXC.so [--only=REGEX] [--platform=cpu|interpreter] [--mode=jit|host]
-Every case is a graph of one op on placeholders (shape-like operands are constants); both sides run it on the same
+Under Bazel's test sharding each shard runs its part. Every case is a graph of one op on placeholders (shape-like operands are constants); both sides run it on the same
 values. Ends with `N passed, N failed`; the exit status is 1 if any failed.
 """
 
@@ -106,9 +106,12 @@ def main():
     parser.add_argument("--stride", type=int, default=1)
     flags = parser.parse_args()
     library = xc_graph.Library(os.path.abspath(flags.library))
+    shard, shards = int(os.environ.get("TEST_SHARD_INDEX", 0)), int(os.environ.get("TEST_TOTAL_SHARDS", 1))
+    if "TEST_SHARD_STATUS_FILE" in os.environ:
+        open(os.environ["TEST_SHARD_STATUS_FILE"], "w").close()
     passed, failed, ops, failed_ops = 0, 0, set(), set()
     for number, case in enumerate(op_cases.all_cases()):
-        if not re.search(flags.only, case.op) or number % flags.stride:
+        if not re.search(flags.only, case.op) or number % flags.stride or number % shards != shard:
             continue
         if flags.verbose:
             print(case.name[:200], flush=True)

@@ -32,11 +32,18 @@ class XcError(Exception):
 
 class Library:
     def __init__(self, path):
+        self.path = path
         # Deep binding: TensorFlow's libraries export other copies of what the core library carries.
         lib = ctypes.CDLL(path, mode=os.RTLD_NOW | os.RTLD_LOCAL | os.RTLD_DEEPBIND)
         p = ctypes.c_void_p
         lib.xc_graph_load.restype = p
         lib.xc_graph_load.argtypes = [ctypes.c_char_p, ctypes.c_size_t, ctypes.c_char_p, ctypes.POINTER(p)]
+        lib.xc_graph_load_saved_model.restype = p
+        lib.xc_graph_load_saved_model.argtypes = [ctypes.c_char_p, ctypes.c_char_p, ctypes.POINTER(p)]
+        for name in ("input", "output"):
+            count, at = getattr(lib, "xc_graph_num_%ss" % name), getattr(lib, "xc_graph_%s_name" % name)
+            count.restype, count.argtypes = ctypes.c_size_t, [p]
+            at.restype, at.argtypes = ctypes.c_char_p, [p, ctypes.c_size_t]
         lib.xc_graph_run.restype = p
         lib.xc_graph_run.argtypes = [p, ctypes.POINTER(_Tensor), ctypes.c_size_t, ctypes.POINTER(p)]
         lib.xc_graph_results_size.restype = ctypes.c_size_t
@@ -77,6 +84,14 @@ class Graph:
         if getattr(self, "handle", None):
             self.library.lib.xc_graph_free(self.handle)
 
+    def inputs(self):
+        lib = self.library.lib
+        return [lib.xc_graph_input_name(self.handle, i).decode() for i in range(lib.xc_graph_num_inputs(self.handle))]
+
+    def outputs(self):
+        lib = self.library.lib
+        return [lib.xc_graph_output_name(self.handle, i).decode() for i in range(lib.xc_graph_num_outputs(self.handle))]
+
     def stats(self):
         return self.library.lib.xc_graph_get_stats(self.handle)
 
@@ -116,3 +131,14 @@ class Graph:
             results.append(np.frombuffer(raw, dtype=dtype).reshape(shape).copy())
         self.library.lib.xc_graph_results_free(out)
         return results
+
+
+class SavedModel(Graph):
+    """A signature of a SavedModel directory; options are those of xc_graph_load_saved_model."""
+
+    def __init__(self, library, directory, **options):
+        self.library = library
+        handle = ctypes.c_void_p()
+        text = "\n".join("%s=%s" % kv for kv in options.items()).encode()
+        library.check(library.lib.xc_graph_load_saved_model(directory.encode(), text, ctypes.byref(handle)))
+        self.handle = handle

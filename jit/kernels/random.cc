@@ -1,0 +1,214 @@
+// Host kernels of stateful random numbers: Philox 4x32-10 with the bits of TensorFlow's CPU kernels. A node with seeds
+// starts where they say and goes on from run to run of the process; one without starts anywhere.
+#include <cmath>
+#include <map>
+#include <mutex>
+#include <random>
+
+#include "absl/strings/str_cat.h"
+#include "jit/kernels/kernel.h"
+
+namespace xc {
+namespace {
+
+constexpr uint64_t kSamplesPerOutput = 256;  // reserved for each output, whatever it takes
+
+struct Philox {
+  uint64_t key = 0, low = 0, high = 0;
+
+  void Skip(uint64_t blocks) {
+    low += blocks;
+    high += low < blocks;
+  }
+  void Next(uint32_t out[4]) {
+    uint32_t c[4] = {static_cast<uint32_t>(low), static_cast<uint32_t>(low >> 32), static_cast<uint32_t>(high),
+                     static_cast<uint32_t>(high >> 32)};
+    uint32_t k0 = static_cast<uint32_t>(key), k1 = static_cast<uint32_t>(key >> 32);
+    for (int round = 0; round < 10; ++round, k0 += 0x9E3779B9u, k1 += 0xBB67AE85u) {
+      uint64_t a = uint64_t{0xD2511F53u} * c[0], b = uint64_t{0xCD9E8D57u} * c[2];
+      uint32_t next[4] = {static_cast<uint32_t>(b >> 32) ^ c[1] ^ k0, static_cast<uint32_t>(b),
+                          static_cast<uint32_t>(a >> 32) ^ c[3] ^ k1, static_cast<uint32_t>(a)};
+      std::copy(next, next + 4, c);
+    }
+    std::copy(c, c + 4, out);
+    Skip(1);
+  }
+};
+
+// The stream for `outputs` values of this run of the node.
+absl::StatusOr<Philox> Reserve(KernelContext& c, int64_t outputs) {
+  static std::mutex* mutex = new std::mutex;
+  static auto* streams = new std::map<std::tuple<int64_t, int64_t, std::string>, Philox>;
+  XC_ASSIGN_OR_RETURN(int64_t seed, c.node.Int("seed"));
+  XC_ASSIGN_OR_RETURN(int64_t seed2, c.node.Int("seed2"));
+  std::lock_guard<std::mutex> lock(*mutex);
+  bool seeded = seed != 0 || seed2 != 0;
+  auto [it, fresh] = streams->emplace(std::make_tuple(seed, seed2, seeded ? c.node.name : std::string()), Philox());
+  if (fresh) {
+    std::random_device device;
+    it->second.key = seeded ? static_cast<uint64_t>(seed) : (uint64_t{device()} << 32) | device();
+    it->second.high = seeded ? static_cast<uint64_t>(seed2) : (uint64_t{device()} << 32) | device();
+  }
+  Philox stream = it->second;
+  it->second.Skip((static_cast<uint64_t>(outputs) * kSamplesPerOutput + 3) / 4);
+  return stream;
+}
+
+float UnitFloat(uint32_t word) {
+  uint32_t bits = (word & 0x7fffff) | 0x3f800000;
+  float f;
+  __builtin_memcpy(&f, &bits, 4);
+  return f - 1;
+}
+
+double UnitDouble(uint32_t first, uint32_t second) {
+  uint64_t bits = (uint64_t{1023} << 52) | (uint64_t{first & 0xfffff} << 32) | second;
+  double d;
+  __builtin_memcpy(&d, &bits, 8);
+  return d - 1;
+}
+
+template <typename T>
+void BoxMuller(T u, T angle, T* f0, T* f1) {
+  T radius = std::sqrt(T(-2) * std::log(std::max(u, static_cast<T>(1.0e-7f))));
+  T v = static_cast<T>(2 * M_PI) * angle;
+  *f0 = std::sin(v) * radius;
+  *f1 = std::cos(v) * radius;
+}
+
+// One block as two doubles or four floats, uniform or normal.
+template <typename T>
+int Values(const uint32_t w[4], bool normal, T out[4]) {
+  if constexpr (sizeof(T) == 8) {
+    out[0] = UnitDouble(w[0], w[1]);
+    out[1] = UnitDouble(w[2], w[3]);
+    if (normal) BoxMuller(out[0], out[1], &out[0], &out[1]);
+    return 2;
+  } else {
+    for (int i = 0; i < 4; ++i) out[i] = UnitFloat(w[i]);
+    for (int i = 0; normal && i < 4; i += 2) BoxMuller(out[i], out[i + 1], &out[i], &out[i + 1]);
+    return 4;
+  }
+}
+
+template <typename T, typename Store>
+void Generate(Philox stream, int64_t count, bool normal, bool truncated, Store store) {
+  constexpr int kGroup = sizeof(T) == 8 ? 2 : 4;
+  uint32_t w[4];
+  T values[4];
+  for (int64_t first = 0; first < count; first += kGroup) {
+    if (!truncated) {
+      stream.Next(w);
+      int n = Values<T>(w, normal, values);
+      for (int i = 0; i < n && first + i < count; ++i) store(first + i, values[i]);
+      continue;
+    }
+    // Each group takes the first values below 2 from its own stretch.
+    Philox own = stream;
+    own.Skip(static_cast<uint64_t>(first) * kSamplesPerOutput / 4);
+    for (int found = 0; found < kGroup;) {
+      own.Next(w);
+      int n = Values<T>(w, true, values);
+      for (int i = 0; i < n && found < kGroup; ++i) {
+        if (std::abs(values[i]) >= 2) continue;
+        if (first + found < count) store(first + found, values[i]);
+        ++found;
+      }
+    }
+  }
+}
+
+absl::Status RandomFloats(KernelContext& c) {
+  XC_ASSIGN_OR_RETURN(Dims dims, c.Ints(0));
+  XC_ASSIGN_OR_RETURN(Tensor out, c.Alloc(0, dims));
+  int64_t count = out.num_elements();
+  XC_ASSIGN_OR_RETURN(Philox stream, Reserve(c, count));
+  bool truncated = c.node.op == "TruncatedNormal", normal = truncated || c.node.op == "RandomStandardNormal";
+  switch (out.dtype()) {
+    case DT_FLOAT:
+      Generate<float>(stream, count, normal, truncated, [&](int64_t i, float v) { out.data<float>()[i] = v; });
+      break;
+    case DT_DOUBLE:
+      Generate<double>(stream, count, normal, truncated, [&](int64_t i, double v) { out.data<double>()[i] = v; });
+      break;
+    case DT_HALF:
+    case DT_BFLOAT16: {
+      bool half = out.dtype() == DT_HALF;
+      auto narrow = [&](int64_t i, float v) { out.data<uint16_t>()[i] = half ? FloatToHalf(v) : FloatToBfloat16(v); };
+      if (normal) {
+        Generate<float>(stream, count, normal, truncated, narrow);
+        break;
+      }
+      // The mantissa's bits come from the low end of each word.
+      uint32_t w[4];
+      for (int64_t i = 0; i < count; ++i) {
+        if (i % 4 == 0) stream.Next(w);
+        narrow(i, half ? static_cast<float>(w[i % 4] & 0x3ff) / 1024 : static_cast<float>(w[i % 4] & 0x7f) / 128);
+      }
+      break;
+    }
+    default:
+      return absl::UnimplementedError("random numbers of that type");
+  }
+  c.outputs[0] = std::move(out);
+  return absl::OkStatus();
+}
+
+absl::Status RandomInts(KernelContext& c) {
+  XC_ASSIGN_OR_RETURN(Dims dims, c.Ints(0));
+  XC_ASSIGN_OR_RETURN(int64_t low, c.Int(1));
+  XC_ASSIGN_OR_RETURN(int64_t high, c.Int(2));
+  if (low >= high) return c.Error(absl::StrCat("minval ", low, " must be less than maxval ", high));
+  XC_ASSIGN_OR_RETURN(Tensor out, c.Alloc(0, dims));
+  XC_ASSIGN_OR_RETURN(Philox stream, Reserve(c, out.num_elements()));
+  uint64_t range = static_cast<uint64_t>(high) - static_cast<uint64_t>(low);
+  uint32_t w[4];
+  for (int64_t i = 0; i < out.num_elements(); ++i) {
+    if (out.dtype() == DT_INT32) {
+      if (i % 4 == 0) stream.Next(w);
+      uint32_t step = w[i % 4] % static_cast<uint32_t>(range);
+      out.data<int32_t>()[i] = static_cast<int32_t>(static_cast<uint32_t>(low) + step);
+    } else {
+      if (i % 2 == 0) stream.Next(w);
+      uint64_t word = w[2 * (i % 2)] | (uint64_t{w[2 * (i % 2) + 1]} << 32);
+      out.data<int64_t>()[i] = static_cast<int64_t>(static_cast<uint64_t>(low) + word % range);
+    }
+  }
+  c.outputs[0] = std::move(out);
+  return absl::OkStatus();
+}
+
+// Rows in an order that the stream gives.
+absl::Status RandomShuffle(KernelContext& c) {
+  const Tensor& in = c.in(0);
+  if (in.rank() < 1 || in.num_elements() <= 1 || in.dims()[0] <= 1) {
+    c.outputs[0] = in;
+    return absl::OkStatus();
+  }
+  int64_t rows = in.dims()[0], width = in.num_elements() / rows;
+  if (rows > (int64_t{1} << 31)) return absl::UnimplementedError("so many rows");
+  XC_ASSIGN_OR_RETURN(Tensor out, c.Alloc(0, in.dims()));
+  XC_ASSIGN_OR_RETURN(Philox stream, Reserve(c, rows - 1));
+  std::vector<int64_t> order(rows);
+  for (int64_t i = 0; i < rows; ++i) order[i] = i;
+  uint32_t w[4];
+  for (int64_t i = 0; i + 1 < rows; ++i) {
+    if (i % 4 == 0) stream.Next(w);
+    std::swap(order[i], order[i + w[i % 4] % static_cast<uint32_t>(rows - i)]);
+  }
+  for (int64_t i = 0; i < rows; ++i) {
+    for (int64_t k = 0; k < width; ++k) CopyElement(in, order[i] * width + k, out, i * width + k);
+  }
+  c.outputs[0] = std::move(out);
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+void RegisterRandomKernels(KernelRegistry& r) {
+  r.Add({"RandomUniform", "RandomStandardNormal", "TruncatedNormal"}, RandomFloats, false);
+  r.Add({"RandomUniformInt"}, RandomInts, false);
+  r.Add({"RandomShuffle"}, RandomShuffle, false);
+}
+
+}  // namespace xc

@@ -1,0 +1,133 @@
+#include "jit/saved_model/saved_model.h"
+
+#include <map>
+#include <set>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "hlo/base/status.h"
+#include "jit/saved_model/checkpoint.h"
+#include "jit/saved_model/restore.h"
+#include "proto/saved_model.pb.h"
+#include "service/files.h"
+
+namespace xc {
+namespace {
+
+absl::StatusOr<tf::MetaGraphDef> ReadMetaGraph(const std::string& directory, const std::string& tag) {
+  std::string path = directory + "/saved_model.pb";
+  XC_ASSIGN_OR_RETURN(std::string bytes, ReadFile(path));
+  tf::SavedModel model;
+  if (!model.ParseFromString(bytes)) {
+    return absl::InvalidArgumentError(absl::StrCat("'", path, "' is not a valid SavedModel"));
+  }
+  std::set<std::string> known;
+  for (tf::MetaGraphDef& meta : *model.mutable_meta_graphs()) {
+    for (const std::string& t : meta.meta_info_def().tags()) {
+      if (t == tag) return std::move(meta);
+      known.insert(t);
+    }
+  }
+  return absl::NotFoundError(absl::StrCat("'", path, "' has no graph tagged '", tag,
+                                          "'; its tags: ", known.empty() ? "none" : absl::StrJoin(known, ", ")));
+}
+
+// The nodes that `roots` need, with all functions: what saves and what other signatures use may have ops that nothing
+// here knows.
+GraphDef Needed(const GraphDef& def, const std::vector<std::string>& roots) {
+  std::map<std::string, const NodeDef*> by_name;
+  for (const NodeDef& n : def.node()) by_name[n.name()] = &n;
+  std::set<std::string> needed;
+  std::vector<std::string> todo = roots;
+  while (!todo.empty()) {
+    std::string name = std::move(todo.back());
+    todo.pop_back();
+    auto it = by_name.find(name);
+    if (it == by_name.end() || !needed.insert(name).second) continue;
+    for (const std::string& input : it->second->input()) {
+      size_t start = input[0] == '^' ? 1 : 0;
+      todo.push_back(input.substr(start, input.find(':', start) - start));
+    }
+  }
+  GraphDef out;
+  *out.mutable_library() = def.library();
+  *out.mutable_versions() = def.versions();
+  for (const NodeDef& n : def.node()) {
+    if (needed.count(n.name()) != 0) *out.add_node() = n;
+  }
+  return out;
+}
+
+std::string NodeOf(const std::string& tensor) { return tensor.substr(0, tensor.find(':')); }
+
+absl::Status ReadPorts(const google::protobuf::Map<std::string, tf::TensorInfo>& ports, std::vector<std::string>* names,
+                       std::vector<std::string>* tensors) {
+  std::map<std::string, tf::TensorInfo> sorted(ports.begin(), ports.end());
+  for (const auto& [name, info] : sorted) {
+    if (info.name().empty()) {
+      return absl::UnimplementedError(absl::StrCat("'", name, "' of the signature is not a dense tensor"));
+    }
+    names->push_back(name);
+    tensors->push_back(info.name());
+  }
+  return absl::OkStatus();
+}
+
+absl::Status RestoreVariables(const std::string& directory, const tf::MetaGraphDef& meta, Session& session) {
+  std::string prefix = directory + "/variables/variables";
+  if (meta.saver_def().restore_op_name().empty() || !FileExists(prefix + ".index")) return absl::OkStatus();
+  GraphDef restore = Needed(meta.graph_def(), {NodeOf(meta.saver_def().restore_op_name())});
+  ImportOptions import;
+  import.allow_unknown_ops = true;
+  XC_ASSIGN_OR_RETURN(std::unique_ptr<Graph> graph, ImportGraphDef(restore, import));
+  XC_ASSIGN_OR_RETURN(std::vector<RestoredVariable> variables, FindRestoredVariables(*graph));
+  XC_ASSIGN_OR_RETURN(Checkpoint checkpoint, Checkpoint::Open(prefix));
+  for (const RestoredVariable& v : variables) {
+    XC_ASSIGN_OR_RETURN(Tensor value, checkpoint.Read(v.key));
+    if (value.dtype() != v.type) {
+      return absl::DataLossError(absl::StrCat("variable '", v.variable, "' is ", DataTypeName(v.type),
+                                              ", the checkpoint has ", value.ShapeString()));
+    }
+    std::shared_ptr<Variable> variable = session.variables().Get(v.variable, v.type);
+    std::lock_guard<std::mutex> lock(variable->mutex);
+    variable->value = std::move(value);
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+bool IsSavedModel(const std::string& directory) { return FileExists(directory + "/saved_model.pb"); }
+
+absl::StatusOr<std::vector<std::string>> SavedModelSignatures(const std::string& directory, const std::string& tag) {
+  XC_ASSIGN_OR_RETURN(tf::MetaGraphDef meta, ReadMetaGraph(directory, tag));
+  std::set<std::string> names;
+  for (const auto& s : meta.signature_def()) {
+    if (s.first != "__saved_model_init_op") names.insert(s.first);
+  }
+  return std::vector<std::string>(names.begin(), names.end());
+}
+
+absl::StatusOr<std::unique_ptr<Session>> LoadSavedModel(const std::string& directory, SavedModelOptions options) {
+  XC_ASSIGN_OR_RETURN(tf::MetaGraphDef meta, ReadMetaGraph(directory, options.tag));
+  auto signature = meta.signature_def().find(options.signature);
+  if (signature == meta.signature_def().end()) {
+    XC_ASSIGN_OR_RETURN(std::vector<std::string> names, SavedModelSignatures(directory, options.tag));
+    return absl::NotFoundError(absl::StrCat("the SavedModel has no signature '", options.signature,
+                                            "'; it has: ", names.empty() ? "none" : absl::StrJoin(names, ", ")));
+  }
+  SessionOptions session_options;
+  session_options.host = options.host;
+  XC_RETURN_IF_ERROR(ReadPorts(signature->second.inputs(), &session_options.input_names, &session_options.inputs));
+  XC_RETURN_IF_ERROR(ReadPorts(signature->second.outputs(), &session_options.output_names, &session_options.outputs));
+  session_options.feed_nothing = session_options.inputs.empty();
+  std::vector<std::string> roots;
+  for (const std::string& t : session_options.inputs) roots.push_back(NodeOf(t));
+  for (const std::string& t : session_options.outputs) roots.push_back(NodeOf(t));
+  XC_ASSIGN_OR_RETURN(std::unique_ptr<Session> session,
+                      Session::Create(Needed(meta.graph_def(), roots), std::move(session_options)));
+  XC_RETURN_IF_ERROR(RestoreVariables(directory, meta, *session));
+  return session;
+}
+
+}  // namespace xc

@@ -1,0 +1,184 @@
+#include "jit/tool/op_report.h"
+
+#include <map>
+#include <set>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "jit/kernels/kernel.h"
+#include "jit/lowering/lowering.h"
+
+namespace xc {
+namespace {
+
+constexpr DataType kTypes[] = {DT_BOOL,     DT_INT8,   DT_INT16,  DT_INT32,     DT_INT64,
+                               DT_UINT8,    DT_UINT16, DT_UINT32, DT_UINT64,    DT_HALF,
+                               DT_BFLOAT16, DT_FLOAT,  DT_DOUBLE, DT_COMPLEX64, DT_COMPLEX128};
+
+// Operations that the executor runs itself.
+const std::set<std::string>& BuiltIn() {
+  static const auto* ops = new std::set<std::string>{"Placeholder", "PlaceholderV2", "VarHandleOp", "_Arg",
+                                                     "_Retval",     "Const",         "NoOp",        "ControlTrigger"};
+  return *ops;
+}
+
+// Why an operation is not compiled; the first prefix that fits counts.
+struct Reason {
+  const char* prefix;
+  const char* text;
+};
+constexpr Reason kReasons[] = {
+    {"Xla", "written by XLA's own Python functions only"},
+    {"_Xla", "written by XLA's ahead-of-time compiler only"},
+    {"AssignVariableXla", "partitions variables over devices: there is one"},
+    {"ReadVariableXla", "partitions variables over devices: there is one"},
+    {"Collective", "needs several devices: there is one"},
+    {"_ListToArray", "written by TensorFlow's own rewrites only"},
+    {"_ArrayToList", "written by TensorFlow's own rewrites only"},
+    {"_EagerConst", "eager execution only"},
+    {"FakeParam", "stands for a value that is never used"},
+    {"DeviceIndex", "asks which device runs it"},
+    {"SymbolicGradient", "gradients are functions of their own before a graph is saved"},
+    {"Unique", "the size of the result depends on values"},
+    {"Where", "the size of the result depends on values"},
+    {"ListDiff", "the size of the result depends on values"},
+    {"DynamicPartition", "the size of the result depends on values"},
+    {"NonMaxSuppressionV3", "the size of the result depends on values"},
+    {"SegmentSum", "the size of the result depends on values"},
+    {"SegmentMean", "the size of the result depends on values"},
+    {"Assert", "an effect: the host checks it"},
+    {"Print", "an effect"},
+    {"Random", "stateful random numbers: their order is the host's"},
+    {"Truncated", "stateful random numbers: their order is the host's"},
+    {"Multinomial", "stateful random numbers: their order is the host's"},
+    {"ParameterizedTruncatedNormal", "stateful random numbers: their order is the host's"},
+    {"Stateful", "stateful random numbers: their order is the host's"},
+    {"Rng", "stateful random numbers: their order is the host's"},
+    {"Uniform", "quantized arithmetic"},
+    {"Quantize", "quantized arithmetic"},
+    {"Dequantize", "quantized arithmetic"},
+    {"Stack", "stacks of v1 gradients"},
+    {"TensorArray", "arrays of v1 loops"},
+    {"TensorList", "a list whose size or element shape is not known while compiling"},
+    {"EmptyTensorList", "a list whose size is not known while compiling"},
+    {"String", "strings"},
+    {"Substr", "strings"},
+    {"AsString", "strings"},
+};
+
+std::string Why(const std::string& op) {
+  for (const Reason& r : kReasons) {
+    if (absl::StartsWith(op, r.prefix)) return r.text;
+  }
+  return "no lowering yet";
+}
+
+std::string TypeList(TypeSet set) {
+  std::vector<std::string> names;
+  for (DataType t : kTypes) {
+    if (set & TypeBit(t)) names.push_back(DataTypeName(t));
+  }
+  return names.empty() ? "none" : absl::StrJoin(names, " ");
+}
+
+TypeSet AllListed() {
+  TypeSet all = 0;
+  for (DataType t : kTypes) all |= TypeBit(t);
+  return all;
+}
+
+// The types after "T=" on a line of the list; all if it has no such part.
+TypeSet WantedTypes(absl::string_view text) {
+  size_t at = absl::StartsWith(text, "T={") ? 3 : text.find(" T={");
+  if (at == absl::string_view::npos) return AllListed();
+  if (at != 3) at += 4;
+  TypeSet set = 0;
+  for (absl::string_view name : absl::StrSplit(text.substr(at, text.find('}', at) - at), ',')) {
+    for (DataType t : kTypes) {
+      if (DataTypeName(t) == std::string(name)) set |= TypeBit(t);
+    }
+  }
+  return set;
+}
+
+struct Row {
+  std::string op, state, types, note;
+};
+
+Row Describe(const std::string& op, TypeSet wanted, bool has_types) {
+  const Lowering* lowering = LoweringRegistry::Get().Find(op);
+  bool host = KernelRegistry::Get().Find(op) != nullptr || BuiltIn().count(op) != 0;
+  Row row{op, "", "", ""};
+  if (lowering == nullptr) {
+    row.state = host ? "host only" : "missing";
+    row.note = BuiltIn().count(op) != 0 ? "part of the graph itself" : Why(op);
+    return row;
+  }
+  row.state = "compiled";
+  TypeSet types = lowering->types & AllListed();
+  row.types = has_types || types != AllListed() ? TypeList(types & (has_types ? wanted : AllListed())) : "all";
+  std::vector<std::string> notes;
+  TypeSet missing = has_types ? wanted & ~types : 0;
+  if (missing != 0) notes.push_back("missing: " + TypeList(missing));
+  if (!lowering->constant_operands.empty()) {
+    notes.push_back("known while compiling: " + absl::StrJoin(lowering->constant_operands, ", "));
+  }
+  if (lowering->flags & kUsesVariables) notes.push_back("variables enter and leave by value");
+  if (lowering->flags & kUsesLists) notes.push_back("lists of known element shape");
+  if (lowering->flags & kControlFlow) notes.push_back("when the functions compile");
+  row.note = absl::StrJoin(notes, "; ");
+  return row;
+}
+
+void Append(std::string* out, const std::vector<Row>& rows) {
+  absl::StrAppend(out, "| op | state | types | note |\n|---|---|---|---|\n");
+  for (const Row& r : rows) {
+    absl::StrAppend(out, "| ", r.op, " | ", r.state, " | ", r.types, " | ", r.note, " |\n");
+  }
+}
+
+}  // namespace
+
+absl::StatusOr<std::string> OpReport(const std::string& wanted) {
+  std::vector<Row> rows, others;
+  std::set<std::string> seen;
+  std::map<std::string, int> count;
+  std::vector<std::string> lines = absl::StrSplit(wanted, '\n', absl::SkipEmpty());
+  for (const std::string& line : lines) {
+    if (line[0] == '#') continue;
+    std::vector<std::string> parts = absl::StrSplit(line, '\t');
+    if (parts.size() > 2) return absl::InvalidArgumentError(absl::StrCat("'", line, "' is not NAME<tab>TYPES"));
+    std::string types = parts.size() == 2 ? parts[1] : "";
+    if (!seen.insert(parts[0]).second) return absl::InvalidArgumentError(absl::StrCat(parts[0], " is listed twice"));
+    rows.push_back(Describe(parts[0], WantedTypes(types), absl::StrContains(types, "T={")));
+    ++count[rows.back().state];
+  }
+  std::set<std::string> rest;
+  for (const auto& [op, lowering] : LoweringRegistry::Get().all()) rest.insert(op);
+  for (const auto& [op, kernel] : KernelRegistry::Get().all()) rest.insert(op);
+  int more = 0;
+  for (const std::string& op : rest) {
+    if (seen.count(op) != 0) continue;
+    others.push_back(Describe(op, 0, false));
+    more += others.back().state == "compiled";
+  }
+  std::string out = absl::StrCat(
+      "# Operations\n\nWritten by `bazel run //jit/tool:op_report`; a test compares. An op is *compiled* when it can "
+      "be in "
+      "a cluster, *host only* when the host runtime has a kernel but the compiler no lowering, else *missing*. Types "
+      "are "
+      "those of the attribute T (or of the outputs). Every compiled op also runs with clustering off, as a module of "
+      "one "
+      "op or by a host kernel.\n\n## What TensorFlow's own compiler takes\n\nOf ",
+      rows.size(), " ops: ", count["compiled"], " compiled, ", count["host only"], " host only, ", count["missing"],
+      " missing.\n\n");
+  Append(&out, rows);
+  absl::StrAppend(&out, "\n## Others\n\n", more, " more are compiled.\n\n");
+  Append(&out, others);
+  return out;
+}
+
+}  // namespace xc

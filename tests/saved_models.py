@@ -1,0 +1,170 @@
+"""SavedModels that TensorFlow writes, run by the embedded host runtime with clustering on and off, and by the C example.
+
+Usage: python saved_models.py LIBXC.so [EXAMPLE_PROGRAM]
+Ends with `N passed, N failed`; the exit status is 1 if any failed.
+"""
+
+import os
+import subprocess
+import sys
+import tempfile
+
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "tf_ops"))
+
+import numpy as np
+import tensorflow as tf
+
+import xc_graph
+
+F32 = tf.float32
+
+
+class Dense(tf.Module):
+    """Two variables of the same name, a constant, and signatures that share them."""
+
+    def __init__(self):
+        super().__init__()
+        rng = np.random.RandomState(1)
+        self.layers = [tf.Variable(rng.randn(n, m), dtype=F32, name="w") for n, m in ((4, 8), (8, 3))]
+        self.bias = tf.Variable(rng.randn(3).astype(np.float64), name="bias")
+        self.steps = tf.Variable(5, dtype=tf.int64, name="steps")
+
+    @tf.function(input_signature=[tf.TensorSpec([None, 4], F32, name="x")])
+    def apply(self, x):
+        hidden = tf.nn.relu(x @ self.layers[0])
+        return {"logits": hidden @ self.layers[1] + tf.cast(self.bias, F32), "hidden": hidden}
+
+    @tf.function(input_signature=[tf.TensorSpec([], tf.int64, name="n")])
+    def count(self, n):
+        self.steps.assign_add(n)
+        return {"steps": self.steps.read_value()}
+
+    @tf.function(input_signature=[tf.TensorSpec([4], F32, name="x"), tf.TensorSpec([], tf.int32, name="n")])
+    def power(self, x, n):
+        for _ in tf.range(n):
+            x = tf.where(tf.reduce_sum(x) > 0, tf.tanh(x), x + tf.reshape(self.layers[0][:, 0], [4]))
+        return {"y": x}
+
+
+def keras_model():
+    inputs = tf.keras.Input([12, 12, 3], name="image")
+    x = tf.keras.layers.Conv2D(6, 3, padding="same", activation="relu")(inputs)
+    x = tf.keras.layers.BatchNormalization()(x)
+    x = tf.keras.layers.DepthwiseConv2D(3, strides=2, padding="same")(x)
+    x = tf.keras.layers.GlobalAveragePooling2D()(x)
+    return tf.keras.Model(inputs, tf.keras.layers.Dense(5, activation="softmax")(x))
+
+
+def write_v1(path):
+    graph = tf.Graph()
+    with graph.as_default():
+        x = tf.compat.v1.placeholder(F32, [None, 3], name="x")
+        with tf.compat.v1.variable_scope("scope", use_resource=True):
+            w = tf.compat.v1.get_variable("w", initializer=np.arange(6, dtype=np.float32).reshape(3, 2))
+        y = tf.matmul(x, w)
+        with tf.compat.v1.Session(graph=graph) as session:
+            session.run(tf.compat.v1.global_variables_initializer())
+            tf.compat.v1.saved_model.simple_save(session, path, {"x": x}, {"y": y})
+    return lambda x: {"y": x @ np.arange(6, dtype=np.float32).reshape(3, 2)}
+
+
+def check(library, path, signature, feeds, want, repeat=1):
+    """Runs in both modes; `want` maps output names to arrays."""
+    for mode in ("jit", "host"):
+        graph = xc_graph.SavedModel(library, path, signature=signature, mode=mode, min_cluster_size=1)
+        if graph.inputs() != sorted(feeds) or graph.outputs() != sorted(want):
+            return "%s: inputs %s, outputs %s" % (mode, graph.inputs(), graph.outputs())
+        for _ in range(repeat):
+            got = graph.run([feeds[name] for name in sorted(feeds)])
+        for name, value in zip(sorted(want), got):
+            expected = np.asarray(want[name])
+            if value.shape != expected.shape or not np.allclose(value, expected, rtol=1e-4, atol=1e-5):
+                return "%s: %s is %s, expected %s" % (mode, name, value, expected)
+        if mode == "jit" and graph.stats().compilations < 1:
+            return "nothing was compiled"
+    return ""
+
+
+def refused(library, path, text, **options):
+    try:
+        xc_graph.SavedModel(library, path, **options)
+    except xc_graph.XcError as e:
+        return "" if text in str(e) else "the error is %r, expected %r in it" % (str(e), text)
+    return "was not refused"
+
+
+def damaged(path):
+    """A copy whose checkpoint has one bit changed."""
+    copy = path + "_damaged"
+    subprocess.check_call(["cp", "-r", path, copy])
+    data = os.path.join(copy, "variables", "variables.data-00000-of-00001")
+    content = bytearray(open(data, "rb").read())
+    content[5] ^= 1
+    open(data, "wb").write(bytes(content))
+    return copy
+
+
+def tests(library, example, folder):
+    rng = np.random.RandomState(3)
+    model = Dense()
+    dense = os.path.join(folder, "dense")
+    signatures = {"serving_default": model.apply, "count": model.count, "power": model.power}
+    tf.saved_model.save(model, dense, signatures=signatures)
+    for batch in (1, 7):
+        x = rng.randn(batch, 4).astype(np.float32)
+        yield "dense, batch %d" % batch, check(library, dense, "serving_default", {"x": x}, model.apply(x))
+    x = rng.randn(4).astype(np.float32)
+    for n in (0, 3):
+        feeds = {"n": np.int32(n), "x": x}
+        yield "loop of %d" % n, check(library, dense, "power", feeds, model.power(tf.constant(x), tf.constant(n)))
+    yield "a variable that is written", check(library, dense, "count", {"n": np.int64(2)}, {"steps": 5 + 2 * 3}, 3)
+
+    net = keras_model()
+    for layer in net.layers:
+        layer.set_weights([w + 0.1 * rng.rand(*w.shape).astype(w.dtype) for w in layer.get_weights()])
+    keras = os.path.join(folder, "keras")
+    net.export(keras, verbose=False)
+    image = rng.rand(2, 12, 12, 3).astype(np.float32)
+    name = list(tf.saved_model.load(keras).signatures["serving_default"].structured_input_signature[1])[0]
+    want = tf.saved_model.load(keras).signatures["serving_default"](**{name: tf.constant(image)})
+    yield "keras", check(library, keras, "serving_default", {name: image}, want)
+    yield "keras beside predict", "" if np.allclose(list(want.values())[0], net(image), atol=1e-5) else "differs"
+
+    v1 = os.path.join(folder, "v1")
+    run = write_v1(v1)
+    x = rng.randn(5, 3).astype(np.float32)
+    yield "v1", check(library, v1, "serving_default", {"x": x}, run(x))
+
+    yield "no signature", refused(library, dense, "no signature 'other'; it has: count, power, serving_default", signature="other")  # fmt: skip
+    yield "no tag", refused(library, dense, "no graph tagged 'train'; its tags: serve", tag="train")
+    yield "no directory", refused(library, folder + "/nothing", "saved_model.pb")
+    yield "damaged variables", refused(library, damaged(dense), "checksum is wrong")
+    index = damaged(v1)
+    path = os.path.join(index, "variables", "variables.index")
+    content = open(path, "rb").read()
+    for size in (0, 10, len(content) // 2, len(content) - 1):
+        open(path, "wb").write(content[:size])
+        yield "index of %d bytes" % size, refused(library, index, "table")
+
+    if example:
+        done = subprocess.run([example, library.path, dense, "power"], capture_output=True, text=True)
+        right = done.returncode == 0 and "input x: [4]" in done.stdout and "output y: 16 bytes" in done.stdout
+        yield "the C example", "" if right else done.stdout + done.stderr
+
+
+def main():
+    library = xc_graph.Library(os.path.abspath(sys.argv[1]))
+    example = os.path.abspath(sys.argv[2]) if len(sys.argv) > 2 else ""
+    passed = failed = 0
+    with tempfile.TemporaryDirectory() as folder:
+        for name, problem in tests(library, example, folder):
+            passed, failed = passed + (not problem), failed + bool(problem)
+            if problem:
+                print("FAILED %s: %s" % (name, problem[:500]), flush=True)
+    print("%d passed, %d failed" % (passed, failed))
+    return 1 if failed or not passed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
