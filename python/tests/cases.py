@@ -130,8 +130,8 @@ for name in ("max", "min", "amax", "amin", "ptp"):
 case("max", lambda x: np.max(x, axis=0, initial=3), arrays(F + I, min_dims=1))
 for name in ("argmax", "argmin"):
     f = getattr(np, name)
-    case(name, f, arrays(F + I + B, min_side=1))
-    case(name, lambda x, f=f: f(x, axis=-1), filled_rows)
+    case(name, f, arrays(F + I + B + C, min_side=1))
+    case(name, lambda x, f=f: f(x, axis=-1, keepdims=True), arrays(F + I, min_dims=1, min_side=1))
 for name in ("all", "any"):
     f = getattr(np, name)
     case(name, f, any_array)

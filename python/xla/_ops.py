@@ -305,9 +305,21 @@ def _less_computation(module, dtypes):
         computation = _hlo.Computation(module, "less")
         parameters = [computation.parameter(d, ()) for d in dtypes for _ in range(2)]
         with _hlo.tracing(computation):
-            result = less_nan_last(*parameters[:2])
+            x, y = parameters[:2]
+            result = less_total(x, y) if x.dtype.kind in "fV" else less_nan_last(x, y)
         module.scalar_computations[key] = computation.finish([result], single=True)
     return module.scalar_computations[key]
+
+
+def less_total(x, y):
+    """As less_nan_last for real floats, in the form that the compiler knows as an order of the elements' bits: all NaNs
+    as the greatest one, both zeros as one."""
+
+    def key(v):
+        one_zero = select(compare_number("EQ", v, 0), full(0, v.dtype, v.shape), v)
+        return select(compare("NE", v, v), full(np.nan, v.dtype, v.shape), one_zero)
+
+    return _emit("compare", np.bool_, x.shape, [key(x), key(y)], "direction=LT, type=TOTALORDER")
 
 
 def less_nan_last(x, y):

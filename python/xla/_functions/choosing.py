@@ -233,7 +233,7 @@ for _function, _instead in {
 
 
 def _first_extreme(a, axis, keepdims, largest):
-    """The index of the first largest (smallest) element, NaN before all others: pairs of element and index reduced."""
+    """The index of the first largest (smallest) element, NaN before all others."""
     a = tracer_of(a)
     shape = a.shape
     whole = axis is None
@@ -244,6 +244,34 @@ def _first_extreme(a, axis, keepdims, largest):
     if a.shape[axis] == 0:
         raise ValueError(f"attempt to get arg{'max' if largest else 'min'} of an empty sequence")
     x = a.value if a.dtype != np.bool_ else _ops.convert(a.value, np.uint8)
+    if x.dtype.kind != "c":
+        found = _first_equal(x, axis, largest)
+    else:
+        found = _first_complex(x, axis, largest)
+    if keepdims:
+        return found.reshape([1 if whole or i == axis else d for i, d in enumerate(shape)])
+    return found
+
+
+def _first_equal(x, axis, largest):
+    """The extreme, NaN if there is one, then the least index of what equals it: two reductions that vectorize."""
+    if x.dtype.kind in "iu":
+        limit = np.iinfo(x.dtype).min if largest else np.iinfo(x.dtype).max
+    else:
+        limit = -np.inf if largest else np.inf
+    best = _ops.reduce(x, "maximum" if largest else "minimum", (axis,), limit)
+    best = _ops.broadcast_in_dim(best, x.shape, [i for i in range(len(x.shape)) if i != axis])
+    same = _ops.compare("EQ", x, best)
+    if x.dtype.kind not in "iu":
+        same = _ops.logical_or(same, _is_nan(x))
+    n = x.shape[axis]
+    index = _ops.iota(np.int32 if n < 2**31 else np.int64, x.shape, axis)
+    index = _ops.select(same, index, _ops.full(n, index.dtype, x.shape))
+    return traced(_ops.convert(_ops.reduce(index, "minimum", (axis,), n), np.int64))
+
+
+def _first_complex(x, axis, largest):
+    """By real part, then imaginary part: pairs of element and index are reduced."""
     module = _hlo.current().module
     key = ("first extreme", x.dtype, largest)
     if key not in module.scalar_computations:
@@ -255,31 +283,18 @@ def _first_extreme(a, axis, keepdims, largest):
             keep = _ops.logical_or(before, _ops.logical_and(same, _ops.compare("LT", i, j)))
             roots = [_ops.select(keep, left, right), _ops.select(keep, i, j)]
         module.scalar_computations[key] = computation.finish(roots)
-    # The beginning is an index after all others, with an element that none comes after.
-    if x.dtype.kind in "iu":
-        worst = np.asarray(np.iinfo(x.dtype).min if largest else np.iinfo(x.dtype).max, x.dtype)
-    elif x.dtype.kind == "c":
-        worst = np.asarray(complex(-np.inf, -np.inf) if largest else complex(np.inf, np.inf), x.dtype)
-    else:
-        worst = np.asarray(-np.inf if largest else np.inf, x.dtype)
+    # It begins with an index after all others, and an element that stands behind all.
+    worst = np.asarray(complex(-np.inf, -np.inf) if largest else complex(np.inf, np.inf), x.dtype)
     index = _ops.iota(np.int64, x.shape, axis)
     inits = [_ops.constant(worst), _ops.constant(np.asarray(np.iinfo(np.int64).max))]
-    found = traced(_ops.reduce_with([x, index], inits, (axis,), module.scalar_computations[key])[1])
-    if keepdims:
-        return found.reshape([1 if whole or i == axis else d for i, d in enumerate(shape)])
-    return found
+    return traced(_ops.reduce_with([x, index], inits, (axis,), module.scalar_computations[key])[1])
 
 
 def _before(x, y, largest):
-    """Does x stand before y among candidates: NaN first, then the larger (smaller) one?"""
-    if x.dtype.kind == "c":
-        nan = lambda v: _ops.logical_or(_is_nan(_ops.real(v)), _is_nan(_ops.imag(v)))
-        less = _ops.less_nan_last(y, x) if largest else _ops.less_nan_last(x, y)
-        return _ops.select(nan(y), _ops.constant(np.bool_(False)), _ops.logical_or(nan(x), less))
-    less = _ops.compare("GT" if largest else "LT", x, y)
-    if x.dtype.kind in "iu":
-        return less
-    return _ops.logical_or(less, _ops.logical_and(_is_nan(x), _ops.logical_not(_is_nan(y))))
+    """Does complex x stand before y among candidates: NaN first, then the larger (smaller) one?"""
+    nan = lambda v: _ops.logical_or(_is_nan(_ops.real(v)), _is_nan(_ops.imag(v)))
+    less = _ops.less_nan_last(y, x) if largest else _ops.less_nan_last(x, y)
+    return _ops.select(nan(y), _ops.constant(np.bool_(False)), _ops.logical_or(nan(x), less))
 
 
 def _is_nan(x):

@@ -4,7 +4,7 @@ import numpy as np
 
 from .. import _errors
 from .._tracer import concrete, normalize_axis, normalize_axes, tracer_of
-from ._support import composite, refuse, refuse_always
+from ._support import composite, inexact, refuse, refuse_always
 
 
 def _along(ndim, axis, part):
@@ -313,7 +313,9 @@ def nan_to_num(x, copy=True, nan=0.0, posinf=None, neginf=None):
 def i0(x):
     """Modified Bessel function of order 0: power series where |x| ≤ 15, else the asymptotic series (Abramowitz & Stegun
     9.6.12 and 9.7.1); relative error below 1e-14."""
-    x = np.abs(tracer_of(x).astype(np.float64))
+    x = tracer_of(x)
+    dtype = x.dtype if inexact(x.dtype) else np.dtype(np.float64)
+    x = np.abs(x.astype(np.float64))
     small = np.minimum(x, 15.0)
     quarter = small * small / 4
     total = np.ones_like(quarter)
@@ -326,7 +328,7 @@ def i0(x):
     for k in range(1, 26):
         term = term * ((2 * k - 1) ** 2 / (8.0 * k)) / large
         tail = tail + term
-    return np.where(x <= 15.0, total, np.exp(large) / np.sqrt(2 * np.pi * large) * tail)
+    return np.where(x <= 15.0, total, np.exp(large) / np.sqrt(2 * np.pi * large) * tail).astype(dtype)
 
 
 @composite(np.meshgrid)
