@@ -25,10 +25,10 @@ struct GemmKernels {
   // Bytes of scratch (64-byte aligned) that gemm needs for `tile`; -1 when it does not have these types.
   int64_t (*gemm_scratch)(const GemmTile& tile);
   void (*gemm)(const GemmTile& tile, void* scratch);
-  // A few rows (m <= kSkinnyRows) against a large B that is contiguous along n or k; types f32, or bf16 for B, any
+  // A few rows (m <= kSkinnyRows) against a large B that is contiguous along n or k; types f64, f32, or bf16 for B, any
   // of the two for A and C. Reads B once. False when it does not take the tile.
   bool (*skinny)(const GemmTile& tile, void* scratch);
-  // Scratch for skinny: 64-byte aligned, 4 * m * k + 64 * m bytes.
+  // Scratch for skinny: 64-byte aligned, 8 * m * k + 64 * m bytes.
 };
 
 inline constexpr int64_t kSkinnyRows = 4;

@@ -141,7 +141,7 @@ Plan MakePlan(const Problem& p) {
 absl::Status OwnTile(const GemmTile& tile) {
   const GemmKernels& kernels = BestGemmKernels();
   if (tile.m <= kSkinnyRows) {
-    XC_ASSIGN_OR_RETURN(char* scratch, ThreadScratch(4 * tile.m * tile.k + 64 * tile.m, kPackScratch));
+    XC_ASSIGN_OR_RETURN(char* scratch, ThreadScratch(8 * tile.m * tile.k + 64 * tile.m, kPackScratch));
     if (kernels.skinny(tile, scratch)) return absl::OkStatus();
   }
   const int64_t bytes = kernels.gemm_scratch(tile);
