@@ -98,6 +98,7 @@ class Module:
         self.finished = []  # texts, callees first
         self.scalar_computations = {}
         self.entry = None
+        self.literals = {}  # name of a constant number -> the number: made again in each computation that uses it
         self.checks = {}  # (exception, message) -> a traced bool: what must hold when the program ends
         self.hoisted = []  # (array, value): constants that became inputs, after the arguments
 
@@ -157,6 +158,8 @@ class Computation:
             return value
         if value.name in self.captured:
             return self.captured[value.name][1]
+        if value.name in self.module.literals:
+            return self.constant(self.module.literals[value.name])
         if self.parent is None:
             _errors.fail(
                 _errors.LeakedTracerError,
@@ -216,7 +219,8 @@ class Computation:
         if array.ndim == 0:
             key = (array.dtype, array.tobytes())
             if key not in self.constants:
-                self.constants[key] = self.emit("constant", array.dtype, (), raw=literal_text(array))
+                self.constants[key] = value = self.emit("constant", array.dtype, (), raw=literal_text(array))
+                self.module.literals[value.name] = array
             return self.constants[key]
         if array.size > 1:
             first = array.reshape(-1)[:1]
