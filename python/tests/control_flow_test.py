@@ -259,6 +259,26 @@ def test_long_loops_are_kept():
     assert text.count(" while(") == 1 and text.count(" multiply(") == 1
 
 
+def test_small_branches_become_selects():
+    def f(x, y):
+        if x > 0:
+            x = x + y
+        return x
+
+    text = xla.compile(f).lower(1.0, 2.0).hlo()
+    assert " select(" in text and " conditional(" not in text
+    assert xla.compile(f)(1.0, 2.0) == 3.0 and xla.compile(f)(-1.0, 2.0) == -1.0
+
+
+def test_large_branches_stay_branches():
+    def f(x):
+        if x[0] > 0:
+            x = np.sin(x)
+        return x
+
+    assert " conditional(" in xla.compile(f).lower(np.ones(3)).hlo()
+
+
 def test_random_numbers_drawn_in_a_loop_stay_different():
     def noisy(x):
         rng = np.random.default_rng(0)

@@ -2,11 +2,13 @@
 `while`, and those two instructions."""
 
 import contextlib
+import math
+import re
 import threading
 
 import numpy as np
 
-from . import _hlo
+from . import _hlo, _ops
 from ._tracer import Tracer, value_of
 
 _local = threading.local()
@@ -126,13 +128,60 @@ def emit_while(init, condition, decision, body, results):
     return values[: len(init)]
 
 
+# Branches of at most so many instructions, all of them cheap and on so few elements, are both computed and chosen from.
+_FEW, _SMALL = 12, 256
+_CHEAP = frozenset(
+    """abs add and ceil clamp compare constant convert broadcast divide floor is-finite maximum minimum multiply negate not or
+    reshape select sign subtract xor""".split()
+)
+_INSTRUCTION = re.compile(r"  \S+ = \w+\[([\d,]*)\]\S* ([\w-]+)\(")
+
+
+def _is_cheap(region, values):
+    if len(region.computation.lines) > _FEW or any(math.prod(v.shape) > _SMALL for v in values):
+        return False
+    for line in region.computation.lines:
+        found = _INSTRUCTION.match(line)
+        if found is None or found.group(2) not in _CHEAP:
+            return False
+        if math.prod(int(d) for d in found.group(1).split(",") if d) > _SMALL:
+            return False
+    return True
+
+
+def _inline(region, values):
+    """Moves a region's instructions into the current computation; gives what `values` are there."""
+    outer = _hlo.current()
+    names = {inner.name: outer.local(value).name for value, inner in region.computation.captured.values()}
+    word = re.compile(r"\b[A-Za-z][\w-]*\.\d+\b")
+    for line in region.computation.lines:
+        outer.lines.append(word.sub(lambda m: names.get(m.group(0), m.group(0)), line))
+    made = []
+    for v in values:
+        value = _hlo.Value(outer, names.get(v.name, v.name), v.dtype, v.shape)
+        if v.name in outer.module.literals:
+            outer.module.literals[value.name] = outer.module.literals[v.name]
+        made.append(value)
+    return made
+
+
+def _choose(index, regions, roots):
+    """The conditional as selects between both ways."""
+    yes, no = (_inline(region, values) for region, values in zip(regions, roots))
+    index = _hlo.current().local(index)
+    same = lambda a, b: a.name == b.name
+    return [a if same(a, b) else _ops.select(_ops.broadcast(index, a.shape), a, b) for a, b in zip(yes, no)]
+
+
 def emit_conditional(index, regions, roots, parts):
     """The results, of types `parts`, of the region that `index` chooses: a bool value (the first of two stands for true)
     or an s32 value, where a number out of range chooses the last."""
     outer = _hlo.current()
+    roots = [[region.computation.local(v) for v in values] for region, values in zip(regions, roots)]
+    if index.dtype == np.bool_ and all(map(_is_cheap, regions, roots)):
+        return _choose(index, regions, roots)
     names, operands = [], []
     for region, values in zip(regions, roots):
-        values = [region.computation.local(v) for v in values]
         captured = [outer.local(v) for v, _ in region.computation.captured.values()]
         names.append(region.computation.finish(values))
         operand = outer.module.fresh("tuple")
