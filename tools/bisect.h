@@ -1,4 +1,4 @@
-// Finds the pass that changes a program's result.
+// Finds what changes a program's result: the first pass, then the first instruction or fusion.
 #ifndef XC_TOOLS_BISECT_H_
 #define XC_TOOLS_BISECT_H_
 
@@ -10,11 +10,17 @@
 
 namespace xc {
 
-// Compiles `module` with the pass list cut after each pass (binary search) and says in a sentence after which one the
-// outputs stop agreeing with `expected`.
+// `expected` are the right results for `inputs`. The verdict has one line for the pass, or for the platform where the
+// result is wrong without any pass, and one for the first instruction: where the interpreter computes the optimized
+// module rightly, that of the generated code whose value is wrong; otherwise that whose value the pass changed.
 absl::StatusOr<std::string> BisectPasses(const HloModule& module, const std::string& platform,
                                          const CompileOptions& options, const RunOptions& run,
                                          const std::vector<Literal>& inputs, const std::vector<Literal>& expected);
+
+// The first instruction of `after`'s entry whose value, by the interpreter, is not that of the instruction of the same
+// name in `before`; a line that starts with a newline.
+absl::StatusOr<std::string> FirstChangedValue(const HloModule& before, const HloModule& after,
+                                              const std::vector<Literal>& inputs);
 
 }  // namespace xc
 

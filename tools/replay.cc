@@ -178,7 +178,8 @@ int ReplayCommand(const std::vector<std::string>& args) {
                 "  xla replay module.hlo --dump_to=bundle && xla replay bundle");
   flags.Add("platform", &s.platform, "cpu or interpreter (default: the bundle's, else cpu)");
   flags.Add("against", &s.against, "compare the outputs with those of this platform; status 1 if they differ");
-  flags.Add("bisect", &s.bisect, "with --against: name the first pass after which the result differs");
+  flags.Add("bisect", &s.bisect,
+            "with --against: name the first pass, then the first instruction or fusion, that changes the result");
   flags.Add("inputs", &s.inputs, "directory with 0.npy, 1.npy, … (default: deterministic inputs)");
   flags.Add("output_dir", &s.output_dir, "write the outputs as 0.npy, 1.npy, … (bf16 and f8 as f32, s4 as int8)");
   flags.Add("runs", &s.runs, "runs to time");

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/statusor.h"
 #include "hlo/module.h"
 
 namespace xc {
@@ -15,6 +16,9 @@ struct BufferLife {
   int64_t offset = 0, size = 0;  // bytes in the arena
   int64_t begin = 0, end = 0;    // positions in the schedule, both included
 };
+
+// The buffers of the temporary memory that the module's program has on the CPU, by instruction of the entry.
+absl::StatusOr<std::vector<BufferLife>> BufferLives(const HloModule& module);
 
 // Collapsible computations, fusions as boxes with their computation inside, links from operands to instructions, a
 // search field, and buffers over time if there are any.

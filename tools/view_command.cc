@@ -2,6 +2,8 @@
 #include <cstdio>
 
 #include "absl/strings/match.h"
+#include "backends/interpreter/evaluator.h"
+#include "compiler/driver.h"
 #include "hlo/base/status.h"
 #include "hlo/io.h"
 #include "hlo/verifier/verifier.h"
@@ -12,12 +14,31 @@
 namespace xc {
 namespace {
 
-absl::Status View(const std::string& path, const std::string& out) {
+class Folder : public ConstantEvaluator {
+ public:
+  absl::StatusOr<Literal> Evaluate(const HloInstruction* instruction,
+                                   absl::Span<const Literal* const> operands) override {
+    return Evaluator().EvaluateInstruction(*instruction, operands);
+  }
+};
+
+absl::Status View(const std::string& path, const std::string& out, bool optimized) {
   XC_ASSIGN_OR_RETURN(std::unique_ptr<HloModule> module, ReadModuleFile(path));
   XC_RETURN_IF_ERROR(VerifyModule(*module));
+  if (optimized) {
+    Folder folder;
+    PassContext context;
+    context.evaluator = &folder;
+    XC_RETURN_IF_ERROR(RunPipeline(module.get(), context, {}).status());
+  }
   std::string picture;
   if (absl::EndsWith(out, ".html")) {
-    picture = ViewHtml(*module, {});
+    // A module that cannot be laid out in memory is drawn without its buffers.
+    absl::StatusOr<std::vector<BufferLife>> lives = BufferLives(*module);
+    if (!lives.ok()) {
+      std::fprintf(stderr, "note: no buffers are drawn: %s\n", std::string(lives.status().message()).c_str());
+    }
+    picture = ViewHtml(*module, lives.ok() ? *lives : std::vector<BufferLife>());
   } else if (absl::EndsWith(out, ".svg")) {
     picture = ViewSvg(*module);
   } else if (absl::EndsWith(out, ".dot")) {
@@ -32,17 +53,19 @@ absl::Status View(const std::string& path, const std::string& out) {
 
 int ViewCommand(const std::vector<std::string>& args) {
   std::string out;
-  FlagSet flags(
-      "xla view FILE -o OUT.html|svg|dot",
-      "Draws an HLO module: a page with collapsible computations and search, a drawing of the entry, or input "
-      "for Graphviz.\n\nexample:\n  xla view module.hlo -o module.html");
+  bool optimized = false;
+  FlagSet flags("xla view FILE -o OUT.html|svg|dot",
+                "Draws an HLO module: a page with collapsible computations, search and buffers over time, a drawing of "
+                "the entry, or input "
+                "for Graphviz.\n\nexample:\n  xla view module.hlo -o module.html");
   flags.Add("o", &out, "the file to write");
+  flags.Add("optimized", &optimized, "draw the module after all passes: its fusions, its schedule and its memory");
   int exit_status = 0;
   if (!ParseFlags(flags, args, &exit_status)) return exit_status;
   if (flags.positional().size() != 1 || out.empty()) {
     return Fail(absl::InvalidArgumentError("`xla view` takes one FILE and -o OUT"));
   }
-  if (absl::Status status = View(flags.positional()[0], out); !status.ok()) return Fail(status);
+  if (absl::Status status = View(flags.positional()[0], out, optimized); !status.ok()) return Fail(status);
   return 0;
 }
 

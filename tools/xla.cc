@@ -19,6 +19,7 @@ constexpr Command kCommands[] = {
     {"check", CheckCommand, "run self-checking HLO programs of a manifest"},
     {"graph", GraphCommand, "run a host graph, clustered or op by op, and explain its clusters"},
     {"opt", OptCommand, "run the pass list on a module and print the result"},
+    {"reduce", ReduceCommand, "shrink a failing module to a small one that fails in the same way"},
     {"view", ViewCommand, "draw a module as HTML, SVG or dot"},
 };
 
