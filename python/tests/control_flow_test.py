@@ -303,6 +303,19 @@ def test_plain_conditions_stay_python():
     assert "yes" in seen
 
 
+def test_elements_are_numbers_and_not_views():
+    def bubble_sort(x):
+        x = x.copy()
+        for i in range(len(x)):
+            for j in range(len(x) - 1 - i):
+                if x[j] > x[j + 1]:
+                    x[j], x[j + 1] = x[j + 1], x[j]
+        return x
+
+    x = np.array([3.0, 1, 2, 5, 4] * 5)
+    np.testing.assert_array_equal(xla.compile(bubble_sort)(x), np.sort(x))
+
+
 def test_assertions():
     @xla.compile
     def f(x, n):

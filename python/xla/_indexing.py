@@ -230,7 +230,10 @@ def get(x, index):
     plan = _plan(x.shape, index)
     advanced = _advanced(plan)
     if advanced is None:
-        return _basic(x, plan)
+        view = _basic(x, plan)
+        if view.shape == () and not any(i is Ellipsis for i in (index if isinstance(index, tuple) else (index,))):
+            return Tracer(view.value)  # one element is a number, which later writes do not change
+        return view
     simple, arrays, place = advanced
     base = _basic(x, simple).value
     axes = [a for a, _ in arrays]
