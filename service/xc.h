@@ -56,12 +56,14 @@ size_t xc_executable_temp_bytes(const xc_executable* executable);
 size_t xc_executable_code_bytes(const xc_executable* executable);
 /* "optimized_hlo", "buffer_assignment", "llvm_ir", "asm", "pass_times", "cost" of an executable compiled with
  * keep_texts=1; "" if there is none. "cost" has a line for each instruction of the optimized entry computation: name,
- * opcode, FLOPs, transcendental functions, bytes read, bytes written. The string belongs to the caller: xc_string_free. */
+ * opcode, FLOPs, transcendental functions, bytes read, bytes written. The string belongs to the caller: xc_string_free.
+ */
 char* xc_executable_text(const xc_executable* executable, const char* name);
 void xc_string_free(char* string);
 
 /* Runs with `threads` threads at most (0: all that the process may use). inputs[i] and outputs[i] hold the bytes of
- * input and output i; they may not overlap, but for an output that the module's input_output_alias puts into an input. */
+ * input and output i; they may not overlap, but for an output that the module's input_output_alias puts into an input.
+ */
 xc_status* xc_executable_run(const xc_executable* executable, const void* const* inputs, size_t num_inputs,
                              void* const* outputs, size_t num_outputs, int threads);
 
