@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/time/clock.h"
 #include "backends/codegen/elementwise.h"
 #include "backends/codegen/math.h"
 #include "backends/cpu/cpu_backend.h"
@@ -117,11 +118,15 @@ class CpuExecutable : public Executable {
                                                        " bytes of temporary memory; the limit is ",
                                                        options.max_memory_bytes));
     }
+    if (options.deadline != absl::InfiniteFuture() && absl::Now() > options.deadline) {
+      return absl::DeadlineExceededError("buffer assignment took longer than the compile deadline allows");
+    }
     IrEmitter emitter(*module_, buffers_, target);
     XC_ASSIGN_OR_RETURN(EmittedProgram program, emitter.Emit());
     cpu::CompileOptions code_options;
     code_options.target = target;
     code_options.threads = options.compile_threads > 0 ? options.compile_threads : AvailableCpus();
+    code_options.deadline = options.deadline;
     code_options.keep_ir = code_options.keep_assembly = options.keep_texts;
     const std::vector<Symbol> symbols = AllSymbols();
     XC_ASSIGN_OR_RETURN(code_, CompileModules(std::move(program.modules), symbols, {program.entry}, code_options));

@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
 #include "llvm/Analysis/CGSCCPassManager.h"
 #include "llvm/Analysis/LoopAnalysisManager.h"
 #include "llvm/Analysis/TargetTransformInfo.h"
@@ -337,6 +338,10 @@ absl::StatusOr<std::unique_ptr<CompiledCode>> CompileModules(std::vector<CodeMod
   std::atomic<size_t> next{0};
   auto work = [&] {
     for (size_t i = next.fetch_add(1); i < n; i = next.fetch_add(1)) {
+      if (options.deadline != absl::InfiniteFuture() && absl::Now() > options.deadline) {
+        statuses[i] = absl::DeadlineExceededError("code generation took longer than the compile deadline allows");
+        continue;
+      }
       absl::StatusOr<std::string> object =
           CompileToObject(modules[i], options, options.keep_ir ? &text.optimized_ir[i] : nullptr,
                           options.keep_assembly ? &text.assembly[i] : nullptr);

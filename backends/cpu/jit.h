@@ -12,6 +12,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/time/time.h"
 
 namespace llvm {
 class LLVMContext;
@@ -65,6 +66,7 @@ struct CompileOptions {
   int threads = 1;       // code generation threads, the calling one included
   bool keep_ir = false;  // keep the text of every module before and after the passes
   bool keep_assembly = false;
+  absl::Time deadline = absl::InfiniteFuture();  // looked at before each module
 };
 
 // Text kept on request, one string per module.

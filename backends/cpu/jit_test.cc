@@ -78,6 +78,20 @@ TEST(Jit, MalformedCodeIsAnError) {
   EXPECT_NE(std::string(compiled.status().message()).find("malformed"), std::string::npos) << compiled.status();
 }
 
+TEST(Jit, CodeGenerationStopsAtTheDeadline) {
+  auto target = GetTarget("");
+  ASSERT_TRUE(target.ok()) << target.status();
+  std::vector<CodeModule> modules;
+  modules.push_back(MakeModule(*target, "f", "", 1));
+  CompileOptions options;
+  options.target = *target;
+  options.deadline = absl::InfinitePast();
+  auto code = CompileModules(std::move(modules), {}, {"f"}, options);
+  ASSERT_FALSE(code.ok());
+  EXPECT_EQ(code.status().code(), absl::StatusCode::kDeadlineExceeded);
+  EXPECT_NE(std::string(code.status().message()).find("longer than the compile deadline"), std::string::npos);
+}
+
 TEST(Jit, UnknownTargetIsAnError) {
   auto target = GetTarget("pdp11");
   ASSERT_FALSE(target.ok());
