@@ -1,3 +1,4 @@
+// Reduction to what fails, on predicates whose answer is known.
 #include "tools/reduce.h"
 
 #include "gtest/gtest.h"
