@@ -11,6 +11,7 @@ absl::Span<const PipelineRow> Pipeline() {
   static constexpr PipelineRow kRows[] = {
       {"prepare", "one-device", ReduceToOneDevice, 0,
        "Annotations, collectives and asynchronous pairs only pass values on here; the calls in them are inlined next."},
+      {"prepare", "scan", ExpandScan, 0, "Its loop calls the scanned computation, which is inlined next."},
       {"prepare", "inline-calls", InlineCalls, 0,
        "Calls and the input's own fusions only hide instructions from all that follows."},
       {"prepare", "flatten-calls", FlattenCallGraph, 0,
@@ -19,6 +20,8 @@ absl::Span<const PipelineRow> Pipeline() {
        "Everything after it, emitters included, may take every array to be row-major; the transposes it makes are "
        "simplified like others."},
       {"prepare", "batch-norm", ExpandBatchNorm, 0, "Backends know no batch norm; its parts are simplified and fused."},
+      {"prepare", "bit-ops", ExpandBitOps, 0, "After the layouts, which leave bit conversions between widths."},
+      {"prepare", "scaled-dots", ExpandScaledDots, 0, "The parts are simplified and fused."},
       {"simplify", "tuples", SimplifyTuples, 1,
        "First in the round: elements lead to the instructions that made them."},
       {"simplify", "conditionals", SimplifyConditionals, 1, "A known branch opens its contents to the other rules."},
@@ -29,6 +32,7 @@ absl::Span<const PipelineRow> Pipeline() {
       {"simplify", "cse", EliminateCommonSubexpressions, 1, "After the rules, which make equal what means the same."},
       {"simplify", "dead-code", EliminateDeadCode, 1, "Last in the round: what the others left behind."},
       {"expand", "topk", RecognizeTopK, 0, "Needs the slices of a sort in their simplest form."},
+      {"expand", "element-types", WidenElementTypes, 0, "After topk was found, and before dots are arranged."},
       {"expand", "dots", CanonicalizeDots, 0,
        "After the algebra has moved transposes into dimension numbers: makes those left fit the matrix kernels."},
       {"expand", "simplify-expanded", SimplifyAlgebra, 2,

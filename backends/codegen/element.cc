@@ -156,6 +156,7 @@ Element ElementEmitter::BitcastConvert(ElementType from, ElementType to, Element
   if (from == to || (IsComplex(from) && IsComplex(to))) return x;
   V raw = ToMemory(from, x.re);
   V out = b_.CreateBitCast(raw, MemoryType(to, Lanes(raw)));
+  if (to == ElementType::kPred) return {b_.CreateICmpNE(out, llvm::Constant::getNullValue(out->getType()))};
   return {Normalize(to, FromMemory(to, out))};
 }
 

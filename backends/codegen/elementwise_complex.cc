@@ -12,75 +12,89 @@ namespace xc::codegen {
 namespace {
 
 using V = llvm::Value*;
-using C = std::complex<double>;
-
 // out = op(x, y); complex numbers as pairs.
 using ComplexFunction = void (*)(const double* x, const double* y, double* out);
 
-C Read(const double* x) { return {x[0], x[1]}; }
-void Write(C value, double* out) {
-  out[0] = value.real();
-  out[1] = value.imag();
-}
-
-template <typename Fn>
-constexpr ComplexFunction Unary(Fn) {
-  return +[](const double* x, const double*, double* out) { Write(Fn{}(Read(x)), out); };
-}
-template <typename Fn>
-constexpr ComplexFunction Binary(Fn) {
-  return +[](const double* x, const double* y, double* out) { Write(Fn{}(Read(x), Read(y)), out); };
-}
-
-C Expm1(C z) {
+template <typename R>
+std::complex<R> Expm1(std::complex<R> z) {
   // Keeps the digits of small arguments: e^a cos b - 1 = expm1(a) cos b - 2 sin^2(b / 2).
-  const double s = std::sin(z.imag() / 2);
+  const R s = std::sin(z.imag() / 2);
   return {std::expm1(z.real()) * std::cos(z.imag()) - 2 * s * s, std::exp(z.real()) * std::sin(z.imag())};
 }
-C Log1p(C z) {
-  const double a = z.real(), b = z.imag();
-  if (std::hypot(a, b) > 0.5) return std::log(C(1 + a, b));
-  return {0.5 * std::log1p(a * (2 + a) + b * b), std::atan2(b, 1 + a)};
+template <typename R>
+std::complex<R> Log1p(std::complex<R> z) {
+  const R a = z.real(), b = z.imag();
+  if (std::hypot(a, b) > R(0.5)) return std::log(std::complex<R>(1 + a, b));
+  return {std::log1p(a * (2 + a) + b * b) / 2, std::atan2(b, 1 + a)};
 }
-C Sign(C z) {
-  const double size = std::abs(z);
-  return size == 0 ? C(0, 0) : z / size;
+template <typename R>
+std::complex<R> Sign(std::complex<R> z) {
+  const R size = std::abs(z);
+  return size == 0 ? std::complex<R>(0, 0) : z / size;
 }
-C Power(C x, C y) {
-  if (x == C(0, 0)) return y == C(0, 0) ? C(1, 0) : y.real() > 0 ? C(0, 0) : std::pow(x, y);
+template <typename R>
+std::complex<R> Power(std::complex<R> x, std::complex<R> y) {
+  const std::complex<R> zero(0, 0);
+  if (x == zero) return y == zero ? std::complex<R>(1, 0) : y.real() > 0 ? zero : std::pow(x, y);
   return std::pow(x, y);
+}
+
+// Computes in R, a type with more digits than the operands have.
+template <typename R, typename Fn>
+constexpr ComplexFunction In(Fn) {
+  return +[](const double* x, const double* y, double* out) {
+    const std::complex<R> z = Fn{}(std::complex<R>(x[0], x[1]), y);
+    out[0] = static_cast<double>(z.real());
+    out[1] = static_cast<double>(z.imag());
+  };
 }
 
 struct Row {
   HloOpcode op;
   const char* name;
-  ComplexFunction function;
+  ComplexFunction narrow, wide;  // for c64 and c128
 };
+
+template <typename Fn>
+constexpr Row Unary(HloOpcode op, const char* name, Fn) {
+  constexpr auto kCall = [](auto x, const double*) { return Fn{}(x); };
+  return {op, name, In<double>(kCall), In<long double>(kCall)};
+}
+template <typename Fn>
+constexpr Row Binary(HloOpcode op, const char* name, Fn) {
+  constexpr auto kCall = [](auto x, const double* y) { return Fn{}(x, decltype(x)(y[0], y[1])); };
+  return {op, name, In<double>(kCall), In<long double>(kCall)};
+}
+
 const Row kRows[] = {
-    {HloOpcode::kDivide, "xc_cmath_div", Binary([](C x, C y) { return x / y; })},
-    {HloOpcode::kPower, "xc_cmath_pow", Binary([](C x, C y) { return Power(x, y); })},
-    {HloOpcode::kAbs, "xc_cmath_abs", Unary([](C x) { return C(std::abs(x), 0); })},
-    {HloOpcode::kExponential, "xc_cmath_exp", Unary([](C x) { return std::exp(x); })},
-    {HloOpcode::kExponentialMinusOne, "xc_cmath_expm1", Unary([](C x) { return Expm1(x); })},
-    {HloOpcode::kLog, "xc_cmath_log", Unary([](C x) { return std::log(x); })},
-    {HloOpcode::kLogPlusOne, "xc_cmath_log1p", Unary([](C x) { return Log1p(x); })},
-    {HloOpcode::kSqrt, "xc_cmath_sqrt", Unary([](C x) { return std::sqrt(x); })},
-    {HloOpcode::kRsqrt, "xc_cmath_rsqrt", Unary([](C x) { return 1.0 / std::sqrt(x); })},
-    {HloOpcode::kCbrt, "xc_cmath_cbrt", Unary([](C x) { return std::pow(x, 1.0 / 3); })},
-    {HloOpcode::kTanh, "xc_cmath_tanh", Unary([](C x) { return std::tanh(x); })},
-    {HloOpcode::kTan, "xc_cmath_tan", Unary([](C x) { return std::tan(x); })},
-    {HloOpcode::kSine, "xc_cmath_sin", Unary([](C x) { return std::sin(x); })},
-    {HloOpcode::kCosine, "xc_cmath_cos", Unary([](C x) { return std::cos(x); })},
-    {HloOpcode::kSinh, "xc_cmath_sinh", Unary([](C x) { return std::sinh(x); })},
-    {HloOpcode::kCosh, "xc_cmath_cosh", Unary([](C x) { return std::cosh(x); })},
-    {HloOpcode::kAsinh, "xc_cmath_asinh", Unary([](C x) { return std::asinh(x); })},
-    {HloOpcode::kAcosh, "xc_cmath_acosh", Unary([](C x) { return std::acosh(x); })},
-    {HloOpcode::kAtanh, "xc_cmath_atanh", Unary([](C x) { return std::atanh(x); })},
-    {HloOpcode::kAsin, "xc_cmath_asin", Unary([](C x) { return std::asin(x); })},
-    {HloOpcode::kAcos, "xc_cmath_acos", Unary([](C x) { return std::acos(x); })},
-    {HloOpcode::kLogistic, "xc_cmath_logistic", Unary([](C x) { return 1.0 / (1.0 + std::exp(-x)); })},
-    {HloOpcode::kSign, "xc_cmath_sign", Unary([](C x) { return Sign(x); })},
+    Binary(HloOpcode::kDivide, "div", [](auto x, auto y) { return x / y; }),
+    Binary(HloOpcode::kPower, "pow", [](auto x, auto y) { return Power(x, y); }),
+    Unary(HloOpcode::kAbs, "abs", [](auto x) { return decltype(x)(std::abs(x), 0); }),
+    Unary(HloOpcode::kExponential, "exp", [](auto x) { return std::exp(x); }),
+    Unary(HloOpcode::kExponentialMinusOne, "expm1", [](auto x) { return Expm1(x); }),
+    Unary(HloOpcode::kLog, "log", [](auto x) { return std::log(x); }),
+    Unary(HloOpcode::kLogPlusOne, "log1p", [](auto x) { return Log1p(x); }),
+    Unary(HloOpcode::kSqrt, "sqrt", [](auto x) { return std::sqrt(x); }),
+    Unary(HloOpcode::kRsqrt, "rsqrt", [](auto x) { return decltype(x)(1) / std::sqrt(x); }),
+    Unary(HloOpcode::kCbrt, "cbrt", [](auto x) { return std::pow(x, decltype(x.real())(1) / 3); }),
+    Unary(HloOpcode::kTanh, "tanh", [](auto x) { return std::tanh(x); }),
+    Unary(HloOpcode::kTan, "tan", [](auto x) { return std::tan(x); }),
+    Unary(HloOpcode::kSine, "sin", [](auto x) { return std::sin(x); }),
+    Unary(HloOpcode::kCosine, "cos", [](auto x) { return std::cos(x); }),
+    Unary(HloOpcode::kSinh, "sinh", [](auto x) { return std::sinh(x); }),
+    Unary(HloOpcode::kCosh, "cosh", [](auto x) { return std::cosh(x); }),
+    Unary(HloOpcode::kAsinh, "asinh", [](auto x) { return std::asinh(x); }),
+    Unary(HloOpcode::kAcosh, "acosh", [](auto x) { return std::acosh(x); }),
+    Unary(HloOpcode::kAtanh, "atanh", [](auto x) { return std::atanh(x); }),
+    Unary(HloOpcode::kAsin, "asin", [](auto x) { return std::asin(x); }),
+    Unary(HloOpcode::kAcos, "acos", [](auto x) { return std::acos(x); }),
+    Unary(HloOpcode::kLogistic, "logistic", [](auto x) { return decltype(x)(1) / (decltype(x)(1) + std::exp(-x)); }),
+    Unary(HloOpcode::kSign, "sign", [](auto x) { return Sign(x); }),
 };
+
+std::string SymbolOf(const Row& row, bool wide) {
+  return std::string(wide ? "xc_cmath_wide_" : "xc_cmath_") + row.name;
+}
 
 const Row* FindRow(HloOpcode op) {
   for (const Row& row : kRows) {
@@ -96,9 +110,9 @@ Element CallForLanes(ElementEmitter& e, const Row& row, absl::Span<const Element
   llvm::Module* module = function->getParent();
   llvm::Type* d = b.getDoubleTy();
   llvm::Type* p = b.getPtrTy();
-  llvm::FunctionCallee callee =
-      module->getOrInsertFunction(row.name, llvm::FunctionType::get(b.getVoidTy(), {p, p, p}, false));
   llvm::Type* part = x[0].re->getType()->getScalarType();
+  llvm::FunctionCallee callee =
+      module->getOrInsertFunction(SymbolOf(row, part == d), llvm::FunctionType::get(b.getVoidTy(), {p, p, p}, false));
   const int lanes = ElementEmitter::Lanes(x[0].re);
   llvm::IRBuilder<> head(&function->getEntryBlock(), function->getEntryBlock().begin());
   V pair[3];
@@ -180,8 +194,15 @@ Element EmitComplexOp(ElementEmitter& e, HloOpcode op, absl::Span<const Element>
 
 const std::vector<MathSymbol>& ComplexSymbols() {
   static const std::vector<MathSymbol>* symbols = [] {
+    auto* names = new std::vector<std::string>;
     auto* list = new std::vector<MathSymbol>;
-    for (const Row& row : kRows) list->push_back({row.name, reinterpret_cast<void*>(row.function)});
+    names->reserve(2 * std::size(kRows));
+    for (const Row& row : kRows) {
+      for (bool wide : {false, true}) {
+        names->push_back(SymbolOf(row, wide));
+        list->push_back({names->back().c_str(), reinterpret_cast<void*>(wide ? row.wide : row.narrow)});
+      }
+    }
     return list;
   }();
   return *symbols;

@@ -89,7 +89,8 @@ V Shift(llvm::IRBuilderBase& b, HloOpcode op, int bits, V x, V y) {
 }
 
 V PowInteger(ElementEmitter& e, ElementType type, V x, V y) {
-  // Square and multiply over all bits of the exponent; negative exponents of s types give 1/x truncated.
+  // Square and multiply over all bits of the exponent; negative exponents of s types give 1/x truncated,
+  // and 0 for x = 0.
   auto& b = e.builder();
   llvm::Type* t = x->getType();
   V zero = llvm::ConstantInt::get(t, 0), one = llvm::ConstantInt::get(t, 1);
@@ -105,7 +106,6 @@ V PowInteger(ElementEmitter& e, ElementType type, V x, V y) {
   V odd = b.CreateICmpNE(b.CreateAnd(y, one), zero);
   V inverse = b.CreateSelect(b.CreateICmpEQ(x, one), one,
                              b.CreateSelect(b.CreateICmpEQ(x, minus), b.CreateSelect(odd, minus, one), zero));
-  inverse = b.CreateSelect(b.CreateICmpEQ(x, zero), minus, inverse);
   return b.CreateSelect(b.CreateICmpSLT(y, zero), inverse, result);
 }
 
@@ -328,14 +328,44 @@ V EmitCompare(ElementEmitter& e, const HloInstruction& instruction, absl::Span<c
   return nullptr;
 }
 
+namespace {
+
+// The encoding that reduce-precision works on, with integers of its width.
+struct Format {
+  ElementType type, bits;
+  int exponent, mantissa;
+};
+
+// The type's own if it is like IEEE 754's; others are seen as f32.
+Format FormatOf(ElementType type) {
+  switch (type) {
+    case ElementType::kF64:
+      return {type, ElementType::kU64, 11, 52};
+    case ElementType::kF16:
+      return {type, ElementType::kU16, 5, 10};
+    case ElementType::kBF16:
+      return {type, ElementType::kU16, 8, 7};
+    case ElementType::kF8E5M2:
+      return {type, ElementType::kU8, 5, 2};
+    case ElementType::kF8E4M3:
+      return {type, ElementType::kU8, 4, 3};
+    case ElementType::kF8E3M4:
+      return {type, ElementType::kU8, 3, 4};
+    default:
+      return {ElementType::kF32, ElementType::kU32, 8, 23};
+  }
+}
+
+}  // namespace
+
 // Rounds to fewer mantissa bits, then maps what the smaller exponent range cannot hold to zero and infinity.
 V EmitReducePrecision(ElementEmitter& e, ElementType type, int exponent_bits, int mantissa_bits, V x) {
   auto& b = e.builder();
-  const bool is_double = x->getType()->getScalarType()->isDoubleTy();
-  const int own_mantissa = is_double ? 52 : 23, own_exponent = is_double ? 11 : 8;
-  llvm::Type* t = e.RegisterType(is_double ? ElementType::kS64 : ElementType::kS32, ElementEmitter::Lanes(x));
+  const Format format = FormatOf(type);
+  const int own_mantissa = format.mantissa, own_exponent = format.exponent;
+  V raw = e.BitcastConvert(format.type, format.bits, {x}).re;
+  llvm::Type* t = raw->getType();
   auto I = [&](uint64_t v) { return llvm::ConstantInt::get(t, v); };
-  V raw = b.CreateBitCast(x, t);
   if (mantissa_bits < own_mantissa) {
     const int drop = own_mantissa - mantissa_bits;
     V lsb = b.CreateAnd(b.CreateLShr(raw, I(drop)), I(1));
@@ -352,7 +382,7 @@ V EmitReducePrecision(ElementEmitter& e, ElementType type, int exponent_bits, in
     raw = b.CreateSelect(over, b.CreateOr(sign, I(exponent_mask)), raw);
     raw = b.CreateSelect(under, sign, raw);
   }
-  V y = b.CreateBitCast(raw, x->getType());
+  V y = e.BitcastConvert(format.bits, format.type, {raw}).re;
   return b.CreateSelect(b.CreateFCmpUNO(x, x), x, y);
 }
 

@@ -11,6 +11,7 @@
 #include "backends/runtime/custom_call.h"
 #include "backends/runtime/fft.h"
 #include "backends/runtime/linalg.h"
+#include "backends/runtime/ragged.h"
 #include "backends/runtime/rng.h"
 #include "backends/runtime/sort.h"
 #include "hlo/base/status.h"
@@ -145,14 +146,18 @@ bool EmitRng(IrEmitter& e, const HloInstruction* rng) {
   return true;
 }
 
+// Whether the runtime's top-k knows the order of the type.
+bool HasOrder(ElementType type) {
+  return type == ElementType::kF16 || type == ElementType::kBF16 || type == ElementType::kF32 ||
+         type == ElementType::kF64 || (IsIntegral(type) && ElementBits(type) >= 8);
+}
+
 bool EmitTopK(IrEmitter& e, const HloInstruction* topk, bool largest) {
   const HloInstruction* in = topk->operand(0);
   if (topk->operand_count() != 1 || !topk->shape().IsTuple() || topk->shape().tuple_size() != 2) return false;
   const Shape &shape = in->shape(), &values = topk->shape().tuple_shape(0), &indices = topk->shape().tuple_shape(1);
   const ElementType type = shape.type();
-  const bool ordered = type == ElementType::kF16 || type == ElementType::kBF16 || type == ElementType::kF32 ||
-                       type == ElementType::kF64 || (IsIntegral(type) && ElementBits(type) >= 8);
-  if (!ordered || indices.type() != ElementType::kS32 || shape.rank() == 0 || values.rank() != shape.rank()) {
+  if (!HasOrder(type) || indices.type() != ElementType::kS32 || shape.rank() == 0 || values.rank() != shape.rank()) {
     return false;
   }
   TopKDesc desc;
@@ -167,6 +172,38 @@ bool EmitTopK(IrEmitter& e, const HloInstruction* topk, bool largest) {
   if (values.IsZeroSized()) return true;
   e.CallChecked("xc_rt_top_k", {e.run_context(), e.DataPointer(&desc, sizeof(desc)), e.Pointer(in), e.Pointer(topk, 0),
                                 e.Pointer(topk, 1)});
+  return true;
+}
+
+// A ragged-dot with one dimension of each kind, as ExpandScaledDots makes it.
+bool EmitRaggedDot(IrEmitter& e, const HloInstruction* dot) {
+  const HloInstruction *lhs = dot->operand(0), *rhs = dot->operand(1), *sizes = dot->operand(2);
+  const RaggedDims& ragged = dot->attr<AttrKind::kRaggedDims>();
+  const DotDims& dims = dot->dot_dims();
+  const Int64List first = {0};
+  if (lhs->shape().rank() != 4 || rhs->shape().rank() != 4 || sizes->shape().rank() != 2 ||
+      sizes->type() != ElementType::kS64 || lhs->type() != rhs->type() || dims.lhs_batch != first ||
+      dims.rhs_batch != first || ragged.lhs_ragged != Int64List{2}) {
+    return false;
+  }
+  RaggedDesc desc;
+  desc.contracting = ragged.rhs_group.empty();
+  const bool known = desc.contracting
+                         ? dims.lhs_contracting == Int64List{2, 3} && dims.rhs_contracting == Int64List{1, 2}
+                         : ragged.rhs_group == Int64List{1} && dims.lhs_contracting == Int64List{3} &&
+                               dims.rhs_contracting == Int64List{2};
+  if (!known) return false;
+  desc.type = TypeNumber(lhs->type());
+  desc.result_type = TypeNumber(dot->type());
+  desc.shared_sizes = sizes->shape().dim(0) == 1;
+  desc.batches = lhs->shape().dim(0);
+  desc.groups = sizes->shape().dim(1);
+  desc.free = lhs->shape().dim(1);
+  desc.ragged = lhs->shape().dim(2);
+  desc.k = lhs->shape().dim(3);
+  desc.n = rhs->shape().dim(3);
+  e.CallChecked("xc_rt_ragged_dot", {e.run_context(), e.DataPointer(&desc, sizeof(desc)), e.Pointer(lhs),
+                                     e.Pointer(rhs), e.Pointer(sizes), e.Pointer(dot)});
   return true;
 }
 
@@ -186,6 +223,9 @@ void EmitTransfer(IrEmitter& e, const HloInstruction* value, const Shape& shape,
 // A function of the runtime's registry. Arrays are row-major here; the function is told so.
 absl::StatusOr<bool> IrEmitter::EmitCustomCall(const HloInstruction* call) {
   if (FindCustomCall(call->custom_call_target()) == nullptr) return false;
+  if (call->custom_call_target() == "TopK" && call->operand_count() == 1 && !HasOrder(call->operand(0)->type())) {
+    return false;
+  }
   std::deque<std::vector<int64_t>> layouts;
   auto buffer = [&](const Shape& shape) {
     layouts.emplace_back();
@@ -236,6 +276,8 @@ absl::StatusOr<bool> IrEmitter::EmitLibraryOp(const HloInstruction* i) {
       e.CallRuntime("xc_rt_rng_get_and_update_state",
                     {e.run_context(), e.Pointer(i), e.b().getInt64(i->attr<AttrKind::kDelta>())});
       return true;
+    case HloOpcode::kRaggedDot:
+      return EmitRaggedDot(e, i);
     case HloOpcode::kTopk:
       return EmitTopK(e, i, i->attr_or<AttrKind::kLargest>(true));
     case HloOpcode::kCustomCall:

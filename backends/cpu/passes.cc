@@ -30,6 +30,7 @@ absl::StatusOr<std::string> RunPasses(HloModule* module, const xc::CompileOption
   const auto& disabled = options.disabled_passes;
   if (std::find(disabled.begin(), disabled.end(), "all") != disabled.end()) return "";
   PassContext context;
+  context.target.topk = true;
   context.options.disabled_passes = disabled;
   context.options.stop_after = options.until_pass;
   if (options.deadline != absl::InfiniteFuture()) {

@@ -129,8 +129,8 @@ absl::StatusOr<bool> IrEmitter::EmitConvolution(const HloInstruction* conv) {
   const WindowAttr window = conv->attr_or<AttrKind::kWindow>({});
   const size_t rank = dims.input_spatial.size();
   if (rank > 3 || (rank > 0 && window.dims.size() != rank)) return false;
-  if (lhs->shape().IsZeroSized() || rhs->shape().IsZeroSized()) return false;
   if (conv->shape().IsZeroSized()) return true;
+  if (lhs->shape().IsZeroSized() || rhs->shape().IsZeroSized()) return false;
   const std::vector<int64_t> ls = ElementStrides(lhs->shape()), rs = ElementStrides(rhs->shape()),
                              os = ElementStrides(conv->shape());
   ConvDesc desc;

@@ -90,6 +90,9 @@ OpResult BitcastConvert(const HloInstruction& instruction, Operands& operands, O
     const int64_t element = p / out_bits, place = p % out_bits;
     out.mutable_bytes()[element * out_storage + place / 8] |= static_cast<uint8_t>(bit << (place % 8));
   }
+  if (to == ElementType::kPred) {
+    for (int64_t i = 0; i < out.byte_size(); ++i) out.mutable_bytes()[i] = out.bytes()[i] != 0;
+  }
   if (IsSignedInt(to) && out_bits < 8) {
     const int shift = 8 - out_bits;
     for (int64_t i = 0; i < out.byte_size(); ++i) {

@@ -49,6 +49,22 @@ void ReducePrecision(const ElementwiseOp& op, const uint8_t* const* in, uint8_t*
   for (int64_t i = 0; i < n; ++i) r[i] = ReduceBits<Bits, E, M>(a[i], op.exponent_bits, op.mantissa_bits);
 }
 
+// Encodings unlike IEEE 754's go through f32.
+void ReducePrecisionOfFloat(const ElementwiseOp& op, const uint8_t* const* in, uint8_t* out, int64_t n) {
+  OperandLanes<double> a(op.in[0], in[0]);
+  const StoreFn<double> store = GetStore<double>(op.out);
+  double result[kLanes];
+  for (int64_t i = 0; i < n; i += kLanes) {
+    const int64_t m = std::min(kLanes, n - i);
+    const double* pa = a.At(i, m);
+    for (int64_t j = 0; j < m; ++j) {
+      const uint32_t bits = std::bit_cast<uint32_t>(static_cast<float>(pa[j]));
+      result[j] = std::bit_cast<float>(ReduceBits<uint32_t, 8, 23>(bits, op.exponent_bits, op.mantissa_bits));
+    }
+    store(result, m, out, i);
+  }
+}
+
 ElementwiseFn FindReducePrecision(const ElementwiseOp& op) {
   switch (op.in[0]) {
     case ElementType::kF64:
@@ -66,7 +82,7 @@ ElementwiseFn FindReducePrecision(const ElementwiseOp& op) {
     case ElementType::kF8E3M4:
       return &ReducePrecision<uint8_t, 3, 4>;
     default:
-      return nullptr;
+      return IsFloating(op.in[0]) ? &ReducePrecisionOfFloat : nullptr;
   }
 }
 

@@ -36,6 +36,15 @@ OpResult RngBits(const HloInstruction& instruction, Operands& operands, OpContex
   uint64_t before[3] = {}, after[3] = {};
   std::memcpy(before, state.bytes(), state.byte_size());
   XC_RETURN_IF_ERROR(RngBitGenerator(context.run_context(), desc, before, after, out.mutable_bytes()));
+  if (IsSubByte(out.shape().type())) {
+    // Of each byte the low bits.
+    const int drop = 8 - ElementBits(out.shape().type());
+    const bool is_signed = IsSignedInt(out.shape().type());
+    for (int64_t i = 0; i < out.size(); ++i) {
+      const uint8_t high = static_cast<uint8_t>(out.bytes()[i] << drop);
+      out.mutable_bytes()[i] = static_cast<uint8_t>(is_signed ? static_cast<int8_t>(high) >> drop : high >> drop);
+    }
+  }
   if (!both) return out;
   Literal next(Plain(instruction.shape().tuple_shape(0)));
   std::memcpy(next.mutable_bytes(), after, next.byte_size());

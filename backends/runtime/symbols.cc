@@ -6,6 +6,7 @@
 #include "backends/runtime/fft.h"
 #include "backends/runtime/linalg.h"
 #include "backends/runtime/matmul.h"
+#include "backends/runtime/ragged.h"
 #include "backends/runtime/rng.h"
 #include "backends/runtime/run_context.h"
 #include "backends/runtime/sort.h"
@@ -27,6 +28,7 @@ absl::Span<const RuntimeSymbol> RuntimeSymbols() {
     XC_SYMBOL(xc_rt_outfeed)
     XC_SYMBOL(xc_rt_parallel_for)
     XC_SYMBOL(xc_rt_partition_id)
+    XC_SYMBOL(xc_rt_ragged_dot)
     XC_SYMBOL(xc_rt_replica_id)
     XC_SYMBOL(xc_rt_rng_bit_generator)
     XC_SYMBOL(xc_rt_rng_get_and_update_state)

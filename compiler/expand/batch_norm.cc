@@ -79,6 +79,34 @@ I* Gradient(const Norm& n) {
   return make::Tuple(n.op->parent(), {dx, d_scale, d_offset});
 }
 
+// Numbers of fewer digits than f32 are worked on in f32 and rounded once.
+I* Widened(I* op) {
+  if (!IsFloating(op->operand(0)->type()) || ElementBits(op->operand(0)->type()) >= 32) return op;
+  std::vector<I*> operands;
+  for (I* operand : op->operands()) operands.push_back(make::Convert(operand, ElementType::kF32));
+  Shape shape = WithoutLayout(op->shape());
+  if (shape.IsTuple()) {
+    std::vector<Shape> parts;
+    for (const Shape& part : shape.tuple_shapes()) parts.push_back(WithType(part, ElementType::kF32));
+    shape = Shape::Tuple(std::move(parts));
+  } else {
+    shape = WithType(shape, ElementType::kF32);
+  }
+  I* wide = op->parent()->Add(op->CloneWith(shape, operands));
+  I* result;
+  if (shape.IsTuple()) {
+    std::vector<I*> parts;
+    for (int64_t i = 0; i < shape.tuple_size(); ++i) {
+      parts.push_back(make::Convert(make::Element(wide, i), op->shape().tuple_shape(i).type()));
+    }
+    result = make::Tuple(op->parent(), parts);
+  } else {
+    result = make::Convert(wide, op->type());
+  }
+  op->parent()->Replace(op, result);
+  return wide;
+}
+
 }  // namespace
 
 absl::StatusOr<bool> ExpandBatchNorm(HloModule* module, PassContext& context) {
@@ -88,12 +116,15 @@ absl::StatusOr<bool> ExpandBatchNorm(HloModule* module, PassContext& context) {
       I* expanded = nullptr;
       switch (instruction->opcode()) {
         case HloOpcode::kBatchNormTraining:
+          instruction = Widened(instruction);
           expanded = Training(Norm(instruction, module));
           break;
         case HloOpcode::kBatchNormInference:
+          instruction = Widened(instruction);
           expanded = Inference(Norm(instruction, module));
           break;
         case HloOpcode::kBatchNormGrad:
+          instruction = Widened(instruction);
           expanded = Gradient(Norm(instruction, module));
           break;
         default:

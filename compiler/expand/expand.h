@@ -13,6 +13,14 @@ absl::StatusOr<bool> AssignLayouts(HloModule* module, PassContext& context);
 // Collectives, asynchronous pairs, copies between memories and partitioners' annotations as what they give on one
 // device. What has other shapes than its operands is for several devices and stays.
 absl::StatusOr<bool> ReduceToOneDevice(HloModule* module, PassContext& context);
+// scan as a while loop over slices.
+absl::StatusOr<bool> ExpandScan(HloModule* module, PassContext& context);
+// bitcast-convert between widths below a byte, and stochastic-convert, as integer operations.
+absl::StatusOr<bool> ExpandBitOps(HloModule* module, PassContext& context);
+// scaled-dot as dot; ragged-dot with one dimension of each kind.
+absl::StatusOr<bool> ExpandScaledDots(HloModule* module, PassContext& context);
+// Products, topk and solvers of types that have no kernels, in wider types.
+absl::StatusOr<bool> WidenElementTypes(HloModule* module, PassContext& context);
 // batch-norm-training, -inference and -grad as elementwise ops and reductions.
 absl::StatusOr<bool> ExpandBatchNorm(HloModule* module, PassContext& context);
 // Products as [batch…, m, k] × [batch…, k, n]: one contracted and one free dimension an operand, in either order.

@@ -1,8 +1,10 @@
 // What several devices or streams need and one does not: collectives, asynchronous pairs, copies between memories, and
 // annotations become the values that they pass on.
 #include <algorithm>
+#include <map>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "compiler/expand/expand.h"
 #include "compiler/make.h"
@@ -56,10 +58,11 @@ HloInstruction* OperandsAsOne(HloInstruction* i) {
   return make::Tuple(i->parent(), i->operands());
 }
 
-// (first, second, zeros of the remaining elements of `shape`).
+// (first, second if not null, zeros of the remaining elements of `shape`).
 HloInstruction* StartTuple(HloInstruction* start, HloInstruction* first, HloInstruction* second) {
-  std::vector<HloInstruction*> elements = {first, second};
-  for (int64_t i = 2; i < start->shape().tuple_size(); ++i) {
+  std::vector<HloInstruction*> elements = {first};
+  if (second != nullptr) elements.push_back(second);
+  for (int64_t i = elements.size(); i < start->shape().tuple_size(); ++i) {
     elements.push_back(Zeros(start->parent(), start->shape().tuple_shape(i)));
     if (elements.back() == nullptr) return nullptr;
   }
@@ -69,6 +72,50 @@ HloInstruction* StartTuple(HloInstruction* start, HloInstruction* first, HloInst
 HloInstruction* TupleElement(HloInstruction* tuple, int64_t index) {
   if (!tuple->shape().IsTuple() || tuple->shape().tuple_size() <= index) return nullptr;
   return make::Element(tuple, index);
+}
+
+// Whether `value` needs `other` to be computed first.
+bool DependsOn(const HloInstruction* value, const HloInstruction* other) {
+  std::vector<const HloInstruction*> pending = {value};
+  absl::flat_hash_set<const HloInstruction*> seen = {value};
+  while (!pending.empty()) {
+    const HloInstruction* i = pending.back();
+    pending.pop_back();
+    if (i == other) return true;
+    for (const auto* before : {&i->operands(), &i->control_predecessors()}) {
+      for (const HloInstruction* b : *before) {
+        if (seen.insert(b).second) pending.push_back(b);
+      }
+    }
+  }
+  return false;
+}
+
+// What each recv of the computation receives: values sent to the device itself, in order, channel by channel. A channel
+// on which sends and recvs do not pair up is for another device or the host.
+absl::flat_hash_map<const HloInstruction*, HloInstruction*> SentToSelf(const HloComputation& computation) {
+  std::map<int64_t, std::pair<std::vector<HloInstruction*>, std::vector<HloInstruction*>>> channels;
+  for (HloInstruction* i : computation.PostOrder()) {
+    if (i->opcode() != HloOpcode::kSend && i->opcode() != HloOpcode::kRecv) continue;
+    auto& [sends, recvs] = channels[i->attr_or<AttrKind::kChannelId>(0)];
+    (i->opcode() == HloOpcode::kSend ? sends : recvs).push_back(i);
+  }
+  absl::flat_hash_map<const HloInstruction*, HloInstruction*> values;
+  for (const auto& [channel, both] : channels) {
+    const auto& [sends, recvs] = both;
+    bool fits = sends.size() == recvs.size();
+    for (size_t k = 0; fits && k < recvs.size(); ++k) {
+      const Shape& shape = recvs[k]->shape();
+      fits = !sends[k]->attr_or<AttrKind::kIsHostTransfer>(false) &&
+             !recvs[k]->attr_or<AttrKind::kIsHostTransfer>(false) && shape.IsTuple() && shape.tuple_size() == 3 &&
+             SameArrays(shape.tuple_shape(0), sends[k]->operand(0)->shape()) &&
+             !DependsOn(sends[k]->operand(0), recvs[k]);
+    }
+    for (size_t k = 0; fits && k < recvs.size(); ++k) {
+      values[recvs[k]] = values[sends[k]] = sends[k]->operand(0);
+    }
+  }
+  return values;
 }
 
 // What `i` gives on one device, or null when it must stay.
@@ -87,6 +134,15 @@ HloInstruction* Replacement(HloInstruction* i) {
       HloInstruction* call = computation->Add(HloOpcode::kCall, i->called(0)->root()->shape(), i->operands());
       call->AddCalledComputation(i->called(0));
       return StartTuple(i, make::Tuple(computation, i->operands()), call);
+    }
+    case HloOpcode::kSendDone:
+      // Of a send to the device itself, which has become a tuple by now.
+      if (i->operand(0)->opcode() != HloOpcode::kTuple) return nullptr;
+      return TupleElement(i->operand(0), 2);
+    case HloOpcode::kRecvDone: {
+      HloInstruction* recv = i->operand(0);
+      if (recv->opcode() != HloOpcode::kTuple || recv->operand_count() != 3) return nullptr;
+      return make::Tuple(computation, {recv->operand(0), recv->operand(2)});
     }
     case HloOpcode::kAsyncUpdate:
     case HloOpcode::kAllReduceDone:
@@ -128,8 +184,10 @@ absl::StatusOr<bool> ReduceToOneDevice(HloModule* module, PassContext& context) 
   for (HloComputation* computation : module->ComputationPostOrder()) {
     std::vector<HloInstruction*> replaced;
     const int64_t count = computation->instruction_count();
+    const auto sent = SentToSelf(*computation);
     for (HloInstruction* i : computation->PostOrder()) {
       HloInstruction* value = Replacement(i);
+      if (const auto it = sent.find(i); it != sent.end()) value = StartTuple(i, it->second, nullptr);
       // Whatever has other shapes than its operand speaks of more than one device and stays, to be refused later.
       if (value == nullptr || value == i || !SameArrays(value->shape(), i->shape())) continue;
       if (!i->control_predecessors().empty() || !i->control_successors().empty()) {

@@ -19,6 +19,9 @@ bool IsForwarding(const HloInstruction* instruction) {
     case HloOpcode::kDomain:
       return true;
     case HloOpcode::kBitcastConvert:
+      // Bytes become pred by comparison with zero.
+      if (instruction->type() == ElementType::kPred && instruction->operand(0)->type() != ElementType::kPred)
+        return false;
       return !IsSubByte(instruction->type()) && !IsSubByte(instruction->operand(0)->type());
     default:
       return false;

@@ -1,0 +1,210 @@
+// Ops and element types that have no kernel of their own run natively all the same, as the interpreter says.
+#include <gtest/gtest.h>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "backends/cpu/testing/run_both.h"
+
+namespace xc::cpu {
+namespace {
+
+constexpr char kAdd[] = "add { a = T[] parameter(0) b = T[] parameter(1) ROOT r = T[] add(a, b) }\n";
+
+// The instructions of an entry computation, T standing for the element type.
+void Same(absl::string_view body, absl::string_view type = "f32", absl::string_view computations = "",
+          double tolerance = 0) {
+  BothOptions options;
+  options.tolerance = tolerance;
+  options.low = -2;
+  options.high = 3;
+  const std::string text = absl::StrCat("HloModule m\n", computations, "ENTRY e {\n", body, "\n}\n");
+  ExpectSame(absl::StrReplaceAll(text, {{"T[", absl::StrCat(type, "[")}}), options);
+}
+
+TEST(NativeOps, Scan) {
+  constexpr char kBody[] =
+      "c { x = f32[4] parameter(0) k = f32[4] parameter(1) s = f32[4] add(x, k) n = f32[4] negate(s)\n"
+      "ROOT t = (f32[4], f32[4]) tuple(n, s) }\n";
+  for (const char* reverse : {"true", "false"}) {
+    Same(absl::StrCat("x = f32[4,7] parameter(0) k = f32[4] parameter(1)\n"
+                      "a = (f32[4,7], f32[4]) scan(x, k), dimensions={1}, is_reverse=",
+                      reverse,
+                      ", num_carries=1, to_apply=c\n"
+                      "y = f32[4,7] get-tuple-element(a), index=0\n"
+                      "ROOT r = (f32[4,7], f32[4]) scan(y, k), dimensions={1}, num_carries=1, to_apply=c"),
+         "f32", kBody);
+  }
+  Same(
+      "x = f32[4,0] parameter(0) k = f32[4] parameter(1)\n"
+      "ROOT r = (f32[4,0], f32[4]) scan(x, k), dimensions={1}, num_carries=1, to_apply=c",
+      "f32", kBody);
+}
+
+TEST(NativeOps, RaggedDot) {
+  for (const char* type : {"f32", "bf16", "f8e4m3fn", "s8", "c64"}) {
+    SCOPED_TRACE(type);
+    Same(
+        "a = T[11,5] parameter(0) b = T[3,5,4] parameter(1) g = s32[3] constant({4,2,3})\n"
+        "ROOT r = T[11,4] ragged-dot(a, b, g), lhs_contracting_dims={1}, rhs_contracting_dims={1}, "
+        "lhs_ragged_dims={0}, rhs_group_dims={0}",
+        type, "", 1e-2);
+  }
+  // Batches with groups of their own, and the ragged dimension before another free one.
+  Same(
+      "a = f32[2,11,3,5] parameter(0) b = f32[4,2,5,6] parameter(1) g = s64[2,4] constant({{4,2,5,0},{0,9,1,1}})\n"
+      "ROOT r = f32[2,11,3,6] ragged-dot(a, b, g), lhs_batch_dims={0}, rhs_batch_dims={1}, "
+      "lhs_contracting_dims={3}, rhs_contracting_dims={2}, lhs_ragged_dims={1}, rhs_group_dims={0}",
+      "f32", "", 1e-5);
+  // Groups of contracted elements.
+  Same(
+      "a = f32[2,3,7,11] parameter(0) b = f32[11,2,3,6] parameter(1) g = s32[2,4] constant({{4,2,5,0},{1,1,1,1}})\n"
+      "ROOT r = f32[4,2,7,6] ragged-dot(a, b, g), lhs_batch_dims={0}, rhs_batch_dims={1}, "
+      "lhs_contracting_dims={1,3}, rhs_contracting_dims={2,0}, lhs_ragged_dims={3}",
+      "f32", "", 1e-5);
+}
+
+TEST(NativeOps, ScaledDot) {
+  Same(
+      "a = f8e4m3fn[6,64] parameter(0) b = f8e4m3fn[5,64] parameter(1)\n"
+      "s = bf16[6,2] parameter(2) t = bf16[5,2] parameter(3)\n"
+      "ROOT r = f32[6,5] scaled-dot(a, b, s, t), lhs_contracting_dims={1}, rhs_contracting_dims={1}",
+      "f32", "", 1e-5);
+  Same(
+      "a = f32[6,64] parameter(0) b = f32[5,64] parameter(1) s = f32[6,2] parameter(2) t = f32[] parameter(3)\n"
+      "ROOT r = f32[6,5] scaled-dot(a, b, s, t), lhs_contracting_dims={1}, rhs_contracting_dims={1}",
+      "f32", "", 1e-5);
+}
+
+TEST(NativeOps, BitcastConvertBetweenWidths) {
+  struct Pair {
+    const char *wide, *narrow;
+    int parts;
+  };
+  for (const Pair& p : {Pair{"f32", "u8", 4},
+                        {"u8", "s4", 2},
+                        {"f64", "bf16", 4},
+                        {"s16", "f8e5m2", 2},
+                        {"u64", "u1", 64},
+                        {"c128", "c64", 2},
+                        {"s32", "pred", 4}}) {
+    SCOPED_TRACE(absl::StrCat(p.wide, " ", p.narrow));
+    Same(absl::StrCat("x = ", p.wide, "[3,2] parameter(0)\nROOT r = ", p.narrow, "[3,2,", p.parts,
+                      "] bitcast-convert(x)"));
+    Same(absl::StrCat("x = ", p.narrow, "[3,2,", p.parts, "] parameter(0)\nROOT r = ", p.wide,
+                      "[3,2] bitcast-convert(x)"));
+  }
+}
+
+TEST(NativeOps, StochasticConvert) {
+  for (const char* to : {"bf16", "f16", "f8e4m3fn", "f8e5m2", "s8", "s32", "f4e2m1fn"}) {
+    SCOPED_TRACE(to);
+    Same(
+        absl::StrCat("x = f32[40] parameter(0) s = f32[] constant(300) t = f32[40] broadcast(s), dimensions={}\n"
+                     "y = f32[40] multiply(x, t) i = u32[40] iota(), iota_dimension=0 m = u32[] constant(2654435769)\n"
+                     "n = u32[40] broadcast(m), dimensions={} b = u32[40] multiply(i, n)\n"
+                     "ROOT r = ",
+                     to, "[40] stochastic-convert(y, b)"));
+  }
+}
+
+TEST(NativeOps, ProductsOfNarrowTypes) {
+  for (const char* type : {"f8e5m2", "f8e4m3fn", "f4e2m1fn", "s4", "u2", "s16", "f16"}) {
+    SCOPED_TRACE(type);
+    Same(
+        "x = T[3,7] parameter(0) y = T[7,4] parameter(1)\n"
+        "ROOT r = T[3,4] dot(x, y), lhs_contracting_dims={1}, rhs_contracting_dims={0}",
+        type, "", 0.1);
+    Same(
+        "x = T[2,6,6,4] parameter(0) k = T[3,3,2,6] parameter(1)\n"
+        "ROOT r = T[2,3,3,6] convolution(x, k), window={size=3x3 stride=2x2 pad=1_1x1_1}, "
+        "dim_labels=b01f_01io->b01f, feature_group_count=2",
+        type, "", 0.1);
+  }
+  Same(
+      "x = f8e4m3fn[3,7] parameter(0) y = f8e5m2[7,4] parameter(1)\n"
+      "ROOT r = f32[3,4] dot(x, y), lhs_contracting_dims={1}, rhs_contracting_dims={0}",
+      "f32", "", 1e-6);
+  Same(
+      "x = u16[3,7] parameter(0) y = u16[7,4] parameter(1)\n"
+      "ROOT r = u64[3,4] dot(x, y), lhs_contracting_dims={1}, rhs_contracting_dims={0}");
+}
+
+TEST(NativeOps, TopKOfEveryOrderedType) {
+  for (const char* type : {"pred", "s4", "u1", "f8e5m2", "f6e2m3fn", "s16", "f64"}) {
+    SCOPED_TRACE(type);
+    Same("x = T[4,30] parameter(0)\nROOT r = (T[4,5], s32[4,5]) topk(x), k=5, largest=true", type);
+    Same(
+        "x = T[4,30] parameter(0)\n"
+        "ROOT r = (T[4,5], s32[4,5]) custom-call(x), custom_call_target=\"TopK\"",
+        type);
+  }
+}
+
+TEST(NativeOps, ArithmeticOfNarrowTypes) {
+  for (const char* type : {"s2", "u4", "s8", "u64"}) {
+    SCOPED_TRACE(type);
+    Same("x = T[5,9] parameter(0) y = T[5,9] parameter(1)\nROOT r = T[5,9] mulhi(x, y)", type);
+    Same("x = T[5,9] parameter(0) y = T[5,9] parameter(1)\nROOT r = T[5,9] power(x, y)", type);
+  }
+  for (const char* type : {"f64", "f16", "bf16", "f8e4m3", "f8e3m4", "f8e4m3fn", "f4e2m1fn"}) {
+    SCOPED_TRACE(type);
+    Same("x = T[70] parameter(0)\nROOT r = T[70] reduce-precision(x), exponent_bits=4, mantissa_bits=2", type);
+    Same("x = T[70] parameter(0)\nROOT r = T[70] reduce-precision(x), exponent_bits=3, mantissa_bits=1", type);
+  }
+  for (const char* type : {"f16", "f8e5m2"}) {
+    SCOPED_TRACE(type);
+    Same(
+        "x = T[3,4,5] parameter(0) s = T[4] parameter(1) o = T[4] parameter(2)\n"
+        "ROOT r = (T[3,4,5], T[4], T[4]) batch-norm-training(x, s, o), epsilon=0.01, feature_index=1",
+        type, "", 0.02);
+  }
+}
+
+TEST(NativeOps, OneDevice) {
+  Same(
+      "x = f32[4] parameter(0) t = token[] after-all()\n"
+      "s = (f32[4], u32[], token[]) send(x, t), channel_id=1\n"
+      "sd = token[] send-done(s), channel_id=1\n"
+      "r = (f32[4], u32[], token[]) recv(sd), channel_id=1\n"
+      "rd = (f32[4], token[]) recv-done(r), channel_id=1\n"
+      "y = f32[4] get-tuple-element(rd), index=0\n"
+      "ROOT n = f32[4] negate(y)");
+  for (const char* op :
+       {"all-gather(x), dimensions={0}", "all-to-all(x), dimensions={0}", "all-reduce(x), to_apply=add",
+        "reduce-scatter(x), dimensions={0}, to_apply=add", "collective-broadcast(x)"}) {
+    SCOPED_TRACE(op);
+    Same(absl::StrCat("x = f32[4,3] parameter(0)\nROOT r = f32[4,3] ", op, ", replica_groups={{0}}"), "f32", kAdd);
+  }
+  Same(
+      "x = f32[4] parameter(0)\n"
+      "s = ((f32[4]), f32[4], s32[]) async-start(x), calls=f\n"
+      "u = ((f32[4]), f32[4], s32[]) async-update(s)\n"
+      "ROOT d = f32[4] async-done(u)",
+      "f32", "f { a = f32[4] parameter(0) ROOT r = f32[4] negate(a) }\n");
+}
+
+TEST(NativeOps, NothingToMultiply) {
+  Same(
+      "x = f32[2,5,5,0] parameter(0) k = f32[3,3,0,4] parameter(1)\n"
+      "ROOT r = f32[2,3,3,4] convolution(x, k), window={size=3x3}, dim_labels=b01f_01io->b01f");
+  Same(
+      "x = f32[3,0] parameter(0) y = f32[0,4] parameter(1)\n"
+      "ROOT r = f32[3,4] dot(x, y), lhs_contracting_dims={1}, rhs_contracting_dims={0}");
+}
+
+// Sizes that only the run knows: what lies beyond them takes no part.
+TEST(NativeOps, RunTimeSizesAreEvaluated) {
+  const std::string text =
+      "HloModule m\nadd { a = f32[] parameter(0) b = f32[] parameter(1) ROOT r = f32[] add(a, b) }\n"
+      "ENTRY e { x = f32[8] parameter(0) n = s32[] constant(3)\n"
+      "d = f32[<=8] set-dimension-size(x, n), dimensions={0} y = f32[<=8] negate(d) z = f32[] constant(0)\n"
+      "s = s32[] get-dimension-size(y), dimensions={0}\n"
+      "r = f32[] reduce(y, z), dimensions={0}, to_apply=add ROOT t = (f32[], s32[]) tuple(r, s) }\n";
+  BothOptions options;
+  options.native = false;
+  ExpectSame(text, options);
+  EXPECT_NE(RunOn(CpuBackend(), text, options).fallbacks, "");
+}
+
+}  // namespace
+}  // namespace xc::cpu
