@@ -187,7 +187,7 @@ void Measure(const char* target_name) {
     }
     std::printf("%-9s f%zu %-9s %5.2f ulp\n", c.name, 8 * sizeof(T), target_name, worst);
     EXPECT_LE(worst, 2) << c.name << "(" << x[at] << ", " << y[at] << ") = " << results[2][at] << ", want "
-                           << static_cast<T>(c.reference(x[at], y[at]));
+                        << static_cast<T>(c.reference(x[at], y[at]));
   }
 }
 
