@@ -29,6 +29,12 @@ void CheckDivisor(OpContext& c, Val y) {
   c.FailIf(c.b.Eq(y, c.b.Like(y, 0)));
 }
 
+// The host refuses whole numbers to negative powers.
+Val Pow(OpContext& c, Val x, Val y) {
+  if (IsInt(x)) c.FailIf(c.b.Lt(y, c.b.Like(y, 0)));
+  return c.b.Pow(x, y);
+}
+
 Val TruncateDiv(OpContext& c, Val x, Val y) {
   CheckDivisor(c, y);
   Val q = c.b.Div(x, y);
@@ -190,7 +196,7 @@ void RegisterElementwise(LoweringRegistry& r) {
   r.Add({"FloorDiv"}, kRealTypes, Binary<FloorDiv>);
   r.Add({"FloorMod"}, kRealTypes, Binary<FloorMod>);
   r.Add({"TruncateMod", "Mod"}, kRealTypes, Binary<TruncateMod>);
-  r.Add({"Pow"}, kFloatTypes | kComplexTypes, Binary<Direct<HloOpcode::kPower>>);
+  r.Add({"Pow"}, kFloatTypes | kComplexTypes | TypeBit(DT_INT32) | TypeBit(DT_INT64), Binary<Pow>);
   r.Add({"Atan2"}, kFloatTypes, Binary<Direct<HloOpcode::kAtan2>>);
   r.Add({"LogicalAnd"}, kBool, Binary<Direct<HloOpcode::kAnd>>);
   r.Add({"LogicalOr"}, kBool, Binary<Direct<HloOpcode::kOr>>);

@@ -197,15 +197,20 @@ absl::Status DynamicStitch(OpContext& c) {
   return absl::OkStatus();
 }
 
-absl::Status DenseBincount(OpContext& c) {
+absl::Status Bincount(OpContext& c) {
+  bool dense = c.node.op == "DenseBincount", binary = false;
   XC_ASSIGN_OR_RETURN(int64_t size, c.Int(1));
-  XC_ASSIGN_OR_RETURN(bool binary, c.node.Bool("binary_output"));
+  if (dense) {
+    XC_ASSIGN_OR_RETURN(binary, c.node.Bool("binary_output"));
+    if (c.rank(0) != 1) return c.Unimplemented("inputs of rank other than 1");
+  }
   if (size < 0) return c.Error("size must not be negative");
-  if (c.rank(0) != 1) return c.Unimplemented("inputs of rank other than 1");
   Emitter& b = c.b;
   ElementType type = c.out_etype(0);
-  int64_t n = c.dims(0)[0];
-  Val weights = CheckedNumElements(c.dims(2)).value_or(0) == 0 ? b.Full(type, {n}, 1) : c.in(2);
+  XC_ASSIGN_OR_RETURN(int64_t n, CheckedNumElements(c.dims(0)));
+  XC_ASSIGN_OR_RETURN(int64_t weighted, CheckedNumElements(c.dims(2)));
+  if (weighted != 0 && weighted != n) return c.Error("there must be one weight per value");
+  Val weights = weighted == 0 ? b.Full(type, {n}, 1) : b.Reshape(c.in(2), {n});
   if (binary) weights = b.Full(type, {n}, 1);
   Val zeros = b.Full(type, {size}, 0);
   if (n == 0 || size == 0) {
@@ -240,7 +245,7 @@ void RegisterScatter(LoweringRegistry& r) {
   r.Add({"SegmentMaxV2"}, kRealTypes, SegmentV2<Combine::kMax>, {"num_segments"});
   r.Add({"SegmentMinV2"}, kRealTypes, SegmentV2<Combine::kMin>, {"num_segments"});
   r.Add({"DynamicStitch", "ParallelDynamicStitch"}, kArrayTypes, DynamicStitch, {"indices"});
-  r.Add({"DenseBincount"}, kRealTypes, DenseBincount, {"size"});
+  r.Add({"DenseBincount", "Bincount"}, kRealTypes, Bincount, {"size"});
 }
 
 }  // namespace xc

@@ -98,6 +98,9 @@ def binary():
                     ("x" if op == "Atan2" else "y"): fed(b, low=low, seed=1),
                 },
             )
+    for dtype in (I32, I64):
+        powers = Fed(np.abs(data([4, 6], dtype, seed=3)))
+        yield Case("Pow", {"x": fed([4, 6], dtype, -20, 20), "y": powers})
     for op in ("FloorDiv", "FloorMod", "TruncateDiv", "TruncateMod", "Div"):
         for dtype in (I32, I64):
             y = data([4, 6], dtype, seed=3)

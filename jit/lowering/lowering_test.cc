@@ -1,0 +1,97 @@
+// Ops with attributes or shapes that do not fit: the lowering refuses them, and says what is wrong.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "jit/lowering/graph_lowering.h"
+
+namespace xc {
+namespace {
+
+using ::testing::HasSubstr;
+
+// An operand: an argument of the cluster, or with `values` an int32 constant.
+struct Operand {
+  DataType type = DT_FLOAT;
+  Dims dims;
+  std::vector<int64_t> values = {};
+};
+
+std::string Attr(const std::string& name, const std::string& value) {
+  return absl::StrCat(" attr { key: '", name, "' value { ", value, " } }");
+}
+
+// Lowers one node that takes the operands; gives the error's text, empty if there is none.
+std::string Refusal(const std::string& op, const std::string& attrs, const std::vector<Operand>& operands) {
+  std::string text, inputs;
+  std::vector<ClusterArg> args;
+  for (size_t i = 0; i < operands.size(); ++i) {
+    std::string type = absl::StrCat("type: ", static_cast<int>(operands[i].type));
+    absl::StrAppend(&text, "node { name: 'a", i, "' op: '_Arg'", Attr("T", type), Attr("index", absl::StrCat("i: ", i)),
+                    " } ");
+    absl::StrAppend(&inputs, " input: 'a", i, "'");
+    ClusterArg arg;
+    arg.type = operands[i].type;
+    arg.dims = operands[i].dims;
+    if (!operands[i].values.empty()) {
+      Tensor t = Tensor::Int32s(operands[i].values);
+      arg.constant = std::make_shared<const HostConstant>(t.Reshaped(operands[i].dims));
+    }
+    args.push_back(std::move(arg));
+  }
+  absl::StrAppend(&text, "node { name: 'n' op: '", op, "'", inputs, attrs, " } ");
+  auto def = ParseGraphDef(text, true);
+  EXPECT_TRUE(def.ok()) << def.status() << text;
+  auto graph = ImportGraphDef(*def);
+  EXPECT_TRUE(graph.ok()) << graph.status();
+  if (!graph.ok()) return "";
+  std::set<int> needed;
+  auto lowered = LowerCluster(**graph, args, &needed);
+  return std::string(lowered.status().message());
+}
+
+const std::string kFloat = Attr("T", "type: DT_FLOAT");
+
+TEST(LoweringTest, Factorizations) {
+  EXPECT_THAT(Refusal("Qr", kFloat, {{DT_FLOAT, {3}}}), HasSubstr("node 'n' (Qr): operand 0 must be matrices"));
+  EXPECT_THAT(Refusal("MatrixDeterminant", kFloat, {{DT_FLOAT, {2, 3}}}), HasSubstr("must be square matrices"));
+  EXPECT_THAT(Refusal("TridiagonalSolve", kFloat, {{DT_FLOAT, {3, 4}}, {DT_FLOAT, {5, 1}}}),
+              HasSubstr("diagonals must be [..., 3, n]"));
+  EXPECT_EQ(Refusal("Qr", kFloat, {{DT_FLOAT, {3, 2}}}), "");
+}
+
+TEST(LoweringTest, Diagonals) {
+  std::vector<Operand> in = {{DT_FLOAT, {3, 4}}, {DT_INT32, {2}, {1, -1}}, {DT_FLOAT, {}}};
+  EXPECT_THAT(Refusal("MatrixDiagPartV3", kFloat, in), HasSubstr("the lower diagonal is above the upper one"));
+  in[1].values = {0, 4};
+  EXPECT_THAT(Refusal("MatrixDiagPartV3", kFloat, in), HasSubstr("diagonals 0 to 4 are not those of 3 x 4 matrices"));
+  in[1].values = {-2, 3};
+  EXPECT_EQ(Refusal("MatrixDiagPartV3", kFloat, in), "");
+}
+
+TEST(LoweringTest, Images) {
+  std::vector<Operand> in = {{DT_FLOAT, {1, 4, 4, 2}}, {DT_FLOAT, {3, 4}}, {DT_INT32, {3}}, {DT_INT32, {2}, {2, 2}}};
+  EXPECT_THAT(Refusal("CropAndResize", kFloat + Attr("method", "s: 'cubic'"), in), HasSubstr("unknown method cubic"));
+  in[2].dims = {2};
+  EXPECT_THAT(Refusal("CropAndResize", kFloat, in), HasSubstr("boxes must be [n, 4], with n indices"));
+  std::vector<Operand> resize = {{DT_FLOAT, {1, 4, 4, 2}}, {DT_INT32, {2}, {1 << 28, 1 << 28}}};
+  EXPECT_THAT(Refusal("ResizeBicubic", kFloat, resize), HasSubstr("such large images"));
+  resize[1].values = {0, 3};
+  EXPECT_THAT(Refusal("ResizeArea", kFloat, resize), HasSubstr("sizes must be positive"));
+}
+
+TEST(LoweringTest, Quantization) {
+  std::vector<Operand> in = {{DT_FLOAT, {3, 4}}, {DT_FLOAT, {}}, {DT_FLOAT, {}}};
+  EXPECT_THAT(Refusal("QuantizeAndDequantizeV2", kFloat + Attr("num_bits", "i: 99"), in), HasSubstr("num_bits is 99"));
+  EXPECT_THAT(Refusal("FakeQuantWithMinMaxVarsPerChannel", "", in), HasSubstr("the range has a wrong shape"));
+  EXPECT_EQ(Refusal("QuantizeAndDequantizeV2", kFloat, in), "");
+}
+
+TEST(LoweringTest, SpecialFunctionsBroadcast) {
+  EXPECT_THAT(Refusal("Igamma", kFloat, {{DT_FLOAT, {3}}, {DT_FLOAT, {4}}}), HasSubstr("node 'n' (Igamma)"));
+  EXPECT_EQ(Refusal("Igamma", kFloat, {{DT_FLOAT, {3, 1}}, {DT_FLOAT, {4}}}), "");
+}
+
+}  // namespace
+}  // namespace xc
