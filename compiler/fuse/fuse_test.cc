@@ -111,8 +111,9 @@ constexpr char kNormalization[] = R"(
 )";
 
 TEST(Stitch, ReductionsAndTheLoopOverTheirRowsAreOneKernel) {
-  EXPECT_EQ(Simplified({FuseInstructions, StitchRows}, absl::StrCat(kNormalization, "ROOT r = f32[100,1000] tanh(q)"), kAdd),
-            "root = f32[100,1000] fusion(p0), kind=kCustom, calls=stitched_tanh_fusion\n");
+  EXPECT_EQ(
+      Simplified({FuseInstructions, StitchRows}, absl::StrCat(kNormalization, "ROOT r = f32[100,1000] tanh(q)"), kAdd),
+      "root = f32[100,1000] fusion(p0), kind=kCustom, calls=stitched_tanh_fusion\n");
 }
 
 TEST(Stitch, RowsInAnotherOrderStayApart) {
