@@ -209,6 +209,38 @@ def train_lstm():
     )
 
 
+def fit():
+    tf.keras.utils.set_random_seed(1)
+    layers = tf.keras.layers
+    model = tf.keras.Sequential([layers.Dense(16, "relu"), layers.Dropout(0.0), layers.Dense(3)])
+    model.compile("adam", tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True))
+    x = np.random.default_rng(0).normal(size=(64, 8)).astype(np.float32)
+    history = model.fit(x, (x.sum(1) > 0).astype(int), epochs=2, batch_size=16, verbose=0, shuffle=False)
+    return history.history["loss"] + [float(np.abs(model.predict(x, verbose=0)).mean())]
+
+
+@check
+def keras_fit_and_predict():
+    expected = alone(fit)
+    with launched(8):
+        got = fit()
+    np.testing.assert_allclose(got, expected, rtol=1e-3)
+
+
+@check
+def v1_session():
+    v1 = tf.compat.v1
+    with tf.Graph().as_default(), v1.Session() as session:
+        p = v1.placeholder(tf.float32, [None, 4], name="p")
+        w = v1.get_variable("w", [4, 4], use_resource=True)
+        tf.nn.relu(tf.matmul(p, w) * 2.0 + 1.0, name="out")
+        session.run(v1.global_variables_initializer())
+        with launched():
+            out = session.run("out:0", {p: np.ones((2, 4), np.float32)})
+        weights = session.run(w)
+    np.testing.assert_allclose(out, np.maximum(np.ones((2, 4)) @ weights * 2 + 1, 0), rtol=1e-4)
+
+
 @check
 def errors_of_ops():
     """What fails inside a cluster gives the error that it gives in TensorFlow alone."""

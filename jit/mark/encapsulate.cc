@@ -32,7 +32,9 @@ class ClusterBuilder {
     Node copy = node;
     copy.inputs.clear();
     copy.control_inputs.clear();
-    for (const OutputRef& in : node.inputs) copy.inputs.push_back(Input(in, member));
+    for (size_t i = 0; i < node.inputs.size(); ++i) {
+      copy.inputs.push_back(Input(node.inputs[i], node.input_types[i], member));
+    }
     for (int c : node.control_inputs) {
       if (member[c]) {
         copy.control_inputs.push_back(inside_.at(c));
@@ -59,10 +61,12 @@ class ClusterBuilder {
   const std::shared_ptr<Graph>& graph() const { return graph_; }
   const std::vector<OutputRef>& args() const { return args_; }
   const std::vector<int>& controls() const { return controls_; }
+  const std::vector<DataType>& arg_types() const { return arg_types_; }
   const std::vector<DataType>& result_types() const { return result_types_; }
 
  private:
-  OutputRef Input(OutputRef ref, const std::vector<bool>& member) {
+  // `type` is what the user takes: ops that the importer does not know have outputs of unknown types.
+  OutputRef Input(OutputRef ref, DataType type, const std::vector<bool>& member) {
     if (member[ref.node]) return {inside_.at(ref.node), ref.index};
     const Node& src = from_.node(ref.node);
     if (src.op == "Const" && src.constant != nullptr) {
@@ -79,9 +83,8 @@ class ClusterBuilder {
     if (fresh) {
       int index = static_cast<int>(args_.size());
       args_.push_back(ref);
-      it->second =
-          graph_->Add(Port("_Arg", graph_->UniqueName(absl::StrCat("arg", index)), src.output_types[ref.index], index))
-              .id;
+      arg_types_.push_back(type);
+      it->second = graph_->Add(Port("_Arg", graph_->UniqueName(absl::StrCat("arg", index)), type, index)).id;
     }
     return {it->second, 0};
   }
@@ -92,6 +95,7 @@ class ClusterBuilder {
   std::map<int, int> constants_;
   std::map<OutputRef, int> arg_nodes_;
   std::vector<OutputRef> args_;
+  std::vector<DataType> arg_types_;
   std::vector<int> controls_;
   std::map<OutputRef, int> results_;
   std::vector<DataType> result_types_;
@@ -141,7 +145,7 @@ absl::StatusOr<Encapsulated> Encapsulate(const Graph& graph, const Marking& mark
       node.device = graph.node(id).device;
       node.attrs["cluster"].set_s(absl::StrCat(k));
       auto* arg_types = node.attrs["Targs"].mutable_list();
-      for (const OutputRef& arg : builders[k].args()) arg_types->add_type(graph.node(arg.node).output_types[arg.index]);
+      for (DataType t : builders[k].arg_types()) arg_types->add_type(t);
       auto* result_types = node.attrs["Tresults"].mutable_list();
       for (DataType t : builders[k].result_types()) result_types->add_type(t);
       XC_RETURN_IF_ERROR(ResolveSignature(node));

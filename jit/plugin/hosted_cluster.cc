@@ -332,7 +332,7 @@ absl::StatusOr<int> HostedCluster::Run(absl::Span<const xc_tensor> args, const x
     for (int attempt = 0; attempt < 8; ++attempt) {
       entry = Find(args, settings);
       if (entry == nullptr || entry->state == kReady || entry->state == kHost) break;
-      if (settings.policy == CompilePolicy::kBackground) {
+      if (settings.policy == PluginPolicy::kBackground) {
         int expected = kNew;
         if (entry->state.compare_exchange_strong(expected, kQueued)) {
           std::shared_ptr<HostedCluster> self = shared_from_this();
@@ -345,7 +345,7 @@ absl::StatusOr<int> HostedCluster::Run(absl::Span<const xc_tensor> args, const x
         }
         break;
       }
-      if (settings.policy == CompilePolicy::kLazy && entry->host_runs < settings.lazy_runs) break;
+      if (settings.policy == PluginPolicy::kLazy && entry->host_runs < settings.lazy_runs) break;
       if (!Compile(*entry, 0)) break;
     }
   }

@@ -59,7 +59,7 @@ const std::vector<Row>& Rows() {
        [](const std::string& text, PluginSettings* s) {
          for (int i = 0; i < 3; ++i) {
            if (text == kPolicies[i]) {
-             s->policy = static_cast<CompilePolicy>(i);
+             s->policy = static_cast<PluginPolicy>(i);
              return true;
            }
          }

@@ -10,7 +10,7 @@
 namespace xc {
 
 // When a cluster is compiled for new argument shapes.
-enum class CompilePolicy {
+enum class PluginPolicy {
   kNow,         // the call waits
   kLazy,        // the call waits, but only after `lazy_runs` runs on the host
   kBackground,  // a thread compiles; the call waits `wait_ms` at most and then runs on the host
@@ -18,7 +18,7 @@ enum class CompilePolicy {
 
 struct PluginSettings {
   bool enabled = true;
-  CompilePolicy policy = CompilePolicy::kBackground;
+  PluginPolicy policy = PluginPolicy::kBackground;
   MarkOptions mark;
   int lazy_runs = 3;
   int wait_ms = 0;
