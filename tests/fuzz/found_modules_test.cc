@@ -67,6 +67,16 @@ ENTRY main {
   s = s32[3] reduce(c, zero), dimensions={1}, to_apply=add
   ROOT r = (s32[], s32[3]) tuple(n, s)
 })"},
+    {"NegativePowersOfZero", R"(HloModule m
+ENTRY main {
+  a = s32[64] parameter(0)
+  b = s32[64] parameter(1)
+  c = s4[64] parameter(2)
+  d = s4[64] parameter(3)
+  x = s32[64] power(a, b)
+  y = s4[64] power(c, d)
+  ROOT r = (s32[64], s4[64]) tuple(x, y)
+})"},
     {"MapOfScalars", R"(HloModule m
 f { x = s32[] parameter(0) ROOT y = s32[] negate(x) }
 ENTRY main {
