@@ -11,6 +11,8 @@ absl::Span<const PipelineRow> Pipeline() {
   static constexpr PipelineRow kRows[] = {
       {"prepare", "one-device", ReduceToOneDevice, 0,
        "Annotations, collectives and asynchronous pairs only pass values on here; the calls in them are inlined next."},
+      {"prepare", "running-windows", ExpandRunningWindows, 0,
+       "As scans, expanded next: their time grows with the array's length, not with its square."},
       {"prepare", "scan", ExpandScan, 0, "Its loop calls the scanned computation, which is inlined next."},
       {"prepare", "inline-calls", InlineCalls, 0,
        "Calls and the input's own fusions only hide instructions from all that follows."},

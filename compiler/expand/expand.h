@@ -13,6 +13,8 @@ absl::StatusOr<bool> AssignLayouts(HloModule* module, PassContext& context);
 // Collectives, asynchronous pairs, copies between memories and partitioners' annotations as what they give on one
 // device. What has other shapes than its operands is for several devices and stays.
 absl::StatusOr<bool> ReduceToOneDevice(HloModule* module, PassContext& context);
+// reduce-window whose windows all begin or end where the array does (cumulative sums) as a scan.
+absl::StatusOr<bool> ExpandRunningWindows(HloModule* module, PassContext& context);
 // scan as a while loop over slices.
 absl::StatusOr<bool> ExpandScan(HloModule* module, PassContext& context);
 // bitcast-convert between widths below a byte, and stochastic-convert, as integer operations.

@@ -1,6 +1,7 @@
 // Expansions: text in, text out.
 #include "compiler/expand/expand.h"
 
+#include "absl/strings/str_cat.h"
 #include "compiler/pass_test_support.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -57,6 +58,43 @@ TEST(BatchNorm, TrainingAndGradientReduceOverAllButTheFeature) {
     ROOT r = (f32[4,8], f32[8], f32[8]) batch-norm-grad(x, s, m, v, d), epsilon=0.5, feature_index=1)");
   EXPECT_THAT(gradient, HasSubstr("reduce(p4"));
   EXPECT_THAT(gradient, Not(HasSubstr("batch-norm")));
+}
+
+constexpr char kCombiners[] = R"(
+add_f32 { a = f32[] parameter(0) b = f32[] parameter(1) ROOT r = f32[] add(a, b) }
+max_f32 { a = f32[] parameter(0) b = f32[] parameter(1) ROOT r = f32[] maximum(a, b) })";
+
+TEST(RunningWindows, AreScans) {
+  const std::string out = Simplified({ExpandRunningWindows}, R"(
+    x = f32[64,100] parameter(0)
+    zero = f32[] constant(0)
+    ROOT r = f32[64,100] reduce-window(x, zero), window={size=1x100 pad=0_0x99_0}, to_apply=add_f32)",
+                                     kCombiners);
+  EXPECT_THAT(out, HasSubstr("scan(p0, "));
+  EXPECT_THAT(out, Not(HasSubstr("reduce-window")));
+  EXPECT_THAT(out, HasSubstr("dimensions={1}"));
+}
+
+TEST(RunningWindows, FromTheEndOnlyWhereOrderDoesNotShow) {
+  const auto from_end = [](const char* type, const char* combiner) {
+    return Simplified({ExpandRunningWindows},
+                      absl::StrCat("x = ", type, "[100] parameter(0)\n i = ", type, "[] constant(0)\n ROOT r = ", type,
+                                   "[100] reduce-window(x, i), window={size=100 pad=0_99}, to_apply=", combiner),
+                      kCombiners);
+  };
+  EXPECT_THAT(from_end("f32", "add_f32"), HasSubstr("reduce-window"));
+  EXPECT_THAT(from_end("f32", "max_f32"), HasSubstr("is_reverse=true"));
+}
+
+TEST(RunningWindows, OtherWindowsStay) {
+  for (const char* window : {"size=100 pad=98_1", "size=100 pad=99_0 rhs_reversal=1", "size=99 pad=98_1"}) {
+    EXPECT_THAT(Simplified({ExpandRunningWindows},
+                           absl::StrCat("x = f32[100] parameter(0)\n zero = f32[] constant(0)\n", "ROOT r = f32[",
+                                        window[5] == '9' ? 101 : 100, "] reduce-window(x, zero), window={", window,
+                                        "}, to_apply=add_f32"),
+                           kCombiners),
+                HasSubstr("reduce-window"));
+  }
 }
 
 TEST(Dots, ContractedDimensionsGetOneStride) {

@@ -1,0 +1,98 @@
+// reduce-window whose windows all begin (or end) where the array does, as a scan: n steps instead of n²/2.
+#include <optional>
+
+#include "compiler/expand/expand.h"
+#include "compiler/make.h"
+
+namespace xc {
+namespace {
+
+using I = HloInstruction;
+
+// Windows of fewer elements are quicker as they are: they fuse.
+constexpr int64_t kShortest = 32;
+
+// The operation of a combiner that is one binary instruction on its two parameters in order.
+std::optional<HloOpcode> CombinerOpcode(const HloComputation* combiner) {
+  for (HloOpcode opcode : {HloOpcode::kAdd, HloOpcode::kMultiply, HloOpcode::kMaximum, HloOpcode::kMinimum,
+                           HloOpcode::kAnd, HloOpcode::kOr, HloOpcode::kXor}) {
+    if (IsCombiner(combiner, opcode)) return opcode;
+  }
+  return std::nullopt;
+}
+
+struct Running {
+  int64_t dim;
+  bool reverse;  // windows reach to the end of the array
+  HloOpcode opcode;
+};
+
+std::optional<Running> AsRunning(const I* window) {
+  if (window->opcode() != HloOpcode::kReduceWindow || window->operand_count() != 2 || window->shape().IsTuple() ||
+      window->shape().is_dynamic() || window->operand(0)->shape().is_dynamic()) {
+    return std::nullopt;
+  }
+  const WindowAttr attr = window->attr_or<AttrKind::kWindow>({});
+  const Shape& in = window->operand(0)->shape();
+  if (static_cast<int64_t>(attr.dims.size()) != in.rank()) return std::nullopt;
+  std::optional<HloOpcode> opcode = CombinerOpcode(window->to_apply());
+  if (!opcode) return std::nullopt;
+  Running running{-1, false, *opcode};
+  for (int64_t d = 0; d < in.rank(); ++d) {
+    const WindowDim& w = attr.dims[d];
+    if (w == WindowDim{}) continue;
+    const int64_t n = in.dim(d);
+    const bool forward = w.padding_low == n - 1 && w.padding_high == 0;
+    const bool reverse = w.padding_low == 0 && w.padding_high == n - 1;
+    if (running.dim >= 0 || n < kShortest || w.size != n || w.stride != 1 || w.base_dilation != 1 ||
+        w.window_dilation != 1 || w.reversal || forward == reverse) {
+      return std::nullopt;
+    }
+    running.dim = d;
+    running.reverse = reverse;
+  }
+  if (running.dim < 0) return std::nullopt;
+  // From the end the elements of a window come in the other order: the same only where order does not show.
+  const bool rounds = (IsFloating(in.type()) || IsComplex(in.type())) &&
+                      (running.opcode == HloOpcode::kAdd || running.opcode == HloOpcode::kMultiply);
+  if (running.reverse && rounds) return std::nullopt;
+  return running;
+}
+
+I* AsScan(I* window, const Running& running) {
+  HloComputation* computation = window->parent();
+  const Shape whole = WithoutLayout(window->shape());
+  Int64List dims = whole.dims();
+  dims.erase(dims.begin() + running.dim);
+  const Shape slice(whole.type(), dims);
+  HloComputation* body = computation->module()->AddComputation("running_window");
+  I* element = body->Add(I::CreateParameter(0, slice, "element"));
+  I* before = body->Add(I::CreateParameter(1, slice, "before"));
+  I* next = make::Binary(running.opcode, before, element);
+  body->set_root(make::Tuple(body, {next, next}));
+  I* init = make::Broadcast(window->operand(1), dims, {});
+  I* scan = computation->Add(HloOpcode::kScan, Shape::Tuple({whole, slice}), {window->operand(0), init});
+  scan->set_attr<AttrKind::kDimensions>({running.dim});
+  scan->set_attr<AttrKind::kNumCarries>(1);
+  if (running.reverse) scan->set_attr<AttrKind::kIsReverse>(true);
+  scan->AddCalledComputation(body);
+  return make::Element(scan, 0);
+}
+
+}  // namespace
+
+absl::StatusOr<bool> ExpandRunningWindows(HloModule* module, PassContext& context) {
+  bool changed = false;
+  for (HloComputation* computation : module->ComputationPostOrder()) {
+    for (I* window : computation->PostOrder()) {
+      const std::optional<Running> running = AsRunning(window);
+      if (!running) continue;
+      computation->Replace(window, AsScan(window, *running));
+      context.Count("reduce-window.running");
+      changed = true;
+    }
+  }
+  return changed;
+}
+
+}  // namespace xc
