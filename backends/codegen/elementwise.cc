@@ -11,6 +11,11 @@ namespace {
 
 using V = llvm::Value*;
 
+bool HasBothZeros(ElementType type) {
+  return type != ElementType::kF8E4M3FNUZ && type != ElementType::kF8E5M2FNUZ && type != ElementType::kF8E4M3B11FNUZ &&
+         type != ElementType::kF8E8M0FNU;
+}
+
 // Ops whose float results need no rounding: they give one of their operands, or a value with fewer digits.
 bool IsExact(HloOpcode op) {
   switch (op) {
@@ -67,7 +72,9 @@ absl::StatusOr<Element> EmitElementwise(ElementEmitter& e, const HloInstruction&
   const ElementType type = instruction.operand_count() > 0 ? instruction.operand(0)->type() : to;
   std::vector<V> re;
   for (const Element& element : x) re.push_back(element.re);
-  auto finish = [&](V value) -> Element { return {round && !IsExact(op) ? e.Normalize(to, value) : value}; };
+  // Of the numbers that exact operations give, types without a negative zero, or without zero, lack some.
+  const bool exact = IsExact(op) && HasBothZeros(to);
+  auto finish = [&](V value) -> Element { return {round && !exact ? e.Normalize(to, value) : value}; };
   switch (op) {
     case HloOpcode::kConvert:
       return e.Convert(type, to, x[0]);

@@ -77,6 +77,18 @@ ENTRY main {
   y = s4[64] power(c, d)
   ROOT r = (s32[64], s4[64]) tuple(x, y)
 })"},
+    {"RemaindersInTypesWithoutNegativeZero", R"(HloModule m
+ENTRY main {
+  a = f8e4m3b11fnuz[32] parameter(0)
+  b = f8e4m3b11fnuz[32] parameter(1)
+  x = f8e4m3b11fnuz[32] remainder(a, a)
+  y = f8e4m3b11fnuz[32] ceil(b)
+  z = f8e4m3b11fnuz[32] negate(y)
+  u = f6e2m3fn[32] convert(x)
+  v = f32[32] convert(z)
+  w = u32[32] bitcast-convert(v)
+  ROOT r = (f6e2m3fn[32], u32[32]) tuple(u, w)
+})"},
     {"MapOfScalars", R"(HloModule m
 f { x = s32[] parameter(0) ROOT y = s32[] negate(x) }
 ENTRY main {
