@@ -2,22 +2,14 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
-#include "backends/interpreter/evaluator.h"
 #include "compiler/driver.h"
 #include "hlo/base/status.h"
 #include "service/compare.h"
+#include "tools/folder.h"
 #include "tools/reduce.h"
 
 namespace xc {
 namespace {
-
-class Folder : public ConstantEvaluator {
- public:
-  absl::StatusOr<Literal> Evaluate(const HloInstruction* instruction,
-                                   absl::Span<const Literal* const> operands) override {
-    return Evaluator().EvaluateInstruction(*instruction, operands);
-  }
-};
 
 bool Same(const std::vector<Literal>& a, const std::vector<Literal>& b) {
   if (a.size() != b.size()) return false;

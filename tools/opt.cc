@@ -4,24 +4,16 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "backends/interpreter/evaluator.h"
 #include "compiler/driver.h"
 #include "hlo/base/status.h"
 #include "hlo/io.h"
 #include "hlo/verifier/verifier.h"
 #include "service/files.h"
 #include "tools/commands.h"
+#include "tools/folder.h"
 
 namespace xc {
 namespace {
-
-class Folder : public ConstantEvaluator {
- public:
-  absl::StatusOr<Literal> Evaluate(const HloInstruction* instruction,
-                                   absl::Span<const Literal* const> operands) override {
-    return Evaluator().EvaluateInstruction(*instruction, operands);
-  }
-};
 
 struct Settings {
   std::string passes = "all", until, disable, print_after, out;

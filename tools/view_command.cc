@@ -2,25 +2,17 @@
 #include <cstdio>
 
 #include "absl/strings/match.h"
-#include "backends/interpreter/evaluator.h"
 #include "compiler/driver.h"
 #include "hlo/base/status.h"
 #include "hlo/io.h"
 #include "hlo/verifier/verifier.h"
 #include "service/files.h"
 #include "tools/commands.h"
+#include "tools/folder.h"
 #include "tools/view.h"
 
 namespace xc {
 namespace {
-
-class Folder : public ConstantEvaluator {
- public:
-  absl::StatusOr<Literal> Evaluate(const HloInstruction* instruction,
-                                   absl::Span<const Literal* const> operands) override {
-    return Evaluator().EvaluateInstruction(*instruction, operands);
-  }
-};
 
 absl::Status View(const std::string& path, const std::string& out, bool optimized) {
   XC_ASSIGN_OR_RETURN(std::unique_ptr<HloModule> module, ReadModuleFile(path));
