@@ -41,6 +41,12 @@ absl::Status ReadOptions(const char* text, SessionOptions* options, bool* textua
     } else if (key == "platform") {
       XC_RETURN_IF_ERROR(BackendByName(value).status());
       options->host.launch.platform = value;
+    } else if (key == "policy" && (value == "atonce" || value == "lazy" || value == "background")) {
+      options->host.launch.policy = value == "atonce" ? CompilePolicy::kAtOnce
+                                    : value == "lazy" ? CompilePolicy::kLazy
+                                                      : CompilePolicy::kBackground;
+    } else if (key == "max_signatures" && absl::SimpleAtoi(value, &number) && number > 0) {
+      options->host.launch.max_signatures = number;
     } else if (key == "signature" && saved != nullptr) {
       saved->signature = value;
     } else if (key == "tag" && saved != nullptr) {

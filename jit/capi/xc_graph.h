@@ -31,7 +31,8 @@ typedef struct xc_tensor {
 
 /* Loads a GraphDef. `options` is NULL or lines of key=value:
  *   mode=jit|host   platform=cpu|interpreter   inputs=x:0,y:0   outputs=Identity:0   threads=N   text=1 (a textual one)
- *   min_cluster_size=N   allow=Op,Op   deny=Op,Op
+ *   min_cluster_size=N   allow=Op,Op   deny=Op,Op   policy=atonce|lazy|background (when clusters are compiled)
+ *   max_signatures=N (shapes that change more often give the cluster back to the host)
  * Without inputs and outputs: all placeholders, and all results that no node uses. */
 xc_status* xc_graph_load(const char* graph_def, size_t size, const char* options, xc_graph** out);
 /* Loads a signature of a SavedModel directory, with the variables of its checkpoint. Inputs and outputs have the

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "hlo/base/check.h"
 #include "hlo/base/status.h"
+#include "jit/graph/functionalize.h"
 
 namespace xc {
 namespace {
@@ -108,6 +109,16 @@ absl::StatusOr<std::vector<NameAttrList>> Node::Funcs(const std::string& key) co
   const tf::AttrValue* v = FindAttr(key);
   if (v == nullptr || v->value_case() != tf::AttrValue::kList) return BadAttr(*this, key, "list(func)");
   return std::vector<NameAttrList>(v->list().func().begin(), v->list().func().end());
+}
+
+Graph Graph::Clone() const {
+  Graph out;
+  out.name = name;
+  out.library_ = library_;
+  out.borrowed_library_ = borrowed_library_;
+  out.by_name_ = by_name_;
+  for (const auto& node : nodes_) out.nodes_.push_back(node == nullptr ? nullptr : std::make_unique<Node>(*node));
+  return out;
 }
 
 Node* Graph::FindNode(const std::string& name) {
@@ -237,6 +248,11 @@ absl::Status FunctionLibrary::Add(const FunctionDef& def) {
   return absl::OkStatus();
 }
 
+void FunctionLibrary::AddGraph(const std::string& name, std::shared_ptr<const Graph> graph) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  graphs_[name] = std::move(graph);
+}
+
 bool FunctionLibrary::Has(const std::string& name) const {
   std::lock_guard<std::mutex> lock(mutex_);
   return defs_.count(name) != 0 || graphs_.count(name) != 0;
@@ -272,6 +288,7 @@ absl::StatusOr<std::shared_ptr<const Graph>> FunctionLibrary::Instantiate(const 
   ImportOptions options;
   options.allow_unknown_ops = allow_unknown_ops_;
   XC_ASSIGN_OR_RETURN(std::unique_ptr<Graph> graph, ImportFunction(def, call, self, options));
+  XC_RETURN_IF_ERROR(FunctionalizeControlFlow(*graph).status());
   std::lock_guard<std::mutex> lock(mutex_);
   std::shared_ptr<const Graph>& slot = graphs_[key];
   if (slot == nullptr) slot = std::move(graph);

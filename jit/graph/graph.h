@@ -38,6 +38,8 @@ struct Node {
   std::vector<DataType> input_types;
   std::vector<DataType> output_types;
   std::shared_ptr<const HostConstant> constant;  // the value of a Const node
+  std::string pinned;                            // why the node must stay where it is; empty if it may join a cluster
+  int region = 0;  // nodes of one region run together or not at all; 0 outside v1 control flow
 
   int num_outputs() const { return static_cast<int>(output_types.size()); }
   bool HasAttr(const std::string& key) const { return attrs.count(key) != 0; }
@@ -70,6 +72,9 @@ class Graph {
   std::shared_ptr<FunctionLibrary> library() const { return library_ != nullptr ? library_ : borrowed_library_.lock(); }
   void set_library(std::shared_ptr<FunctionLibrary> library) { library_ = std::move(library); }
   void borrow_library(std::weak_ptr<FunctionLibrary> library) { borrowed_library_ = std::move(library); }
+
+  // A copy with the same ids; the library is shared.
+  Graph Clone() const;
 
   int size() const { return static_cast<int>(nodes_.size()); }
   bool has(int id) const { return id >= 0 && id < size() && nodes_[id] != nullptr; }
@@ -110,6 +115,8 @@ class FunctionLibrary {
  public:
   explicit FunctionLibrary(bool allow_unknown_ops = false) : allow_unknown_ops_(allow_unknown_ops) {}
   absl::Status Add(const FunctionDef& def);
+  // Replaces or adds a ready graph under `name`; it must borrow the library, not hold it.
+  void AddGraph(const std::string& name, std::shared_ptr<const Graph> graph);
   bool Has(const std::string& name) const;
   std::vector<std::string> Names() const;
 

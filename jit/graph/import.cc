@@ -204,6 +204,29 @@ absl::StatusOr<std::pair<std::string, int>> ParseTensorName(const std::string& t
   return std::make_pair(text.substr(0, colon), index);
 }
 
+namespace {
+
+// The innermost known position of a node as "file:line"; empty if the graph has none.
+std::string SourceLine(const tf::GraphDebugInfo& info, const std::string& key) {
+  const tf::GraphDebugInfo::StackTrace* trace = nullptr;
+  if (auto it = info.traces().find(key); it != info.traces().end()) trace = &it->second;
+  if (auto id = info.name_to_trace_id().find(key); trace == nullptr && id != info.name_to_trace_id().end()) {
+    auto it = info.traces_by_id().find(id->second);
+    if (it != info.traces_by_id().end()) trace = &it->second;
+  }
+  if (trace == nullptr) return "";
+  const tf::GraphDebugInfo::FileLineCol* frame = nullptr;
+  if (trace->file_line_cols_size() > 0) frame = &trace->file_line_cols(0);
+  if (trace->frame_id_size() > 0) {
+    auto it = info.frames_by_id().find(trace->frame_id(0));
+    if (it != info.frames_by_id().end()) frame = &it->second;
+  }
+  if (frame == nullptr || frame->file_index() < 0 || frame->file_index() >= info.files_size()) return "";
+  return absl::StrCat(info.files(frame->file_index()), ":", frame->line());
+}
+
+}  // namespace
+
 absl::StatusOr<std::unique_ptr<Graph>> ImportGraphDef(const GraphDef& def, const ImportOptions& options) {
   auto graph = std::make_unique<Graph>();
   auto library = std::make_shared<FunctionLibrary>(options.allow_unknown_ops);
@@ -216,6 +239,7 @@ absl::StatusOr<std::unique_ptr<Graph>> ImportGraphDef(const GraphDef& def, const
     if (graph->FindNode(node.name) != nullptr) {
       return absl::InvalidArgumentError(absl::StrCat("two nodes are named '", node.name, "'"));
     }
+    if (def.has_debug_info()) node.source = SourceLine(def.debug_info(), node.name);
     graph->Add(std::move(node));
   }
   for (int id = 0; id < def.node_size(); ++id) {

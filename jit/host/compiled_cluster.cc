@@ -8,10 +8,10 @@ namespace xc {
 
 absl::StatusOr<CompiledCluster> CompileCluster(const Graph& graph, const std::vector<ClusterArg>& args, Client* client,
                                                absl::string_view platform, const CompileOptions& options,
-                                               std::set<int>* needed) {
+                                               std::set<int>* needed, std::string* failed_node) {
   auto start = std::chrono::steady_clock::now();
   CompiledCluster out;
-  XC_ASSIGN_OR_RETURN(out.lowered, LowerCluster(graph, args, needed));
+  XC_ASSIGN_OR_RETURN(out.lowered, LowerCluster(graph, args, needed, failed_node));
   needed->clear();
   if (out.lowered.module != nullptr) {
     XC_ASSIGN_OR_RETURN(out.executable, client->Compile(std::move(out.lowered.module), platform, options));

@@ -21,10 +21,10 @@ struct CompiledCluster {
 };
 
 // Lowers and compiles `graph`. `needed` gets the arguments whose values the lowering asks for; then the status is
-// FailedPrecondition.
+// FailedPrecondition. When a node could not be lowered, `failed_node` gets its name.
 absl::StatusOr<CompiledCluster> CompileCluster(const Graph& graph, const std::vector<ClusterArg>& args, Client* client,
                                                absl::string_view platform, const CompileOptions& options,
-                                               std::set<int>* needed);
+                                               std::set<int>* needed, std::string* failed_node = nullptr);
 
 }  // namespace xc
 

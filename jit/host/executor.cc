@@ -1,6 +1,7 @@
 #include "jit/host/executor.h"
 
 #include <algorithm>
+#include <chrono>
 
 #include "absl/strings/str_cat.h"
 
@@ -113,8 +114,9 @@ absl::Status GraphExecutor::Plan() {
                                                       options_.launch);
       }
     } else {
-      return absl::UnimplementedError(
-          absl::StrCat("node '", node.name, "': op ", node.op, " has neither a lowering nor a host kernel"));
+      return absl::UnimplementedError(absl::StrCat("node '", node.name, "': op ", node.op,
+                                                   " has neither a lowering nor a host kernel",
+                                                   node.pinned.empty() ? "" : "; it is ", node.pinned));
     }
     steps_.push_back(std::move(step));
   }
@@ -214,21 +216,42 @@ absl::Status GraphExecutor::RunStep(Step& step, const std::vector<Tensor>& args,
   return absl::OkStatus();
 }
 
-absl::Status GraphExecutor::RunCluster(Step& step, const std::vector<Tensor>& inputs, std::vector<Tensor>* outputs) {
-  bool needs_host = false;
-  absl::Status status = clusters_[step.cluster]->Run(inputs, outputs, &needs_host);
-  if (status.ok() || !needs_host) return status;
-  GraphExecutor* fallback;
-  {
-    std::lock_guard<std::mutex> lock(*step.mutex);
-    if (step.fallback == nullptr) {
-      HostOptions options = options_;
+absl::StatusOr<GraphExecutor*> GraphExecutor::Fallback(Step& step, const std::string& left_out,
+                                                       const std::string& why) {
+  std::lock_guard<std::mutex> lock(*step.mutex);
+  std::unique_ptr<GraphExecutor>& slot = step.fallbacks[left_out];
+  if (slot == nullptr) {
+    HostOptions options = options_;
+    std::shared_ptr<const Graph> graph = cluster_graphs_[step.cluster];
+    if (left_out.empty()) {
       options.mode = HostMode::kHost;
-      XC_ASSIGN_OR_RETURN(step.fallback, Create(cluster_graphs_[step.cluster], options, variables_, depth_ + 1));
+      options.prefer_kernels = options.launch.policy != CompilePolicy::kAtOnce;
+      options.launch.policy = CompilePolicy::kAtOnce;
+    } else {
+      auto copy = std::make_shared<Graph>(graph->Clone());
+      copy->FindNode(left_out)->pinned = absl::StrCat("not compiled: ", why);
+      graph = std::move(copy);
     }
-    fallback = step.fallback.get();
+    XC_ASSIGN_OR_RETURN(slot, Create(std::move(graph), options, variables_, depth_ + 1));
   }
+  return slot.get();
+}
+
+absl::Status GraphExecutor::RunCluster(Step& step, const std::vector<Tensor>& inputs, std::vector<Tensor>* outputs) {
+  ClusterLaunch& launch = *clusters_[step.cluster];
+  ClusterLaunch::Fallback why;
+  absl::Status status = launch.Run(inputs, outputs, &why);
+  if (status.ok() || !why.needed) return status;
+  // Without the node that does not compile the rest may; an op that fails on its values gives its error on the host.
+  const Node* failed = cluster_graphs_[step.cluster]->FindNode(why.failed_node);
+  bool leave_out = status.code() == absl::StatusCode::kUnimplemented && failed != nullptr && depth_ < kMaxDepth / 2;
+  XC_ASSIGN_OR_RETURN(GraphExecutor * fallback,
+                      Fallback(step, leave_out ? why.failed_node : "", std::string(status.message())));
+  auto start = std::chrono::steady_clock::now();
   XC_ASSIGN_OR_RETURN(*outputs, fallback->Run(inputs));
+  if (status.code() == absl::StatusCode::kUnavailable) {
+    launch.HostRan(why, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+  }
   return absl::OkStatus();
 }
 
@@ -247,8 +270,8 @@ absl::Status GraphExecutor::RunOp(Step& step, const std::vector<Tensor>& inputs,
     bytes += t.byte_size();
   }
   for (DataType t : node.output_types) dense &= ToElementType(t) != ElementType::kInvalid;
-  bool prefer_kernel =
-      step.kernel != nullptr && (step.single == nullptr || !dense || IsFree(node) || bytes <= kSmallBytes);
+  bool prefer_kernel = step.kernel != nullptr && (step.single == nullptr || !dense || IsFree(node) ||
+                                                  bytes <= kSmallBytes || options_.prefer_kernels);
   absl::Status status = absl::UnimplementedError("no host kernel");
   if (prefer_kernel) {
     status = by_kernel();
@@ -299,16 +322,13 @@ absl::StatusOr<std::vector<Tensor>> GraphExecutor::RunFunction(const NameAttrLis
 
 LaunchStats GraphExecutor::stats() const {
   LaunchStats total;
-  auto add = [&](const LaunchStats& s) {
-    total.compilations += s.compilations;
-    total.cache_hits += s.cache_hits;
-    total.fallbacks += s.fallbacks;
-    total.compile_seconds += s.compile_seconds;
-  };
+  auto add = [&](const LaunchStats& s) { total.Add(s); };
   for (const auto& c : clusters_) add(c->stats());
   for (const Step& step : steps_) {
     if (step.single != nullptr) add(step.single->stats());
-    if (step.fallback != nullptr) add(step.fallback->stats());
+    if (step.mutex == nullptr) continue;
+    std::lock_guard<std::mutex> lock(*step.mutex);
+    for (const auto& f : step.fallbacks) add(f.second->stats());
   }
   std::lock_guard<std::mutex> lock(functions_mutex_);
   for (const auto& f : functions_) add(f.second->stats());

@@ -18,6 +18,9 @@ enum class HostMode { kJit, kHost };  // with clusters, or op by op
 
 struct HostOptions {
   HostMode mode = HostMode::kJit;
+  // Where an op has both, its host kernel rather than a module of one op, whatever its size: nothing is compiled that
+  // need not be.
+  bool prefer_kernels = false;
   MarkOptions mark;
   LaunchOptions launch;
 };
@@ -61,14 +64,17 @@ class GraphExecutor {
     const HostKernel* kernel = nullptr;
     int cluster = -1;
     std::unique_ptr<ClusterLaunch> single;
-    std::unique_ptr<std::mutex> mutex;        // guards fallback
-    std::unique_ptr<GraphExecutor> fallback;  // the cluster op by op
+    std::unique_ptr<std::mutex> mutex;  // guards fallbacks
+    // The cluster without it being one cluster: op by op under "", else with the node of that name left out of
+    // clusters.
+    std::map<std::string, std::unique_ptr<GraphExecutor>> fallbacks;
   };
 
   GraphExecutor() = default;
   absl::Status Plan();
   absl::Status RunStep(Step& step, const std::vector<Tensor>& args, std::vector<Tensor>& slots,
                        std::vector<Tensor>& results);
+  absl::StatusOr<GraphExecutor*> Fallback(Step& step, const std::string& left_out, const std::string& why);
   absl::Status RunCluster(Step& step, const std::vector<Tensor>& inputs, std::vector<Tensor>* outputs);
   absl::Status RunOp(Step& step, const std::vector<Tensor>& inputs, std::vector<Tensor>* outputs);
   absl::Status RunWhile(const Node& node, std::vector<Tensor> state, std::vector<Tensor>* outputs);

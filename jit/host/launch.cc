@@ -1,14 +1,27 @@
 #include "jit/host/launch.h"
 
+#include <algorithm>
+#include <chrono>
 #include <cstring>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
 
 namespace xc {
 namespace {
 
 constexpr int64_t kMaxConstantBytes = 1 << 16;  // of one argument's value in a cache key
+
+double Seconds(std::chrono::steady_clock::time_point since) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - since).count();
+}
+
+// The least of the times so far, in nanoseconds.
+void Lower(std::atomic<int64_t>* best, double seconds) {
+  int64_t nanos = std::max<int64_t>(1, static_cast<int64_t>(seconds * 1e9));
+  int64_t old = best->load();
+  while ((old == 0 || nanos < old) && !best->compare_exchange_weak(old, nanos)) {
+  }
+}
 
 void AppendInt(std::string* out, int64_t v) { out->append(reinterpret_cast<const char*>(&v), sizeof(v)); }
 
@@ -27,6 +40,10 @@ ClusterLaunch::ClusterLaunch(std::shared_ptr<const Graph> graph, LaunchOptions o
   for (size_t i = 0; i < args.size(); ++i) {
     if (graph_->node(args[i]).output_types[0] == DT_RESOURCE) variable_args_.insert(static_cast<int>(i));
   }
+}
+
+ClusterLaunch::~ClusterLaunch() {
+  if (options_.queue != nullptr) options_.queue->Cancel(this);
 }
 
 std::string ClusterLaunch::Key(const std::vector<Tensor>& inputs, const std::set<int>& constants) const {
@@ -56,7 +73,7 @@ void ClusterLaunch::Compile(const std::vector<Tensor>& inputs, const std::set<in
                     arg.constant ? inputs[i].Summary(4) : std::string());
     args.push_back(std::move(arg));
   }
-  auto compiled = CompileCluster(*graph_, args, options_.client, options_.platform, {}, needed);
+  auto compiled = CompileCluster(*graph_, args, options_.client, options_.platform, {}, needed, &out->failed_node);
   if (!compiled.ok()) {
     out->status = compiled.status();
     return;
@@ -66,20 +83,47 @@ void ClusterLaunch::Compile(const std::vector<Tensor>& inputs, const std::set<in
   compile_nanos_.fetch_add(static_cast<int64_t>(out->code.seconds * 1e9));
 }
 
-absl::StatusOr<std::shared_ptr<ClusterLaunch::Compiled>> ClusterLaunch::FindOrCompile(
-    const std::vector<Tensor>& inputs) {
+bool ClusterLaunch::Settle(const std::vector<Tensor>& inputs, const std::set<int>& constants,
+                           const std::shared_ptr<Compiled>& entry) {
+  std::set<int> needed;
+  bool made = false;
+  std::call_once(entry->once, [&] {
+    Compile(inputs, constants, entry.get(), &needed);
+    made = true;
+  });
+  if (!made) hits_.fetch_add(1);
+  bool final = entry->status.code() != absl::StatusCode::kFailedPrecondition;
+  if (!final) {
+    // The lowering asked for values of arguments: they join the key, and it is tried again.
+    std::unique_lock<std::shared_mutex> lock(mutex_);
+    size_t before = constant_args_.size();
+    for (int i : needed) {
+      if (variable_args_.count(i) == 0) constant_args_.insert(i);
+    }
+    if (constant_args_.size() != before) {
+      cache_.clear();  // keys have another form now
+      return false;
+    }
+    if (!made) {
+      // Another thread added what was missing, or nothing can.
+      auto it = cache_.find(Key(inputs, constant_args_));
+      if (it == cache_.end() || it->second != entry) return false;
+    }
+  }
+  entry->ready.store(true, std::memory_order_release);
+  return true;
+}
+
+absl::StatusOr<std::shared_ptr<ClusterLaunch::Compiled>> ClusterLaunch::FindOrCompile(const std::vector<Tensor>& inputs,
+                                                                                      Fallback* fallback) {
   for (;;) {
     std::shared_ptr<Compiled> entry;
     std::set<int> constants;
-    bool fresh = false;
     {
       std::shared_lock<std::shared_mutex> lock(mutex_);
       auto it = cache_.find(Key(inputs, constant_args_));
-      if (it != cache_.end()) {
-        entry = it->second;
-      } else {
-        constants = constant_args_;
-      }
+      if (it != cache_.end()) entry = it->second;
+      constants = constant_args_;
     }
     if (entry == nullptr) {
       for (int i : constants) {
@@ -91,41 +135,61 @@ absl::StatusOr<std::shared_ptr<ClusterLaunch::Compiled>> ClusterLaunch::FindOrCo
       }
       std::unique_lock<std::shared_mutex> lock(mutex_);
       if (constants != constant_args_) continue;
-      auto [it, inserted] = cache_.emplace(Key(inputs, constants), nullptr);
-      if (inserted) it->second = std::make_shared<Compiled>();
-      entry = it->second;
-      fresh = inserted;
-    }
-    std::set<int> needed;
-    bool made = false;
-    std::call_once(entry->once, [&] {
-      Compile(inputs, constants, entry.get(), &needed);
-      made = true;
-    });
-    if (!made) hits_.fetch_add(1);
-    (void)fresh;
-    if (entry->status.code() != absl::StatusCode::kFailedPrecondition) return entry;
-    // The lowering asked for values of arguments: they join the key, and it is tried again.
-    std::unique_lock<std::shared_mutex> lock(mutex_);
-    size_t before = constant_args_.size();
-    for (int i : needed) {
-      if (variable_args_.count(i) == 0) constant_args_.insert(i);
-    }
-    if (constant_args_.size() == before) {
-      if (made) return entry;
-      // Another thread added what was missing.
-      if (cache_.find(Key(inputs, constant_args_)) != cache_.end() &&
-          cache_.find(Key(inputs, constant_args_))->second == entry) {
-        return entry;
+      auto it = cache_.find(Key(inputs, constants));
+      if (it == cache_.end()) {
+        int64_t seen = static_cast<int64_t>(cache_.size());
+        if (given_back_.empty() && seen >= options_.max_signatures && hits_.load() < 4 * seen) {
+          given_back_ = absl::StrCat("it was compiled for ", seen, " signatures and hardly any came again");
+        }
+        if (!given_back_.empty()) {
+          returned_.fetch_add(1);
+          return absl::UnavailableError(absl::StrCat("cluster '", graph_->name, "' was given back: ", given_back_));
+        }
+        it = cache_.emplace(Key(inputs, constants), std::make_shared<Compiled>()).first;
       }
-      continue;
+      entry = it->second;
     }
-    cache_.clear();  // keys have another form now
+    fallback->signature = entry;
+    if (entry->ready.load(std::memory_order_acquire)) {
+      hits_.fetch_add(1);
+      return entry;
+    }
+    if (options_.policy == CompilePolicy::kLazy && entry->calls.fetch_add(1) + 1 < options_.lazy_runs) {
+      deferred_.fetch_add(1);
+      return absl::UnavailableError("not compiled before more calls");
+    }
+    if (options_.policy == CompilePolicy::kBackground && options_.queue != nullptr) {
+      if (!entry->queued.exchange(true)) {
+        options_.queue->Add(this, [this, inputs, constants, entry] { Settle(inputs, constants, entry); });
+      }
+      deferred_.fetch_add(1);
+      return absl::UnavailableError("being compiled in the background");
+    }
+    if (Settle(inputs, constants, entry)) return entry;
   }
 }
 
+bool ClusterLaunch::Slower(const Compiled& entry) {
+  if (entry.runs.load() < 5 || entry.host_runs.load() < 3) return false;
+  return static_cast<double>(entry.best_nanos.load()) > 1.1 * static_cast<double>(entry.host_best_nanos.load());
+}
+
+void ClusterLaunch::HostRan(const Fallback& fallback, double seconds) {
+  if (fallback.signature == nullptr) return;
+  auto& entry = *static_cast<Compiled*>(fallback.signature.get());
+  entry.host_runs.fetch_add(1);
+  Lower(&entry.host_best_nanos, seconds);
+}
+
 absl::Status ClusterLaunch::Run(const std::vector<Tensor>& inputs, std::vector<Tensor>* outputs, bool* needs_host) {
-  *needs_host = true;
+  Fallback fallback;
+  absl::Status status = Run(inputs, outputs, &fallback);
+  *needs_host = fallback.needed;
+  return status;
+}
+
+absl::Status ClusterLaunch::Run(const std::vector<Tensor>& inputs, std::vector<Tensor>* outputs, Fallback* fallback) {
+  fallback->needed = true;
   // Variables enter by value.
   std::vector<Tensor> values;
   bool variables = false;
@@ -137,16 +201,24 @@ absl::Status ClusterLaunch::Run(const std::vector<Tensor>& inputs, std::vector<T
     }
   }
   const std::vector<Tensor>& in = variables ? values : inputs;
-  auto found = FindOrCompile(in);
+  auto found = FindOrCompile(in, fallback);
   if (!found.ok()) {
     fallbacks_.fetch_add(1);
     return found.status();
   }
-  if (!(*found)->status.ok()) {
+  Compiled& entry = **found;
+  if (!entry.status.ok()) {
     fallbacks_.fetch_add(1);
-    return (*found)->status;
+    fallback->failed_node = entry.failed_node;
+    return entry.status;
   }
-  const CompiledCluster& compiled = (*found)->code;
+  if (Slower(entry)) {
+    fallbacks_.fetch_add(1);
+    returned_.fetch_add(1);
+    return absl::UnavailableError("the host's kernels are quicker");
+  }
+  auto start = std::chrono::steady_clock::now();
+  const CompiledCluster& compiled = entry.code;
   const LoweredCluster& lowered = compiled.lowered;
   std::vector<Tensor> results;
   if (compiled.executable != nullptr) {
@@ -183,8 +255,19 @@ absl::Status ClusterLaunch::Run(const std::vector<Tensor>& inputs, std::vector<T
     std::lock_guard<std::mutex> lock(variable.mutex);
     variable.value = results[k];
   }
-  *needs_host = false;
+  fallback->needed = false;
+  entry.runs.fetch_add(1);
+  Lower(&entry.best_nanos, Seconds(start));
   return absl::OkStatus();
+}
+
+void LaunchStats::Add(const LaunchStats& other) {
+  compilations += other.compilations;
+  cache_hits += other.cache_hits;
+  fallbacks += other.fallbacks;
+  deferred += other.deferred;
+  given_back += other.given_back;
+  compile_seconds += other.compile_seconds;
 }
 
 LaunchStats ClusterLaunch::stats() const {
@@ -192,21 +275,44 @@ LaunchStats ClusterLaunch::stats() const {
   s.compilations = compilations_.load();
   s.cache_hits = hits_.load();
   s.fallbacks = fallbacks_.load();
+  s.deferred = deferred_.load();
+  s.given_back = returned_.load();
   s.compile_seconds = static_cast<double>(compile_nanos_.load()) * 1e-9;
   return s;
 }
 
-std::vector<std::string> ClusterLaunch::Report() const {
+std::string ClusterLaunch::given_back() const {
   std::shared_lock<std::shared_mutex> lock(mutex_);
-  std::vector<std::string> out;
+  return given_back_;
+}
+
+std::vector<SignatureReport> ClusterLaunch::Report() const {
+  std::shared_lock<std::shared_mutex> lock(mutex_);
+  std::vector<SignatureReport> out;
   for (const auto& entry : cache_) {
     const Compiled& c = *entry.second;
-    if (c.status.ok()) {
-      out.push_back(absl::StrFormat("(%s): %.1f ms", c.signature, c.code.seconds * 1e3));
+    SignatureReport r;
+    r.runs = c.runs.load();
+    r.host_runs = c.host_runs.load();
+    r.best_ms = static_cast<double>(c.best_nanos.load()) * 1e-6;
+    r.host_best_ms = static_cast<double>(c.host_best_nanos.load()) * 1e-6;
+    if (!c.ready.load(std::memory_order_acquire)) {
+      r.problem = "not compiled yet";
     } else {
-      out.push_back(absl::StrCat("(", c.signature, "): ", c.status.ToString()));
+      r.arguments = c.signature;
+      r.compiled = c.status.ok();
+      r.compile_ms = c.code.seconds * 1e3;
+      if (!c.status.ok()) r.problem = c.status.ToString();
+      if (c.status.ok() && Slower(c)) r.problem = "given back: the host's kernels are quicker";
+      if (c.code.executable != nullptr) {
+        r.temp_bytes = c.code.executable->temp_bytes();
+        r.code_bytes = c.code.executable->size_bytes();
+      }
     }
+    out.push_back(std::move(r));
   }
+  std::sort(out.begin(), out.end(),
+            [](const SignatureReport& a, const SignatureReport& b) { return a.arguments < b.arguments; });
   return out;
 }
 

@@ -1,11 +1,11 @@
 #include "jit/host/session.h"
 
 #include <algorithm>
-#include <map>
 #include <set>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
+#include "jit/graph/functionalize.h"
+#include "jit/host/explain.h"
 
 namespace xc {
 namespace {
@@ -101,10 +101,15 @@ absl::StatusOr<std::unique_ptr<Session>> Session::Create(const GraphDef& def, Se
     session->outputs_.push_back(std::move(info));
   }
   Prune(*graph, keep);
+  XC_RETURN_IF_ERROR(FunctionalizeControlFlow(*graph).status());
   session->variables_ = std::make_shared<VariableStore>();
   LaunchOptions& launch = options.host.launch;
   if (launch.client == nullptr) launch.client = Client::Default();
   if (launch.executor == nullptr) launch.executor = DefaultExecutor();
+  if (launch.policy == CompilePolicy::kBackground && launch.queue == nullptr) {
+    launch.queue = std::make_shared<CompileQueue>();
+  }
+  session->queue_ = launch.queue;
   XC_ASSIGN_OR_RETURN(session->executor_, GraphExecutor::Create(std::shared_ptr<const Graph>(std::move(graph)),
                                                                 options.host, session->variables_));
   return session;
@@ -124,45 +129,7 @@ absl::StatusOr<std::vector<Tensor>> Session::Run(const std::vector<Tensor>& args
   return executor_->Run(args);
 }
 
-namespace {
-
-void ExplainGraph(const GraphExecutor& executor, std::string* out) {
-  const Graph& graph = executor.original();
-  const Marking& marking = executor.marking();
-  std::map<std::string, int> constants;
-  absl::StrAppendFormat(out, "graph '%s': %d clusters\n", graph.name, marking.num_clusters);
-  for (int k = 0; k < marking.num_clusters; ++k) {
-    std::map<std::string, int> ops;
-    int count = 0;
-    for (int id = 0; id < graph.size(); ++id) {
-      if (!graph.has(id) || marking.nodes[id].cluster != k) continue;
-      ++ops[graph.node(id).op];
-      ++count;
-    }
-    absl::StrAppendFormat(out, "  cluster %d: %d ops:", k, count);
-    for (const auto& [op, n] : ops) absl::StrAppend(out, " ", op, n > 1 ? absl::StrCat("×", n) : "");
-    absl::StrAppend(out, "\n");
-    for (int id = 0; id < graph.size(); ++id) {
-      if (graph.has(id) && marking.nodes[id].cluster == k) absl::StrAppend(out, "    ", graph.node(id).name, "\n");
-    }
-    for (const std::string& line : executor.clusters()[k]->Report())
-      absl::StrAppend(out, "    compiled for ", line, "\n");
-  }
-  for (int id = 0; id < graph.size(); ++id) {
-    if (!graph.has(id)) continue;
-    const Node& n = graph.node(id);
-    if (marking.nodes[id].cluster >= 0 || n.op == "_Arg" || n.op == "_Retval" || n.op == "Const") continue;
-    absl::StrAppendFormat(out, "  host: '%s' (%s): %s\n", n.name, n.op, marking.nodes[id].reason);
-  }
-  for (const GraphExecutor* f : executor.functions()) ExplainGraph(*f, out);
-}
-
-}  // namespace
-
-std::string Session::Explain() const {
-  std::string out;
-  ExplainGraph(*executor_, &out);
-  return out;
-}
+std::string Session::Explain() const { return ExplainText(*executor_); }
+std::string Session::ExplainAsHtml() const { return ExplainHtml(*executor_); }
 
 }  // namespace xc

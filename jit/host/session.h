@@ -43,10 +43,16 @@ class Session {
 
   // Clusters with their ops, and every other node with the reason why it is in none.
   std::string Explain() const;
+  std::string ExplainAsHtml() const;
+  // Waits for compilations in the background.
+  void WaitForCompilations() {
+    if (queue_ != nullptr) queue_->Drain();
+  }
 
  private:
   std::vector<TensorInfo> inputs_, outputs_;
   std::shared_ptr<VariableStore> variables_;
+  std::shared_ptr<CompileQueue> queue_;
   std::unique_ptr<GraphExecutor> executor_;
 };
 

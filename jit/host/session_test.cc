@@ -21,11 +21,12 @@ std::string Input(const std::string& name, const std::string& type) {
   return N(name, "Placeholder", {}, Type("dtype", type));
 }
 
-std::unique_ptr<Session> Load(const std::string& text, HostMode mode = HostMode::kJit) {
+std::unique_ptr<Session> Load(const std::string& text, HostMode mode = HostMode::kJit, LaunchOptions launch = {}) {
   auto def = ParseGraphDef(text, true);
   EXPECT_TRUE(def.ok()) << def.status();
   SessionOptions options;
   options.host.mode = mode;
+  options.host.launch = std::move(launch);
   options.host.launch.platform = "interpreter";
   options.host.mark.min_cluster_size = 1;
   auto session = Session::Create(*def, options);
@@ -139,6 +140,108 @@ TEST(Session, ManyThreadsWithChangingShapes) {
   for (auto& t : threads) t.join();
   EXPECT_EQ(wrong.load(), 0);
   EXPECT_EQ(s->executor().stats().compilations, 9);
+}
+
+const char kSquares[] = "z";
+
+std::string Squares() {
+  return Input("x", "DT_FLOAT") + N("y", "Mul", {"x", "x"}, Type("T", "DT_FLOAT")) +
+         N(kSquares, "AddV2", {"y", "x"}, Type("T", "DT_FLOAT"));
+}
+
+TEST(Session, TheHostServesWhileCodeIsMadeInTheBackground) {
+  LaunchOptions launch;
+  launch.policy = CompilePolicy::kBackground;
+  auto s = Load(Squares(), HostMode::kJit, launch);
+  auto out = s->Run({Floats({1, 2, 3})});
+  ASSERT_TRUE(out.ok()) << out.status();
+  EXPECT_EQ((*out)[0].data<float>()[2], 12);
+  EXPECT_EQ(s->executor().stats().deferred, 1);
+  s->WaitForCompilations();
+  EXPECT_EQ(s->executor().clusters()[0]->stats().compilations, 1);
+  out = s->Run({Floats({1, 2, 3})});
+  ASSERT_TRUE(out.ok()) << out.status();
+  EXPECT_EQ((*out)[0].data<float>()[2], 12);
+  EXPECT_EQ(s->executor().stats().deferred, 1);
+  EXPECT_EQ(s->executor().clusters()[0]->stats().cache_hits, 1);
+}
+
+TEST(Session, LazyCompilationWaitsForTheSecondRun) {
+  LaunchOptions launch;
+  launch.policy = CompilePolicy::kLazy;
+  auto s = Load(Squares(), HostMode::kJit, launch);
+  ASSERT_TRUE(s->Run({Floats({1, 2})}).ok());
+  EXPECT_EQ(s->executor().clusters()[0]->stats().compilations, 0);
+  ASSERT_TRUE(s->Run({Floats({1, 2})}).ok());
+  EXPECT_EQ(s->executor().clusters()[0]->stats().compilations, 1);
+}
+
+TEST(Session, AClusterWhoseShapesKeepChangingIsGivenBack) {
+  LaunchOptions launch;
+  launch.max_signatures = 4;
+  auto s = Load(Squares(), HostMode::kJit, launch);
+  for (int n = 1; n <= 10; ++n) {
+    auto out = s->Run({Floats(std::vector<float>(n, 2.f))});
+    ASSERT_TRUE(out.ok()) << out.status();
+    EXPECT_EQ((*out)[0].data<float>()[n - 1], 6);
+  }
+  EXPECT_EQ(s->executor().clusters()[0]->stats().compilations, 4);
+  EXPECT_EQ(s->executor().stats().given_back, 6);
+  EXPECT_NE(s->Explain().find("given back to the host for further signatures: it was compiled for 4 signatures"),
+            std::string::npos)
+      << s->Explain();
+}
+
+TEST(Session, ExplanationsSayWhatWouldChange) {
+  auto s = Load(Squares() + N("u", "Unique", {kSquares}, Type("T", "DT_FLOAT")));
+  ASSERT_TRUE(s->Run({Floats({1, 2})}).ok());
+  EXPECT_NE(s->Explain().find("host: 'u' (Unique): no lowering for Unique"), std::string::npos) << s->Explain();
+  EXPECT_NE(s->Explain().find("what would change 'no lowering for Unique': a lowering of the op"), std::string::npos);
+  std::string page = s->ExplainAsHtml();
+  EXPECT_NE(page.find("<svg"), std::string::npos);
+  EXPECT_NE(page.find("float32[2]"), std::string::npos);
+  EXPECT_NE(page.find("no lowering for Unique"), std::string::npos);
+}
+
+// total = 0; for (i = 0; i < n; ++i) total += x * i, in v1 form.
+TEST(Session, LoopsOfFramesRunAsOneCluster) {
+  auto constant = [](const std::string& name, int value, const std::string& control) {
+    return N(name, "Const", control.empty() ? std::vector<std::string>() : std::vector<std::string>{control},
+             Type("dtype", "DT_INT32") +
+                 "attr { key: 'value' value { tensor { dtype: DT_INT32 tensor_shape {} int_val: " +
+                 std::to_string(value) + " } } }");
+  };
+  std::string t = Type("T", "DT_INT32");
+  std::string frame = t + "attr { key: 'frame_name' value { s: 'w' } } ";
+  std::string merge = t + "attr { key: 'N' value { i: 2 } } ";
+  std::string text =
+      Input("n", "DT_INT32") + Input("x", "DT_INT32") + constant("zero", 0, "") + N("ei", "Enter", {"zero"}, frame) +
+      N("et", "Enter", {"zero"}, frame) + N("en", "Enter", {"n"}, frame) + N("ex", "Enter", {"x"}, frame) +
+      N("mi", "Merge", {"ei", "ni"}, merge) + N("mt", "Merge", {"et", "nt"}, merge) + N("lt", "Less", {"mi", "en"}, t) +
+      N("c", "LoopCond", {"lt"}, "") + N("si", "Switch", {"mi", "c"}, t) + N("st", "Switch", {"mt", "c"}, t) +
+      N("pivot", "Identity", {"si:1"}, t) + constant("one", 1, "^pivot") + N("add", "AddV2", {"pivot", "one"}, t) +
+      N("mul", "Mul", {"ex", "pivot"}, t) + N("sum", "AddV2", {"st:1", "mul"}, t) +
+      N("ni", "NextIteration", {"add"}, t) + N("nt", "NextIteration", {"sum"}, t) + N("xt", "Exit", {"st"}, t) +
+      N("out", "Neg", {"xt"}, t);
+  for (HostMode mode : {HostMode::kJit, HostMode::kHost}) {
+    auto def = ParseGraphDef(text, true);
+    ASSERT_TRUE(def.ok()) << def.status();
+    SessionOptions options;
+    options.host.mode = mode;
+    options.host.launch.platform = "interpreter";
+    options.outputs = {"out:0"};
+    auto s = Session::Create(*def, options);
+    ASSERT_TRUE(s.ok()) << s.status();
+    for (int n : {0, 1, 5}) {
+      auto out = (*s)->Run({Tensor::Scalar<int32_t>(DT_INT32, n), Tensor::Scalar<int32_t>(DT_INT32, 3)});
+      ASSERT_TRUE(out.ok()) << out.status();
+      EXPECT_EQ(*(*out)[0].data<int32_t>(), -3 * n * (n - 1) / 2);
+    }
+    if (mode == HostMode::kJit) {
+      EXPECT_EQ((*s)->executor().marking().num_clusters, 1);
+      EXPECT_EQ((*s)->executor().stats().fallbacks, 0);
+    }
+  }
 }
 
 }  // namespace

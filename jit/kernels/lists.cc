@@ -190,6 +190,91 @@ absl::Status GatherItems(KernelContext& c) {
   return StackItems(c, *list, order, 2);
 }
 
+// Items joined along their first dimension, and that dimension of each.
+absl::Status Concat(KernelContext& c) {
+  XC_ASSIGN_OR_RETURN(auto list, List(c, 0));
+  std::vector<int64_t> lengths;
+  Dims dims;
+  for (const Tensor& item : list->items) {
+    if (!item.initialized()) return c.Error("concatenates an item that was never written");
+    if (item.rank() < 1) return c.Error("concatenates scalars");
+    Dims rest(item.dims().begin() + 1, item.dims().end());
+    if (dims.empty()) {
+      dims = item.dims();
+      dims[0] = 0;
+    }
+    if (rest != Dims(dims.begin() + 1, dims.end())) return c.Error("items of a list differ in shape");
+    lengths.push_back(item.dims()[0]);
+    dims[0] += item.dims()[0];
+  }
+  if (dims.empty()) {
+    PartialShape shape = list->element_shape;
+    if (!shape.IsFullyKnown() && c.num_inputs() > 1) {
+      XC_ASSIGN_OR_RETURN(shape, ElementShape(c.in(1)));
+    }
+    if (!shape.known_rank || shape.dims.empty()) return c.Error("concatenates an empty list of unknown element shape");
+    dims = shape.dims;
+    dims[0] = 0;
+    for (int64_t d : dims) {
+      if (d < 0) return c.Error("concatenates an empty list of unknown element shape");
+    }
+  }
+  XC_ASSIGN_OR_RETURN(Tensor out, c.Alloc(0, dims));
+  int64_t at = 0;
+  for (const Tensor& item : list->items) {
+    for (int64_t k = 0; k < item.num_elements(); ++k) CopyElement(item, k, out, at++);
+  }
+  c.outputs[0] = std::move(out);
+  c.outputs[1] = Tensor::Int64s(lengths);
+  return absl::OkStatus();
+}
+
+absl::Status ConcatLists(KernelContext& c) {
+  XC_ASSIGN_OR_RETURN(auto a, List(c, 0));
+  XC_ASSIGN_OR_RETURN(auto b, List(c, 1));
+  auto copy = std::make_shared<TensorList>(*a);
+  copy->items.insert(copy->items.end(), b->items.begin(), b->items.end());
+  c.outputs[0] = Tensor::FromList(std::move(copy));
+  return absl::OkStatus();
+}
+
+// Rows of a tensor at the places that `indices` says.
+absl::Status ScatterRows(KernelContext& c, TensorList& list, int tensor, int indices) {
+  XC_ASSIGN_OR_RETURN(auto order, c.Ints(indices));
+  const Tensor& t = c.in(tensor);
+  if (t.dtype() == DT_STRING) return absl::UnimplementedError("a scatter of strings into a list");
+  if (t.rank() < 1 || t.dims()[0] != static_cast<int64_t>(order.size())) return c.Error("needs one index per row");
+  for (size_t k = 0; k < order.size(); ++k) {
+    if (order[k] < 0 || order[k] >= kMaxListLength) return c.Error(absl::StrCat("bad index ", order[k]));
+    if (order[k] >= static_cast<int64_t>(list.items.size())) list.items.resize(order[k] + 1);
+    list.items[order[k]] = t.Row(static_cast<int64_t>(k));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Scatter(KernelContext& c) {
+  auto list = std::make_shared<TensorList>();
+  list->element_type = c.in(0).dtype();
+  XC_ASSIGN_OR_RETURN(list->element_shape, ElementShape(c.in(2)));
+  int64_t n = -1;
+  if (c.num_inputs() > 3) {
+    XC_ASSIGN_OR_RETURN(n, c.Int(3));
+  }
+  if (n > kMaxListLength) return c.Error(absl::StrCat("bad number of elements ", n));
+  if (n > 0) list->items.resize(n);
+  XC_RETURN_IF_ERROR(ScatterRows(c, *list, 0, 1));
+  c.outputs[0] = Tensor::FromList(std::move(list));
+  return absl::OkStatus();
+}
+
+absl::Status ScatterIntoExisting(KernelContext& c) {
+  XC_ASSIGN_OR_RETURN(auto list, List(c, 0));
+  auto copy = std::make_shared<TensorList>(*list);
+  XC_RETURN_IF_ERROR(ScatterRows(c, *copy, 1, 2));
+  c.outputs[0] = Tensor::FromList(std::move(copy));
+  return absl::OkStatus();
+}
+
 absl::Status ElementShapeKernel(KernelContext& c) {
   XC_ASSIGN_OR_RETURN(auto list, List(c, 0));
   bool wide = c.node.output_types[0] == DT_INT64;
@@ -215,6 +300,10 @@ void RegisterListKernels(KernelRegistry& r) {
   r.Add({"TensorListResize"}, Resize, false);
   r.Add({"TensorListStack"}, Stack, false);
   r.Add({"TensorListGather"}, GatherItems, false);
+  r.Add({"TensorListConcat", "TensorListConcatV2"}, Concat, false);
+  r.Add({"TensorListConcatLists"}, ConcatLists, false);
+  r.Add({"TensorListScatter", "TensorListScatterV2"}, Scatter, false);
+  r.Add({"TensorListScatterIntoExistingList"}, ScatterIntoExisting, false);
   r.Add({"TensorListElementShape"}, ElementShapeKernel, false);
 }
 

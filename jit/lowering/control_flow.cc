@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "jit/lowering/graph_lowering.h"
+#include "jit/lowering/list_sizes.h"
 
 namespace xc {
 namespace {
@@ -16,11 +17,12 @@ absl::StatusOr<std::shared_ptr<const Graph>> Body(OpContext& c, const NameAttrLi
   return *body;
 }
 
-// The arrays that a value consists of.
+// The arrays that a value consists of: one, or two for a list whose length changes.
 absl::Status Flatten(OpContext& c, GraphLowering& graph, Emitter& b, LoweredValue& v, std::vector<Val>* leaves) {
   if (v.list != nullptr) {
     if (v.list->items == nullptr) return c.Unimplemented("a TensorList whose element shape is not known");
     leaves->push_back(v.list->items);
+    if (v.list->size != nullptr) leaves->push_back(v.list->size);
   } else if (v.variable != nullptr) {
     if (!v.variable->initialized) return c.Unimplemented("a variable without a value");
     leaves->push_back(graph.Materialize(v.variable->value, b));
@@ -32,13 +34,15 @@ absl::Status Flatten(OpContext& c, GraphLowering& graph, Emitter& b, LoweredValu
   return absl::OkStatus();
 }
 
-// A value like `model` made of other arrays; variables get the slot `slot`.
-LoweredValue Rebuild(const LoweredValue& model, Val leaf, VariableSlot* slot) {
+// A value like `model` made of other arrays: the leaves from `*at` on of the tuple. Variables get the slot `slot`.
+LoweredValue Rebuild(const LoweredValue& model, Emitter& b, Val tuple, int* at, VariableSlot* slot) {
   LoweredValue v;
   v.type = model.type;
+  Val leaf = b.Get(tuple, (*at)++);
   if (model.list != nullptr) {
     v.list = std::make_shared<ListValue>(*model.list);
     v.list->items = leaf;
+    if (v.list->size != nullptr) v.list->size = b.Get(tuple, (*at)++);
   } else if (model.variable != nullptr) {
     slot->type = model.variable->type;
     slot->value = LoweredValue();
@@ -105,6 +109,7 @@ class WhileLowering {
     }
     constant_.assign(n, false);
     for (int i = 0; i < n; ++i) constant_[i] = c_.IsConstant(i) && IsInvariant(*body_, rets, i);
+    XC_RETURN_IF_ERROR(FixLengths());
     // Lists that start without an element shape take the one that the body gives them.
     for (int attempt = 0;; ++attempt) {
       bool open = false;
@@ -126,6 +131,58 @@ class WhileLowering {
   }
 
  private:
+  // Lists that the loop grows or shrinks get arrays of their greatest length, and a count that changes with the loop.
+  absl::Status FixLengths() {
+    int n = c_.num_inputs();
+    final_length_.assign(n, -1);
+    std::vector<int> changing;
+    std::vector<Known> before(n);
+    for (int i = 0; i < n; ++i) {
+      const LoweredValue& v = c_.value(i);
+      before[i].constant = v.constant;
+      before[i].has_dims = v.list == nullptr && v.variable == nullptr;
+      before[i].dims = v.dims;
+      before[i].is_list = v.list != nullptr;
+      if (v.list == nullptr || v.list->size != nullptr) continue;
+      before[i].length = before[i].capacity = v.list->length;
+      if (ChangesLength(*body_, i)) changing.push_back(i);
+    }
+    if (changing.empty()) return absl::OkStatus();
+    LoopSizes sizes = FindLoopSizes(*condition_, *body_, before);
+    if (sizes.after.empty()) {
+      // Small integers may join the cache key; a bound that hangs on other values is none.
+      bool askable = !sizes.wanted.empty();
+      for (int i : sizes.wanted) {
+        const LoweredValue& v = c_.value(i);
+        askable &= (IsInteger(v.type) || v.type == DT_BOOL) && CheckedNumElements(v.dims).value_or(1 << 20) <= 16;
+      }
+      absl::Status status = absl::OkStatus();
+      for (int i : sizes.wanted) {
+        if (askable) status = c_.graph.RequestConstant(c_.node, i);
+      }
+      if (askable && c_.graph.needs_args()) return status;
+      return c_.Unimplemented(absl::StrCat("a TensorList that changes its length in a loop: ", sizes.why));
+    }
+    for (int i : changing) {
+      int64_t capacity = std::max<int64_t>(sizes.after[i].capacity, 1);
+      if (!sizes.after[i].is_list || sizes.after[i].length < 0) {
+        return c_.Unimplemented("a TensorList that changes its length in a loop in a way that is not known");
+      }
+      final_length_[i] = sizes.after[i].length;
+      auto list = std::make_shared<ListValue>(*c_.value(i).list);
+      list->size = c_.b.S32(list->length);
+      if (list->items != nullptr && capacity > list->length) {
+        Dims more = list->items->shape().dims();
+        more[0] = capacity - list->length;
+        Val zeros = c_.b.Full(ToElementType(list->element_type), more, 0);
+        list->items = list->length == 0 ? zeros : c_.b.Concat({list->items, zeros}, 0);
+      }
+      list->length = capacity;
+      c_.value(i).list = list;
+    }
+    return absl::OkStatus();
+  }
+
   // The state as leaves and the arguments that a part sees, given the leaves' values in that part.
   absl::Status StateLeaves(std::vector<Val>* leaves) {
     carried_.assign(c_.num_inputs(), -1);
@@ -143,10 +200,15 @@ class WhileLowering {
     slots->resize(c_.num_inputs());
     for (int i = 0; i < c_.num_inputs(); ++i) {
       if (carried_[i] >= 0) {
-        args.push_back(Rebuild(c_.value(i), e.Get(state, carried_[i]), &(*slots)[i]));
+        int at = carried_[i];
+        args.push_back(Rebuild(c_.value(i), e, state, &at, &(*slots)[i]));
       } else {
         LoweredValue v = c_.value(i);
         v.array = nullptr;
+        if (v.list != nullptr && v.list->size != nullptr) {
+          v.list = std::make_shared<ListValue>(*v.list);
+          v.list->size = e.S32(0);  // this lowering only looks for the element shape
+        }
         args.push_back(std::move(v));
       }
     }
@@ -200,7 +262,9 @@ class WhileLowering {
       LoweredValue& r = (*results)[i];
       std::vector<Val> leaf;
       XC_RETURN_IF_ERROR(Flatten(c_, nested, e, r, &leaf));
-      next[carried_[i]] = leaf[0];
+      size_t want = c_.value(i).list != nullptr && c_.value(i).list->size != nullptr ? 2 : 1;
+      if (leaf.size() != want) return c_.Unimplemented(absl::StrCat("loop variable ", i, " becomes another list"));
+      std::copy(leaf.begin(), leaf.end(), next.begin() + carried_[i]);
       if (slots[i].written) written_.push_back(i);
     }
     if (checks_) next.push_back(e.Or(e.Get(state, shapes_.size()), check));
@@ -231,12 +295,13 @@ class WhileLowering {
     Val loop = c_.b.While(computation, body_computation_, init);
     for (int i = 0; i < c_.num_outputs(); ++i) {
       if (carried_[i] < 0) {
+        if (final_length_[i] >= 0) return c_.Unimplemented("a growing TensorList whose element shape is not known");
         c_.set_value(i, c_.value(i));
         continue;
       }
-      Val leaf = c_.b.Get(loop, carried_[i]);
       const LoweredValue& model = c_.value(i);
       if (model.variable != nullptr) {
+        Val leaf = c_.b.Get(loop, carried_[i]);
         if (std::find(written_.begin(), written_.end(), i) != written_.end()) {
           model.variable->value = LoweredValue();
           model.variable->value.type = model.variable->type;
@@ -246,7 +311,17 @@ class WhileLowering {
         }
         c_.set_value(i, model);
       } else {
-        c_.set_value(i, Rebuild(model, leaf, nullptr));
+        int at = carried_[i];
+        LoweredValue after = Rebuild(model, c_.b, loop, &at, nullptr);
+        if (final_length_[i] >= 0) {
+          // After the loop the length is known.
+          if (final_length_[i] < after.list->length) {
+            after.list->items = c_.b.SliceDim(after.list->items, 0, 0, final_length_[i]);
+          }
+          after.list->length = final_length_[i];
+          after.list->size = nullptr;
+        }
+        c_.set_value(i, std::move(after));
       }
     }
     if (checks_) c_.FailIf(c_.b.Get(loop, shapes_.size()));
@@ -257,6 +332,7 @@ class WhileLowering {
   std::shared_ptr<const Graph> condition_, body_;
   std::vector<bool> constant_;
   std::vector<int> carried_;
+  std::vector<int64_t> final_length_;  // of lists whose length changes in the loop; -1 for all else
   std::vector<Shape> shapes_;
   std::vector<LoweredValue> results_;
   std::vector<int> written_;
@@ -307,6 +383,9 @@ absl::Status Conditional(OpContext& c, Val selector, const std::vector<std::shar
   std::vector<int> carried(n, -1);
   for (int i = 1; i < n; ++i) {
     LoweredValue& v = c.value(i);
+    if (v.list != nullptr && v.list->items == nullptr && v.list->size != nullptr) {
+      return c.Unimplemented("a branch on a growing TensorList whose element shape is not known");
+    }
     if (v.constant != nullptr || (v.list != nullptr && v.list->items == nullptr)) continue;
     carried[i] = static_cast<int>(leaves.size());
     XC_RETURN_IF_ERROR(Flatten(c, c.graph, c.b, v, &leaves));
@@ -323,7 +402,8 @@ absl::Status Conditional(OpContext& c, Val selector, const std::vector<std::shar
     std::vector<LoweredValue> args;
     for (int i = 1; i < n; ++i) {
       if (carried[i] >= 0) {
-        args.push_back(Rebuild(c.value(i), br.emitter->Get(state, carried[i]), &br.slots[i]));
+        int at = carried[i];
+        args.push_back(Rebuild(c.value(i), *br.emitter, state, &at, &br.slots[i]));
       } else {
         args.push_back(c.value(i));
         args.back().array = nullptr;
@@ -362,7 +442,13 @@ absl::Status Conditional(OpContext& c, Val selector, const std::vector<std::shar
   for (int i = 0; i < c.num_outputs(); ++i) {
     const LoweredValue& model = branches[0].results[i];
     if (model.variable != nullptr) return c.Unimplemented("a branch that gives a variable");
-    c.set_value(i, Rebuild(model, c.b.Get(result, leaf++), nullptr));
+    for (const Branch& br : branches) {
+      const ListValue* list = br.results[i].list.get();
+      bool same = (list != nullptr) == (model.list != nullptr) &&
+                  (list == nullptr || (list->size != nullptr) == (model.list->size != nullptr));
+      if (!same) return c.Unimplemented(absl::StrCat("branches that give different lists as result ", i));
+    }
+    c.set_value(i, Rebuild(model, c.b, result, &leaf, nullptr));
   }
   for (int i : written) {
     VariableSlot& slot = *c.value(i).variable;
@@ -411,6 +497,12 @@ absl::Status Case(OpContext& c) {
   return Conditional(c, c.in(0), graphs);
 }
 
+// A failed assertion makes the host run the ops, which gives its error and prints the data.
+absl::Status Assert(OpContext& c) {
+  c.FailIf(c.b.Not(c.b.Reshape(c.in(0), {})));
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 void RegisterControlFlow(LoweringRegistry& r) {
@@ -419,6 +511,7 @@ void RegisterControlFlow(LoweringRegistry& r) {
   r.Add({"While", "StatelessWhile"}, kAny, While, {}, kFlags);
   r.Add({"If", "StatelessIf"}, kAny, If, {}, kFlags);
   r.Add({"Case", "StatelessCase"}, kAny, Case, {}, kFlags);
+  r.Add({"Assert"}, kAny, Assert, {}, kUsesVariables);
   r.Add({"PartitionedCall", "StatefulPartitionedCall"}, kAny, Call, {}, kFlags);
 }
 

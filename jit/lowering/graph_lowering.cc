@@ -158,13 +158,17 @@ absl::StatusOr<std::vector<LoweredValue>> GraphLowering::Run(std::vector<Lowered
   values_.assign(graph_.size(), {});
   XC_ASSIGN_OR_RETURN(std::vector<int> order, graph_.TopologicalOrder());
   for (int id : order) {
-    XC_RETURN_IF_ERROR(LowerNode(graph_.node(id)));
+    absl::Status status = LowerNode(graph_.node(id));
+    if (!status.ok()) {
+      failed_node_ = graph_.node(id).name;
+      return status;
+    }
   }
   return std::move(results_);
 }
 
 absl::StatusOr<LoweredCluster> LowerCluster(const Graph& graph, const std::vector<ClusterArg>& args,
-                                            std::set<int>* needed) {
+                                            std::set<int>* needed, std::string* failed_node) {
   LoweredCluster out;
   out.module = std::make_unique<HloModule>(graph.name);
   HloComputation* entry = out.module->AddComputation("main");
@@ -196,6 +200,7 @@ absl::StatusOr<LoweredCluster> LowerCluster(const Graph& graph, const std::vecto
   auto results = lowering.Run(values);
   if (!results.ok()) {
     *needed = lowering.needed_args();
+    if (failed_node != nullptr) *failed_node = lowering.failed_node();
     return results.status();
   }
   std::vector<Val> outputs;

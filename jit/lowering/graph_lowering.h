@@ -31,6 +31,8 @@ class GraphLowering {
   // needed_args(). The status says what cannot be constant.
   absl::Status RequestConstant(const Node& node, int i);
   const std::set<int>& needed_args() const { return needed_args_; }
+  bool needs_args() const { return !needed_args_.empty(); }
+  const std::string& failed_node() const { return failed_node_; }
   void AddNeededArgs(const std::set<int>& args) { needed_args_.insert(args.begin(), args.end()); }
 
   // Notes that the run is wrong where any element of `bad` holds: the host must then run the ops one by one, so that
@@ -52,6 +54,7 @@ class GraphLowering {
   std::vector<std::vector<LoweredValue>> values_;
   std::map<const Literal*, Val> constants_;
   std::set<int> needed_args_;
+  std::string failed_node_;
   std::vector<Val> checks_;
 };
 
@@ -80,9 +83,10 @@ struct LoweredCluster {
 };
 
 // Lowers `graph`. If a value that must be constant is computed from arguments that are not, the status is
-// FailedPrecondition and `needed` lists them; the caller gives their values and tries again.
+// FailedPrecondition and `needed` lists them; the caller gives their values and tries again. When a node could not be
+// lowered, `failed_node` gets its name.
 absl::StatusOr<LoweredCluster> LowerCluster(const Graph& graph, const std::vector<ClusterArg>& args,
-                                            std::set<int>* needed);
+                                            std::set<int>* needed, std::string* failed_node = nullptr);
 
 // The literal of a constant, made on first use.
 std::shared_ptr<const Literal> LiteralOf(const HostConstant& constant);

@@ -30,13 +30,14 @@ struct LoweredValue {
   Dims dims;
 };
 
-// A TensorList of fixed length: `items` is [length, element...]; null while the element shape is not known yet. `size`
-// counts pushed elements for lists that grow by PushBack; -1 when the list was reserved.
+// A TensorList as one array `items` of [length, element...]; null while the element shape is not known yet. In a loop
+// that changes the number of elements, `size` (an s32 scalar) is that number and `length` a bound of it; else null.
 struct ListValue {
   DataType element_type = DT_INVALID;
   int64_t length = 0;
   PartialShape element_shape;
   Val items = nullptr;
+  Val size = nullptr;
 };
 
 // A resource variable during lowering: reads give `value`, assignments replace it.

@@ -73,6 +73,8 @@ class ClusterBuilder {
       auto [it, fresh] = constants_.emplace(ref.node, -1);
       if (fresh) {
         Node copy = src;
+        // Inside a frame its control edges say in which one the cluster runs.
+        if (src.region != 0) controls_.insert(controls_.end(), src.control_inputs.begin(), src.control_inputs.end());
         copy.control_inputs.clear();
         copy.name = graph_->UniqueName(copy.name);
         it->second = graph_->Add(std::move(copy)).id;
@@ -169,6 +171,8 @@ absl::StatusOr<Encapsulated> Encapsulate(const Graph& graph, const Marking& mark
     if (moved[id] < 0) continue;
     Node& node = out.graph->node(moved[id]);
     for (const OutputRef& in : graph.node(id).inputs) node.inputs.push_back(data(in));
+    // Constants wait for nothing (marking relies on that); in a frame their control edges say where they belong.
+    if (node.op == "Const" && node.region == 0) continue;
     for (int c : graph.node(id).control_inputs) add_control(node, control(c));
   }
   for (int k = 0; k < n; ++k) {

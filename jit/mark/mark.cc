@@ -38,6 +38,27 @@ bool IsTrivial(const Node& n) {
   return kTrivial.count(n.op) != 0;
 }
 
+// Ops that compute something: of a call those of its functions.
+int Work(const Graph& graph, const Node& n) {
+  const Lowering* lowering = LoweringRegistry::Get().Find(n.op);
+  if (lowering == nullptr || !(lowering->flags & kControlFlow) || graph.library() == nullptr) return !IsTrivial(n);
+  int work = 1;
+  for (const auto& attr : n.attrs) {
+    std::vector<NameAttrList> calls;
+    if (attr.second.value_case() == tf::AttrValue::kFunc) calls.push_back(attr.second.func());
+    if (attr.second.value_case() == tf::AttrValue::kList) {
+      calls.assign(attr.second.list().func().begin(), attr.second.list().func().end());
+    }
+    for (const NameAttrList& call : calls) {
+      auto body = graph.library()->Instantiate(call, graph.library());
+      for (int id = 0; body.ok() && id < (*body)->size(); ++id) {
+        work += (*body)->has(id) && !IsTrivial((*body)->node(id)) && !IsPort((*body)->node(id));
+      }
+    }
+  }
+  return work;
+}
+
 bool IsHeavy(const Node& n) {
   static const std::set<std::string> kHeavy = {"MatMul", "BatchMatMul", "BatchMatMulV2", "BatchMatMulV3",
                                                "Einsum", "While",       "StatelessWhile"};
@@ -63,11 +84,13 @@ class Marker {
 
   std::string Why(const Node& node, int depth) const {
     if (IsPort(node)) return node.op == "_Retval" ? "result of the graph" : "argument of the graph";
+    if (!node.pinned.empty()) return node.pinned;
     if (node.def == nullptr) return absl::StrCat("unknown operation ", node.op);
     if (!options_.allow.empty() && options_.allow.count(node.op) == 0) return "not on the allow list";
     if (options_.deny.count(node.op) != 0) return "on the deny list";
     if (node.op == "Const" || node.op == "NoOp" || node.op == "ControlTrigger") {
-      bool ok = node.op != "Const" || ToElementType(node.output_types[0]) != ElementType::kInvalid;
+      bool ok =
+          node.op != "Const" || ToElementType(node.output_types[0]) != ElementType::kInvalid || OnlyForAssertions(node);
       return ok ? "" : absl::StrCat("a constant of type ", DataTypeName(node.output_types[0]));
     }
     const Lowering* lowering = LoweringRegistry::Get().Find(node.op);
@@ -83,7 +106,7 @@ class Marker {
       return "works on a variable, which stays with the host";
     }
     for (size_t i = 0; i < node.input_types.size(); ++i) {
-      if (!AllowedType(node.input_types[i], lowering->flags)) {
+      if (!AllowedType(node.input_types[i], lowering->flags) && !IsMessage(node, i)) {
         return absl::StrCat("operand ", i, " has type ", DataTypeName(node.input_types[i]));
       }
     }
@@ -118,6 +141,19 @@ class Marker {
   }
 
  private:
+  // A text that an assertion prints: the compiled form has no use for it.
+  bool IsMessage(const Node& node, size_t operand) const {
+    return node.op == "Assert" && operand > 0 && graph_.node(node.inputs[operand].node).op == "Const";
+  }
+
+  bool OnlyForAssertions(const Node& constant) const {
+    if (users_.empty()) users_ = graph_.Users();
+    for (int user : users_[constant.id]) {
+      if (graph_.node(user).op != "Assert") return false;
+    }
+    return true;
+  }
+
   std::string WhyNotBodies(const Node& node, int depth) const {
     if (depth > kMaxDepth) return "functions are nested too deeply or recursive";
     const auto library = graph_.library();
@@ -133,6 +169,7 @@ class Marker {
         if (!body.ok()) return std::string(body.status().message());
         Marker inner(**body, options_);
         for (int id = 0; id < (*body)->size(); ++id) {
+          if (!(*body)->has(id)) continue;
           const Node& n = (*body)->node(id);
           if (n.op == "_Arg" || n.op == "_Retval") continue;
           std::string why = inner.Why(n, depth + 1);
@@ -169,6 +206,7 @@ class Marker {
 
   const Graph& graph_;
   const MarkOptions& options_;
+  mutable std::vector<std::vector<int>> users_;  // filled when first asked for
 };
 
 // Clusters grown along edges between nodes that are candidates; gives each node's representative.
@@ -179,9 +217,11 @@ std::vector<int> Grow(const Graph& graph, const std::vector<int>& order, const s
     const Node& n = graph.node(id);
     auto add = [&](int src) {
       // Constants are copied into clusters, so they bind nothing.
-      if (graph.node(src).op == "Const") return;
+      if (graph.node(src).op == "Const" && graph.node(src).region == 0) return;
       dag.AddEdge(src, id);
-      if (candidate[src] && candidate[id] && graph.node(src).device == n.device) edges.emplace_back(src, id);
+      const Node& from = graph.node(src);
+      if (!candidate[src] || !candidate[id] || from.device != n.device || from.region != n.region) return;
+      edges.emplace_back(src, id);
     };
     for (const OutputRef& in : n.inputs) add(in.node);
     for (int c : n.control_inputs) add(c);
@@ -251,7 +291,7 @@ absl::StatusOr<Marking> MarkForCompilation(const Graph& graph, const MarkOptions
     int work = 0;
     bool heavy = false;
     for (int id : ids) {
-      work += !IsTrivial(graph.node(id));
+      work += Work(graph, graph.node(id));
       heavy |= IsHeavy(graph.node(id));
     }
     if (work >= options.min_cluster_size || heavy) {

@@ -4,39 +4,90 @@
 
 #include "absl/strings/str_cat.h"
 #include "hlo/base/status.h"
+#include "jit/graph/functionalize.h"
 #include "jit/graph/serialize.h"
 #include "jit/mark/encapsulate.h"
 
 namespace xc {
 namespace {
 
-// An Identity of every output of `node` under its name, so that others find them where they were.
-NodeDef Stub(const Node& node, const std::vector<std::string>& sources) {
+// What stands under the name of a preserved node that went into a cluster: an Identity of each of its outputs.
+NodeDef Stub(const NodeDef& user, const std::string& name, const NodeDef& original, const Node& model) {
   NodeDef stub;
-  stub.set_name(node.name);
-  stub.set_device(node.device);
-  if (sources.size() == 1) {
+  stub.set_name(name);
+  stub.set_device(original.device());
+  *stub.mutable_input() = user.input();
+  if (model.output_types.size() == 1) {
     stub.set_op("Identity");
-    (*stub.mutable_attr())["T"].set_type(node.output_types[0]);
+    (*stub.mutable_attr())["T"].set_type(model.output_types[0]);
+  } else if (model.output_types.empty()) {
+    stub.set_op("NoOp");
   } else {
-    stub.set_op(sources.empty() ? "NoOp" : "IdentityN");
-    auto* types = sources.empty() ? nullptr : (*stub.mutable_attr())["T"].mutable_list();
-    for (size_t i = 0; i < sources.size(); ++i) types->add_type(node.output_types[i]);
+    stub.set_op("IdentityN");
+    for (DataType type : model.output_types) (*stub.mutable_attr())["T"].mutable_list()->add_type(type);
   }
-  for (const std::string& source : sources) stub.add_input(source);
   return stub;
+}
+
+// A graph on its way: functionalized as far as that leads to clusters, and marked.
+struct Marked {
+  std::unique_ptr<Graph> graph;
+  Marking marking;
+  std::map<std::string, std::string> users;  // stand-ins for the users of preserved nodes, with those nodes' names
+};
+
+absl::StatusOr<Marked> MarkFunctionalized(const GraphDef& def, const RewriteOptions& options,
+                                          const std::set<std::string>& keep, std::set<std::string>* undo) {
+  ImportOptions import;
+  import.allow_unknown_ops = true;
+  Marked out;
+  XC_ASSIGN_OR_RETURN(out.graph, ImportGraphDef(def, import));
+  // What must be found under its name has a user, so that it is a result of whatever takes its place.
+  for (const std::string& name : options.preserve) {
+    const Node* node = out.graph->FindNode(name);
+    if (node == nullptr || node->def == nullptr) continue;
+    Node user;
+    user.name = out.graph->UniqueName(absl::StrCat(name, "/kept"));
+    user.op = "IdentityN";
+    user.device = node->device;
+    user.output_types = user.input_types = node->output_types;
+    for (int i = 0; i < node->num_outputs(); ++i) user.inputs.push_back({node->id, i});
+    user.control_inputs.push_back(node->id);
+    user.pinned = "stands for what must keep its name";
+    out.users[user.name] = name;
+    out.graph->Add(std::move(user));
+  }
+  FunctionalizeOptions functionalize;
+  functionalize.keep = keep;
+  XC_ASSIGN_OR_RETURN(FunctionalizeResult made, FunctionalizeControlFlow(*out.graph, functionalize));
+  XC_ASSIGN_OR_RETURN(out.marking, MarkForCompilation(*out.graph, options.mark));
+  for (const auto& [name, origin] : made.made) {
+    const Node* node = out.graph->FindNode(name);
+    if (node != nullptr && out.marking.nodes[node->id].cluster < 0) undo->insert(origin);
+  }
+  return out;
 }
 
 }  // namespace
 
 absl::StatusOr<RewriteResult> RewriteGraphDef(const GraphDef& def, const RewriteOptions& options) {
-  ImportOptions import;
-  import.allow_unknown_ops = true;
-  XC_ASSIGN_OR_RETURN(std::unique_ptr<Graph> graph, ImportGraphDef(def, import));
-  XC_ASSIGN_OR_RETURN(Marking marking, MarkForCompilation(*graph, options.mark));
+  // The host has no library for new functions: control flow that does not end up in a cluster keeps its first form.
+  std::set<std::string> keep;
+  Marked marked;
+  for (;;) {
+    std::set<std::string> undo;
+    XC_ASSIGN_OR_RETURN(marked, MarkFunctionalized(def, options, keep, &undo));
+    size_t before = keep.size();
+    keep.insert(undo.begin(), undo.end());
+    if (undo.empty()) break;
+    if (keep.size() == before) return absl::InternalError("control flow that cannot be put back");
+  }
+  const Graph& graph = *marked.graph;
+  const Marking& marking = marked.marking;
   RewriteResult out;
-  for (int id = 0; id < graph->size(); ++id) {
-    const Node& node = graph->node(id);
+  for (int id = 0; id < graph.size(); ++id) {
+    if (!graph.has(id) || marked.users.count(graph.node(id).name)) continue;
+    const Node& node = graph.node(id);
     if (marking.nodes[id].cluster < 0 && node.op != "Const") {
       out.left_out.push_back({node.name, node.op, marking.nodes[id].reason, node.source});
     }
@@ -45,22 +96,7 @@ absl::StatusOr<RewriteResult> RewriteGraphDef(const GraphDef& def, const Rewrite
     out.graph = def;
     return out;
   }
-  // What must be found under its name is a result of its cluster: an extra user makes it one.
-  std::map<std::string, std::string> users;  // stand-in to preserved node
-  for (const std::string& name : options.preserve) {
-    const Node* node = graph->FindNode(name);
-    if (node == nullptr || marking.nodes[node->id].cluster < 0) continue;
-    Node user;
-    user.name = graph->UniqueName(absl::StrCat(name, "/kept"));
-    user.op = "IdentityN";
-    user.output_types = user.input_types = node->output_types;
-    for (int i = 0; i < node->num_outputs(); ++i) user.inputs.push_back({node->id, i});
-    user.control_inputs.push_back(node->id);
-    users[user.name] = name;
-    graph->Add(std::move(user));
-    marking.nodes.emplace_back();
-  }
-  XC_ASSIGN_OR_RETURN(Encapsulated encapsulated, Encapsulate(*graph, marking));
+  XC_ASSIGN_OR_RETURN(Encapsulated encapsulated, Encapsulate(graph, marking));
   std::vector<std::string> serialized;
   for (const auto& cluster : encapsulated.clusters) {
     XC_ASSIGN_OR_RETURN(std::string bytes, SerializeGraph(*cluster));
@@ -70,17 +106,16 @@ absl::StatusOr<RewriteResult> RewriteGraphDef(const GraphDef& def, const Rewrite
   std::map<std::string, const NodeDef*> originals;
   for (const NodeDef& node : def.node()) originals[node.name()] = &node;
   GraphDef rewritten = ExportGraphDef(*encapsulated.graph);
-  *rewritten.mutable_library() = def.library();
-  *rewritten.mutable_versions() = def.versions();
-  rewritten.set_version(def.version());
+  out.graph.mutable_library()->CopyFrom(def.library());
+  out.graph.mutable_versions()->CopyFrom(def.versions());
+  out.graph.set_version(def.version());
   for (NodeDef& node : *rewritten.mutable_node()) {
-    if (auto user = users.find(node.name()); user != users.end()) {
-      const Node& kept = *graph->FindNode(user->second);
-      std::vector<std::string> sources(node.input().begin(), node.input().begin() + kept.num_outputs());
-      NodeDef stub = Stub(kept, sources);
-      for (int i = kept.num_outputs(); i < node.input_size(); ++i) stub.add_input(node.input(i));
-      node = std::move(stub);
-    } else if (auto original = originals.find(node.name()); original != originals.end()) {
+    if (auto user = marked.users.find(node.name()); user != marked.users.end()) {
+      if (encapsulated.graph->FindNode(user->second) != nullptr) continue;  // still there itself
+      *out.graph.add_node() = Stub(node, user->second, *originals.at(user->second), *graph.FindNode(user->first));
+      continue;
+    }
+    if (auto original = originals.find(node.name()); original != originals.end()) {
       NodeDef copy = *original->second;
       *copy.mutable_input() = node.input();
       node = std::move(copy);
@@ -89,12 +124,12 @@ absl::StatusOr<RewriteResult> RewriteGraphDef(const GraphDef& def, const Rewrite
       out.clusters[k].launch = node.name();
       (*node.mutable_attr())["cluster"].set_s(serialized[k]);
     }
+    *out.graph.add_node() = std::move(node);
   }
-  for (int id = 0; id < static_cast<int>(marking.nodes.size()); ++id) {
+  for (int id = 0; id < graph.size(); ++id) {
     int k = marking.nodes[id].cluster;
-    if (k >= 0) out.clusters[k].nodes.push_back(graph->node(id).name);
+    if (k >= 0) out.clusters[k].nodes.push_back(graph.node(id).name);
   }
-  out.graph = std::move(rewritten);
   return out;
 }
 

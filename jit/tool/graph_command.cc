@@ -262,6 +262,14 @@ int RunGraphCommand(const GraphCommandOptions& options) {
   auto backend = BackendByName(options.platform);
   if (!backend.ok()) return BadInput(backend.status());
   session_options.host.launch.platform = options.platform;
+  if (options.policy == "lazy") {
+    session_options.host.launch.policy = CompilePolicy::kLazy;
+  } else if (options.policy == "background") {
+    session_options.host.launch.policy = CompilePolicy::kBackground;
+  } else if (options.policy != "atonce") {
+    return BadInput(absl::InvalidArgumentError(
+        absl::StrCat("--policy must be atonce, lazy or background, not '", options.policy, "'")));
+  }
   session_options.host.launch.thread_limit = static_cast<int>(options.threads);
   session_options.host.mark.min_cluster_size = static_cast<int>(options.min_cluster_size);
   auto start = std::chrono::steady_clock::now();
@@ -332,6 +340,10 @@ int RunGraphCommand(const GraphCommandOptions& options) {
   }
   // With --json the explanation goes to stderr, so that stdout stays one line.
   if (options.explain) std::fputs((*session)->Explain().c_str(), options.json ? stderr : stdout);
+  if (!options.explain_html.empty()) {
+    absl::Status status = WriteFile(options.explain_html, (*session)->ExplainAsHtml());
+    if (!status.ok()) return BadInput(status);
+  }
   return wrong == 0 ? 0 : 1;
 }
 

@@ -13,6 +13,8 @@ struct GraphCommandOptions {
   std::string mode = "jit";                   // or "host"
   std::string platform = "cpu";
   bool explain = false;
+  std::string explain_html;       // a file to write
+  std::string policy = "atonce";  // or "lazy", "background"
   bool json = false;
   int64_t runs = 5;
   int64_t threads = 0;
