@@ -101,9 +101,9 @@ TEST(Mark, TensorListsStayInsideOneCluster) {
       "DT_INT32 } }";
   std::string element = "attr { key: 'element_dtype' value { type: DT_FLOAT } }";
   // A list that a host op looks at falls out together with who made it.
-  Marked m = Mark(Input("x") + Input("s", "DT_INT32") +
-                  N("l", "TensorListFromTensor", {"x", "s"}, from) + N("r", "TensorListPushBackBatch", {"l", "x"}, element) +
-                  N("y", "TensorListStack", {"l", "s"}, element));
+  Marked m =
+      Mark(Input("x") + Input("s", "DT_INT32") + N("l", "TensorListFromTensor", {"x", "s"}, from) +
+           N("r", "TensorListPushBackBatch", {"l", "x"}, element) + N("y", "TensorListStack", {"l", "s"}, element));
   EXPECT_EQ(m.cluster("l"), -1);
   EXPECT_NE(m.reason("l").find("a TensorList would cross"), std::string::npos) << m.reason("l");
   EXPECT_EQ(m.cluster("y"), -1);
