@@ -58,7 +58,7 @@ const Node* Only(const Graph& graph, const std::string& op) {
 std::shared_ptr<const Graph> Function(const Graph& graph, const Node& node, const std::string& attr) {
   auto name = node.Func(attr);
   EXPECT_TRUE(name.ok()) << name.status();
-  auto body = graph.library->Instantiate(*name, graph.library);
+  auto body = graph.library()->Instantiate(*name, graph.library());
   EXPECT_TRUE(body.ok()) << body.status();
   return *body;
 }
