@@ -202,7 +202,6 @@ absl::Status ToBool(OpContext& c) {
 }  // namespace
 
 void RegisterMisc(LoweringRegistry& r) {
-  constexpr TypeSet kAny = ~TypeSet{0};
   r.Add({"CheckNumerics"}, kFloatTypes, CheckNumerics);
   r.Add({"Bucketize"}, kRealTypes | TypeBit(DT_INT32), Bucketize);
   r.Add({"LowerBound"}, kRealTypes, SearchSorted<false>);

@@ -95,7 +95,9 @@ TEST(TableTest, EveryTruncationAndBitIsAnErrorOrTheSame) {
       std::string bad = good;
       bad[i] ^= static_cast<char>(1 << bit);
       auto table = ReadTable(bad);  // unused bytes of the footer may change nothing
-      if (table.ok()) EXPECT_EQ(*table, *want) << "byte " << i;
+      if (table.ok()) {
+        EXPECT_EQ(*table, *want) << "byte " << i;
+      }
     }
   }
 }
