@@ -241,13 +241,15 @@ class Conditionals {
     return conditions_[id] == want;
   }
 
-  // An effect must happen once: whoever uses a copied op with effects is copied as well.
+  // An effect must happen once: whoever uses a copied op with effects is copied as well, or runs in the branch only to
+  // order what is in it.
   absl::Status CheckEffects(const Group& group, const std::set<int>& copied) const {
     std::set<int> merges(group.merges.begin(), group.merges.end());
     for (int id : order_) {
       const Node& n = graph_.node(id);
       auto check = [&](int src) -> absl::Status {
-        if (copied.count(src) && IsEffect(graph_.node(src)) && !copied.count(id) && !merges.count(id)) {
+        if (copied.count(src) && IsEffect(graph_.node(src)) && !copied.count(id) && !merges.count(id) &&
+            !conditions_[id].count(group.selector)) {
           return Refuse(graph_.node(src), absl::StrCat("has effects and is used by '", n.name, "' beyond its branch"));
         }
         return absl::OkStatus();

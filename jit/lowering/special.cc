@@ -146,8 +146,8 @@ Val IncompleteGamma(Emitter& b, Val a, Val x, double epsilon) {
   } else {
     y = Where(b, b.Not(finite), kNan, y);
   }
-  y = Where(b, b.Eq(x, zero), 0, y);
-  return Where(b, bad, kNan, y);
+  // As the host's kernels have it, nothing is up to 0, whatever a is.
+  return Where(b, b.Eq(x, zero), 0, Where(b, bad, kNan, y));
 }
 
 Val Igamma(Emitter& b, const Vals& in, double epsilon) {
