@@ -211,8 +211,14 @@ absl::StatusOr<LoweredCluster> LowerCluster(const Graph& graph, const std::vecto
         if (values[i].array == r.array) result.argument = static_cast<int>(i);
       }
       if (result.argument < 0) {
-        result.output = static_cast<int>(outputs.size());
-        outputs.push_back(r.array);
+        // A result that is there already is stored once. (Several host types share an element type.)
+        for (size_t j = 0; j < out.results.size() && result.output < 0; ++j) {
+          if ((*results)[j].array == r.array && (*results)[j].type == r.type) result.output = out.results[j].output;
+        }
+        if (result.output < 0) {
+          result.output = static_cast<int>(outputs.size());
+          outputs.push_back(r.array);
+        }
       }
     } else if (r.constant != nullptr) {
       result.constant = r.constant;

@@ -142,7 +142,6 @@ Val IncompleteGamma(Emitter& b, Val a, Val x, double epsilon) {
   if (kPart == Part::kValue) {
     y = Where(b, b.Eq(x, b.Like(x, kInf)), 1, y);
     y = Where(b, b.Eq(a, b.Like(a, kInf)), 0, y);
-    y = Where(b, b.Not(b.Or(finite, b.Ne(a, x))), kNan, y);
   } else {
     y = Where(b, b.Not(finite), kNan, y);
   }
@@ -162,7 +161,8 @@ Val Igammac(Emitter& b, const Vals& in, double epsilon) {
   Val fraction =
       GammaFraction<Part::kValue>(b, b.Select(regular, a, one), b.Select(regular, x, b.Like(x, 2)), regular, epsilon);
   Val y = b.Select(regular, fraction, b.Sub(one, Igamma(b, in, epsilon)));
-  return Where(b, b.And(b.Eq(x, b.Like(x, kInf)), b.Gt(a, b.Like(a, 0))), 0, y);
+  y = Where(b, b.And(b.Eq(x, b.Like(x, kInf)), b.Gt(a, b.Like(a, 0))), 0, y);
+  return Where(b, b.Or(Nonpositive(b, a), b.IsNan(a)), kNan, y);
 }
 
 // The regularized incomplete beta function by its continued fraction, on the side where that converges fast.
