@@ -4,7 +4,6 @@
 #include "hlo/base/status.h"
 
 namespace xc {
-namespace {
 
 Node ConstantNode(const Graph& graph, const std::string& base, Tensor value) {
   Node node;
@@ -15,13 +14,12 @@ Node ConstantNode(const Graph& graph, const std::string& base, Tensor value) {
   TensorProto* proto = node.attrs["value"].mutable_tensor();
   proto->set_dtype(value.dtype());
   proto->mutable_tensor_shape();
+  for (int64_t d : value.dims()) proto->mutable_tensor_shape()->add_dim()->set_size(d);
   proto->set_tensor_content(value.raw(), value.byte_size());
   node.output_types = {value.dtype()};
   node.constant = std::make_shared<const HostConstant>(std::move(value));
   return node;
 }
-
-}  // namespace
 
 Node PortNode(const Graph& graph, const std::string& op, const std::string& base, DataType type, int index) {
   Node node;

@@ -61,6 +61,8 @@ class Extractor {
   int true_ = -1;
 };
 
+// A Const node of `value`, not yet in the graph, with a name like `base` that is new there.
+Node ConstantNode(const Graph& graph, const std::string& base, Tensor value);
 // An _Arg or _Retval node.
 Node PortNode(const Graph& graph, const std::string& op, const std::string& base, DataType type, int index);
 

@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "hlo/base/status.h"
+#include "jit/graph/extract.h"
 
 namespace xc {
 namespace {
@@ -110,18 +111,7 @@ class Replacement {
 
   // A constant that lives where `beside` does.
   OutputRef Constant(const std::string& base, const Tensor& value, int beside) {
-    Node node;
-    node.name = graph_.UniqueName(base);
-    node.op = "Const";
-    node.def = FindOpDef("Const");
-    node.attrs["dtype"].set_type(value.dtype());
-    TensorProto* proto = node.attrs["value"].mutable_tensor();
-    proto->set_dtype(value.dtype());
-    proto->mutable_tensor_shape();
-    for (int64_t d : value.dims()) proto->mutable_tensor_shape()->add_dim()->set_size(d);
-    proto->set_tensor_content(value.raw(), value.byte_size());
-    node.output_types = {value.dtype()};
-    node.constant = std::make_shared<const HostConstant>(value);
+    Node node = ConstantNode(graph_, base, value);
     if (beside >= 0) node.control_inputs = {beside};
     return {graph_.Add(std::move(node)).id, 0};
   }

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "absl/strings/str_cat.h"
+#include "jit/graph/extract.h"
 #include "jit/graph/functionalize.h"
 #include "jit/host/explain.h"
 
@@ -11,17 +12,6 @@ namespace xc {
 namespace {
 
 bool IsPlaceholder(const Node& n) { return n.op == "Placeholder" || n.op == "PlaceholderV2"; }
-
-Node Port(const Graph& graph, const std::string& op, const std::string& base, DataType type, int index) {
-  Node node;
-  node.name = graph.UniqueName(base);
-  node.op = op;
-  node.def = FindOpDef(op);
-  node.attrs["T"].set_type(type);
-  node.attrs["index"].set_i(index);
-  (op == "_Arg" ? node.output_types : node.input_types).push_back(type);
-  return node;
-}
 
 absl::StatusOr<OutputRef> Find(const Graph& graph, const std::string& name) {
   XC_ASSIGN_OR_RETURN(auto parsed, ParseTensorName(name));
@@ -80,7 +70,7 @@ absl::StatusOr<std::unique_ptr<Session>> Session::Create(const GraphDef& def, Se
     info.name = i < options.input_names.size() ? options.input_names[i] : options.inputs[i];
     info.type = n.output_types[ref.index];
     if (n.FindAttr("shape") != nullptr) info.shape = n.ShapeAttr("shape").value_or(PartialShape());
-    int arg = graph->Add(Port(*graph, "_Arg", absl::StrCat("feed_", i), info.type, static_cast<int>(i))).id;
+    int arg = graph->Add(PortNode(*graph, "_Arg", absl::StrCat("feed_", i), info.type, static_cast<int>(i))).id;
     session->inputs_.push_back(std::move(info));
     graph->ReplaceOutput(ref, {arg, 0});
     if (IsPlaceholder(graph->node(ref.node))) graph->RedirectControl(ref.node, arg);
@@ -95,7 +85,7 @@ absl::StatusOr<std::unique_ptr<Session>> Session::Create(const GraphDef& def, Se
     for (size_t k = 0; k < options.inputs.size(); ++k) {
       if (options.inputs[k] == options.outputs[i]) ref = {keep[k], 0};
     }
-    Node ret = Port(*graph, "_Retval", absl::StrCat("fetch_", i), info.type, static_cast<int>(i));
+    Node ret = PortNode(*graph, "_Retval", absl::StrCat("fetch_", i), info.type, static_cast<int>(i));
     ret.inputs.push_back(ref);
     keep.push_back(graph->Add(std::move(ret)).id);
     session->outputs_.push_back(std::move(info));

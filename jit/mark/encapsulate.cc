@@ -5,20 +5,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "hlo/base/status.h"
+#include "jit/graph/extract.h"
 
 namespace xc {
 namespace {
-
-Node Port(const std::string& op, const std::string& name, DataType type, int index) {
-  Node node;
-  node.name = name;
-  node.op = op;
-  node.def = FindOpDef(op);
-  node.attrs["T"].set_type(type);
-  node.attrs["index"].set_i(index);
-  (op == "_Arg" ? node.output_types : node.input_types).push_back(type);
-  return node;
-}
 
 // Builds one cluster's function: nodes are added in topological order.
 class ClusterBuilder {
@@ -50,7 +40,7 @@ class ClusterBuilder {
     auto [it, fresh] = results_.emplace(ref, static_cast<int>(results_.size()));
     if (fresh) {
       DataType type = from_.node(ref.node).output_types[ref.index];
-      Node ret = Port("_Retval", graph_->UniqueName(absl::StrCat("result", it->second)), type, it->second);
+      Node ret = PortNode(*graph_, "_Retval", absl::StrCat("result", it->second), type, it->second);
       ret.inputs.push_back({inside_.at(ref.node), ref.index});
       graph_->Add(std::move(ret));
       result_types_.push_back(type);
@@ -86,7 +76,7 @@ class ClusterBuilder {
       int index = static_cast<int>(args_.size());
       args_.push_back(ref);
       arg_types_.push_back(type);
-      it->second = graph_->Add(Port("_Arg", graph_->UniqueName(absl::StrCat("arg", index)), type, index)).id;
+      it->second = graph_->Add(PortNode(*graph_, "_Arg", absl::StrCat("arg", index), type, index)).id;
     }
     return {it->second, 0};
   }
@@ -194,11 +184,11 @@ std::unique_ptr<Graph> SingleNodeGraph(const Graph& graph, const Node& node) {
   copy.control_inputs.clear();
   for (size_t i = 0; i < node.inputs.size(); ++i) {
     std::string name = absl::StrCat(node.name, "/arg", i);
-    copy.inputs.push_back({out->Add(Port("_Arg", name, node.input_types[i], static_cast<int>(i))).id, 0});
+    copy.inputs.push_back({out->Add(PortNode(*out, "_Arg", name, node.input_types[i], static_cast<int>(i))).id, 0});
   }
   int id = out->Add(std::move(copy)).id;
   for (int i = 0; i < node.num_outputs(); ++i) {
-    Node ret = Port("_Retval", absl::StrCat(node.name, "/result", i), node.output_types[i], i);
+    Node ret = PortNode(*out, "_Retval", absl::StrCat(node.name, "/result", i), node.output_types[i], i);
     ret.inputs.push_back({id, i});
     out->Add(std::move(ret));
   }
