@@ -235,13 +235,14 @@ TEST(Matmul, EveryInstructionSet) {
         Data data = MakeData(d);
         GemmTile t{type,  type,          type,  d.m,   d.n,           d.k,   data.a.data(), d.a_m,
                    d.a_k, data.b.data(), d.b_k, d.b_n, data.c.data(), d.c_m, d.c_n};
-        std::vector<double> scratch(kernels->gemm_scratch(t) / 8 + 100000);
-        kernels->gemm(t, scratch.data());
+        std::vector<char> block(kernels->gemm_scratch(t) + 800064);
+        char* scratch = block.data() + (64 - reinterpret_cast<uintptr_t>(block.data()) % 64);
+        kernels->gemm(t, scratch);
         ExpectProduct(d, data, "gemm " + std::to_string(static_cast<int>(type)));
         const bool taken = type == RtType::kF32 || type == RtType::kF64 || type == RtType::kBF16;
         if (m > kSkinnyRows || !taken) continue;
         std::fill(data.c.begin(), data.c.end(), 1);
-        ASSERT_TRUE(kernels->skinny(t, scratch.data()));
+        ASSERT_TRUE(kernels->skinny(t, scratch));
         ExpectProduct(d, data, "skinny");
       }
     }
