@@ -5,6 +5,7 @@ import numpy as np
 
 from . import _errors, _ops as o
 from ._tracer import HANDLERS, Tracer, value_of
+from ._ufuncs import COMPARE_OPERATORS, OPERATORS
 
 _MESSAGE = (
     "the shape of x[mask] depends on the mask's values; write np.where(mask, x, other), a reduction with where=mask, "
@@ -107,28 +108,11 @@ def _operator(ufunc, swapped):
     return lambda self, other: ufunc(other, self) if swapped else ufunc(self, other)
 
 
-for _name, _ufunc in {
-    "add": np.add,
-    "sub": np.subtract,
-    "mul": np.multiply,
-    "truediv": np.true_divide,
-    "floordiv": np.floor_divide,
-    "mod": np.remainder,
-    "pow": np.power,
-    "and": np.bitwise_and,
-    "or": np.bitwise_or,
-    "xor": np.bitwise_xor,
-}.items():
-    setattr(Masked, f"__{_name}__", _operator(_ufunc, False))
-    setattr(Masked, f"__r{_name}__", _operator(_ufunc, True))
-for _name, _ufunc in {
-    "eq": np.equal,
-    "ne": np.not_equal,
-    "lt": np.less,
-    "le": np.less_equal,
-    "gt": np.greater,
-    "ge": np.greater_equal,
-}.items():
+for _name, _ufunc in OPERATORS.items():
+    if _ufunc.signature is None:  # elementwise: not matrix products
+        setattr(Masked, f"__{_name}__", _operator(_ufunc, False))
+        setattr(Masked, f"__r{_name}__", _operator(_ufunc, True))
+for _name, _ufunc in COMPARE_OPERATORS.items():
     setattr(Masked, f"__{_name}__", _operator(_ufunc, False))
 Masked.__neg__ = lambda self: np.negative(self)
 Masked.__abs__ = lambda self: np.absolute(self)

@@ -156,7 +156,8 @@ def _operator(ufunc):
     return forward, backward, in_place
 
 
-_OPERATORS = {
+# Names of Python's operators, without underscores.
+OPERATORS = {
     "add": np.add,
     "sub": np.subtract,
     "mul": np.multiply,
@@ -171,13 +172,13 @@ _OPERATORS = {
     "lshift": np.left_shift,
     "rshift": np.right_shift,
 }
-for _name, _ufunc in _OPERATORS.items():
+for _name, _ufunc in OPERATORS.items():
     _forward, _backward, _in_place = _operator(_ufunc)
     setattr(Tracer, f"__{_name}__", _forward)
     setattr(Tracer, f"__r{_name}__", _backward)
     setattr(Tracer, f"__i{_name}__", _in_place)
 
-_COMPARE_OPERATORS = {
+COMPARE_OPERATORS = {
     "eq": np.equal,
     "ne": np.not_equal,
     "lt": np.less,
@@ -185,7 +186,7 @@ _COMPARE_OPERATORS = {
     "gt": np.greater,
     "ge": np.greater_equal,
 }
-for _name, _ufunc in _COMPARE_OPERATORS.items():
+for _name, _ufunc in COMPARE_OPERATORS.items():
     setattr(Tracer, f"__{_name}__", _operator(_ufunc)[0])
 
 Tracer.__divmod__, Tracer.__rdivmod__ = lambda x, y: apply(np.divmod, x, y), lambda x, y: apply(np.divmod, y, x)

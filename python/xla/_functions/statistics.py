@@ -7,73 +7,9 @@ from ._support import composite, count_along, inexact, refuse
 from .choosing import value_like
 
 
-def _where_count(a, axis, where):
-    """How many elements take part along `axis`: a Python number, or a traced array if `where` leaves some out."""
-    if where is True or where is None:
-        return count_along(a.shape, axis)
-    return np.sum(np.broadcast_to(where, a.shape), axis=axis, keepdims=True, dtype=np.int64)
-
-
-def _sum_where(a, axis, where, dtype):
-    if where is True or where is None:
-        return np.sum(a, axis=axis, keepdims=True, dtype=dtype)
-    return np.sum(a, axis=axis, keepdims=True, dtype=dtype, where=where)
-
-
-def _finish(x, axis, keepdims, ndim, dtype=None):
+def _finish(x, axis, keepdims, ndim):
     """Drops the kept axes unless they are wanted."""
-    if not keepdims:
-        x = np.squeeze(x, axis=normalize_axes(axis, ndim))
-    return x if dtype is None or x.dtype == dtype else x.astype(dtype)
-
-
-def _mean_types(a, dtype):
-    """(type to add up in, type of the result) of a mean, as NumPy has them."""
-    if dtype is not None:
-        return np.dtype(dtype), np.dtype(dtype)
-    if a.dtype.kind in "biu":
-        return np.dtype(np.float64), np.dtype(np.float64)
-    if a.dtype == np.float16 or a.dtype.kind == "V":
-        return np.dtype(np.float32), a.dtype
-    return a.dtype, a.dtype
-
-
-def _mean(a, axis=None, dtype=None, keepdims=False, where=True):
-    a = tracer_of(a)
-    compute, result = _mean_types(a, dtype)
-    total = _sum_where(a, axis, where, compute)
-    count = _where_count(a, axis, where)
-    return _finish(total / _as_type(count, compute), axis, keepdims, a.ndim, result)
-
-
-def _as_type(count, dtype):
-    if isinstance(count, (int, np.integer)):
-        return np.asarray(count, dtype)
-    return count.astype(dtype)
-
-
-def _deviations(a, axis, where, compute):
-    mean = _sum_where(a, axis, where, compute) / _as_type(_where_count(a, axis, where), compute)
-    return a.astype(compute) - mean
-
-
-def _var(a, axis=None, dtype=None, ddof=0, keepdims=False, where=True, mean=None):
-    a = tracer_of(a)
-    compute, result = _mean_types(a, dtype)
-    result = np.zeros(0, result).real.dtype
-    apart = _deviations(a, axis, where, compute) if mean is None else a.astype(compute) - mean
-    squares = (apart * np.conj(apart)).real if compute.kind == "c" else apart * apart
-    total = _sum_where(squares, axis, where, None)
-    count = _where_count(a, axis, where)
-    if isinstance(count, (int, np.integer)):
-        divisor = np.asarray(max(count - ddof, 0), squares.dtype)
-    else:
-        divisor = np.maximum(count.astype(squares.dtype) - ddof, 0)
-    return _finish(total / divisor, axis, keepdims, a.ndim), result
-
-
-def _correction(ddof, correction):
-    return ddof if correction is None or correction is np._NoValue else correction
+    return x if keepdims else np.squeeze(x, axis=normalize_axes(axis, ndim))
 
 
 def _correction(ddof, correction):
@@ -84,7 +20,7 @@ def _correction(ddof, correction):
 def average(a, axis=None, weights=None, returned=False, *, keepdims=False):
     a = tracer_of(a)
     if weights is None:
-        result = _mean(a, axis, keepdims=keepdims)
+        result = np.mean(a, axis=axis, keepdims=keepdims)
         scale = np.full(result.shape, count_along(a.shape, axis), result.dtype)
         return (result, scale) if returned else result
     weights = tracer_of(weights)
@@ -537,7 +473,7 @@ def _present(a, where):
 def nanmean(a, axis=None, dtype=None, keepdims=False, *, where=np._NoValue):
     a = tracer_of(a)
     if not inexact(a.dtype):
-        return _mean(a, axis, dtype, _keep(keepdims), True if where is np._NoValue else where)
+        return np.mean(a, axis=axis, dtype=dtype, keepdims=_keep(keepdims), **_given(where=where))
     there = _present(a, where)
     dtype = np.dtype(dtype) if dtype is not None else a.dtype
     total = np.sum(np.where(there, a, np.asarray(0, a.dtype)), axis=axis, dtype=dtype, keepdims=_keep(keepdims))
@@ -548,7 +484,7 @@ def nanmean(a, axis=None, dtype=None, keepdims=False, *, where=np._NoValue):
 def _nanvar(a, axis, dtype, ddof, keepdims, where):
     a = tracer_of(a)
     if not inexact(a.dtype):
-        return _var(a, axis, dtype, ddof, keepdims, True if where is np._NoValue else where)[0]
+        return np.var(a, axis=axis, dtype=dtype, ddof=ddof, keepdims=keepdims, **_given(where=where))
     there = _present(a, where)
     dtype = np.dtype(dtype) if dtype is not None else a.dtype
     zero = np.asarray(0, dtype)
