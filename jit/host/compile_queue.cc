@@ -1,24 +1,22 @@
 #include "jit/host/compile_queue.h"
 
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <chrono>
 
 namespace xc {
 
-CompileQueue::~CompileQueue() {
-  {
-    std::lock_guard<std::mutex> lock(mutex_);
-    stop_ = true;
-    tasks_.clear();
-  }
-  changed_.notify_all();
-  if (thread_.joinable()) thread_.join();
-}
-
 void CompileQueue::Add(const void* owner, std::function<void()> task) {
-  {
-    std::lock_guard<std::mutex> lock(mutex_);
-    tasks_.emplace_back(owner, std::move(task));
-    if (!thread_.joinable()) thread_ = std::thread([this] { Work(); });
+  std::lock_guard<std::mutex> lock(mutex_);
+  if (stop_) return;
+  tasks_.emplace_back(owner, std::move(task));
+  if (thread_ == nullptr || process_ != getpid()) {
+    busy_ = false;
+    process_ = getpid();
+    thread_ = new std::thread([this] { Work(); });
   }
   changed_.notify_all();
 }
@@ -27,15 +25,40 @@ void CompileQueue::Cancel(const void* owner) {
   std::unique_lock<std::mutex> lock(mutex_);
   tasks_.erase(std::remove_if(tasks_.begin(), tasks_.end(), [&](const auto& t) { return t.first == owner; }),
                tasks_.end());
-  changed_.wait(lock, [&] { return running_ != owner; });
+  changed_.wait(lock, [&] { return !busy_ || running_ != owner; });
 }
 
 void CompileQueue::Drain() {
   std::unique_lock<std::mutex> lock(mutex_);
-  changed_.wait(lock, [&] { return tasks_.empty() && running_ == nullptr; });
+  changed_.wait(lock, [&] { return Idle(); });
+}
+
+bool CompileQueue::DrainFor(double seconds) {
+  std::unique_lock<std::mutex> lock(mutex_);
+  return changed_.wait_for(lock, std::chrono::duration<double>(seconds), [&] { return Idle(); });
+}
+
+int CompileQueue::pending() {
+  std::lock_guard<std::mutex> lock(mutex_);
+  return static_cast<int>(tasks_.size()) + (busy_ ? 1 : 0);
+}
+
+void CompileQueue::Stop() {
+  std::thread* thread;
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    stop_ = true;
+    tasks_.clear();
+    if (thread_ == nullptr || process_ != getpid()) return;
+    thread = std::exchange(thread_, nullptr);
+    changed_.notify_all();
+  }
+  thread->join();
+  delete thread;
 }
 
 void CompileQueue::Work() {
+  if (nice_ != 0) setpriority(PRIO_PROCESS, static_cast<id_t>(syscall(SYS_gettid)), nice_);
   std::unique_lock<std::mutex> lock(mutex_);
   for (;;) {
     changed_.wait(lock, [&] { return stop_ || !tasks_.empty(); });
@@ -43,11 +66,12 @@ void CompileQueue::Work() {
     auto [owner, task] = std::move(tasks_.front());
     tasks_.pop_front();
     running_ = owner;
+    busy_ = true;
     lock.unlock();
     task();
     task = nullptr;
     lock.lock();
-    running_ = nullptr;
+    busy_ = false;
     changed_.notify_all();
   }
 }
