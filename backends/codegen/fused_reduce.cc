@@ -1,5 +1,6 @@
 // Reductions inside expressions: loops over the reduced elements with the accumulators in registers.
 #include <algorithm>
+#include <numeric>
 
 #include "absl/strings/str_cat.h"
 #include "backends/codegen/fused_emitter.h"
@@ -351,22 +352,17 @@ absl::StatusOr<std::vector<Element>> FusedEmitter::EmitRowReduce(const HloInstru
     }
   }
   Element total = values[0];
-  for (int width = lanes; width > 1; width /= 2) {
-    std::vector<int> low, high;
-    for (int i = 0; i < width / 2; ++i) low.push_back(i), high.push_back(width / 2 + i);
-    auto half = [&](const std::vector<int>& pick) {
-      Element h{b.CreateShuffleVector(total.re, pick)};
-      if (total.im != nullptr) h.im = b.CreateShuffleVector(total.im, pick);
-      return h;
-    };
-    XC_ASSIGN_OR_RETURN(total, apply(half(low), half(high)));
-  }
-  auto first = [&](Element v) {
-    if (!v.re->getType()->isVectorTy()) return v;
-    return Element{b.CreateExtractElement(v.re, uint64_t{0}),
-                   v.im == nullptr ? nullptr : b.CreateExtractElement(v.im, uint64_t{0})};
+  auto part = [&](Element v, int from, int count) {
+    std::vector<int> pick(count);
+    std::iota(pick.begin(), pick.end(), from);
+    // A part of one lane is a scalar: emitters know no vectors of one lane.
+    auto take = [&](V x) { return count == 1 ? b.CreateExtractElement(x, from) : b.CreateShuffleVector(x, pick); };
+    return Element{take(v.re), v.im == nullptr ? nullptr : take(v.im)};
   };
-  XC_ASSIGN_OR_RETURN(total, apply(scalar, first(total)));
+  for (int width = lanes; width > 1; width /= 2) {
+    XC_ASSIGN_OR_RETURN(total, apply(part(total, 0, width / 2), part(total, width / 2, width / 2)));
+  }
+  XC_ASSIGN_OR_RETURN(total, apply(scalar, total));
   if (keep) {
     total.re = e_.Normalize(type, total.re);
     if (total.im != nullptr) total.im = e_.Normalize(type, total.im);

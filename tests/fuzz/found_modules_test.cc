@@ -95,6 +95,18 @@ ENTRY main {
   a = s32[] parameter(0)
   ROOT r = s32[] map(a), dimensions={}, to_apply=f
 })"},
+    {"RowReductionsOfNarrowTypes", R"(HloModule m
+max { x = f8e5m2fnuz[] parameter(0) y = f8e5m2fnuz[] parameter(1) ROOT m = f8e5m2fnuz[] maximum(x, y) }
+min { x = f8e8m0fnu[] parameter(0) y = f8e8m0fnu[] parameter(1) ROOT m = f8e8m0fnu[] minimum(x, y) }
+ENTRY main {
+  a = f8e5m2fnuz[2,70] parameter(0)
+  b = f8e8m0fnu[3,140] parameter(1)
+  p = f8e5m2fnuz[] constant(-3)
+  q = f8e8m0fnu[] constant(16)
+  x = f8e5m2fnuz[2] reduce(a, p), dimensions={1}, to_apply=max
+  y = f8e8m0fnu[3] reduce(b, q), dimensions={1}, to_apply=min
+  ROOT r = (f8e5m2fnuz[2], f8e8m0fnu[3]) tuple(x, y)
+})"},
 };
 
 INSTANTIATE_TEST_SUITE_P(All, FoundModules, testing::ValuesIn(kFound),
