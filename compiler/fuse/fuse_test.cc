@@ -141,6 +141,20 @@ TEST(Stitch, SumsThatAreAlsoNeededElsewhereStayApart) {
   EXPECT_THAT(text, Not(HasSubstr("kCustom")));
 }
 
+TEST(OwnSplats, EachUpdateWritesOverItsOwn) {
+  EXPECT_EQ(Simplified({GiveUpdatesOwnSplats}, R"(
+    u = f32[3] parameter(0)
+    i = s32[] parameter(1)
+    z = f32[] constant(0)
+    b = f32[100] broadcast(z), dimensions={}
+    c = f32[100] dynamic-update-slice(b, u, i)
+    d = f32[100] dynamic-update-slice(b, c, i)
+    ROOT r = f32[100] add(c, d))"),
+            "t0 = f32[] constant(0)\nt1 = f32[100] broadcast(t0), dimensions={}\n"
+            "t2 = f32[100] broadcast(t0), dimensions={}\nt3 = f32[100] dynamic-update-slice(t2, p0, p1)\n"
+            "t4 = f32[100] dynamic-update-slice(t1, t3, p1)\nroot = f32[100] add(t3, t4)\n");
+}
+
 TEST(Fuse, ProducersOfManyPartsAreJoinedInOneFusion) {
   std::string text = "a = f32[100] parameter(0)\n", parts;
   for (int i = 0; i < 20; ++i) {

@@ -1,0 +1,37 @@
+// Arrays of equal elements that are updated in place: each update gets its own, so that none is kept for a later one
+// and copied.
+#include "compiler/fuse/fuse.h"
+#include "compiler/memory/in_place.h"
+#include "hlo/base/status.h"
+
+namespace xc {
+namespace {
+
+// How many operands, from the first on, the instruction would write its results over.
+int64_t UpdatedOperands(const HloInstruction* i) {
+  if (i->opcode() == HloOpcode::kDynamicUpdateSlice) return 1;
+  if (i->opcode() == HloOpcode::kScatter) return (i->operand_count() - 1) / 2;
+  return 0;
+}
+
+}  // namespace
+
+absl::StatusOr<bool> GiveUpdatesOwnSplats(HloModule* module, PassContext& context) {
+  bool changed = false;
+  for (HloComputation* computation : EmittedComputations(module)) {
+    XC_RETURN_IF_ERROR(context.CheckDeadline());
+    for (HloInstruction* i : computation->PostOrder()) {
+      for (int64_t o = 0; o < UpdatedOperands(i); ++o) {
+        HloInstruction* splat = i->operand(o);
+        if (splat->opcode() != HloOpcode::kBroadcast || !splat->operand(0)->shape().IsScalar()) continue;
+        if (splat->user_count() < 2 || splat == computation->root()) continue;
+        i->ReplaceOperand(o, computation->Add(splat->CloneWith(splat->shape(), {splat->operand(0)})));
+        context.Count("fuse.splats_of_updates");
+        changed = true;
+      }
+    }
+  }
+  return changed;
+}
+
+}  // namespace xc
