@@ -48,15 +48,23 @@ llvm::Type* ElementEmitter::MemoryType(ElementType type, int lanes) {
 V ElementEmitter::FromMemory(ElementType type, V raw) {
   type = ComplexComponent(type);
   if (type == ElementType::kPred) return b_.CreateICmpNE(raw, llvm::Constant::getNullValue(raw->getType()));
-  if (IsNarrowFloat(type)) return Widen(type, b_.CreateZExt(raw, RegisterType(ElementType::kS32, Lanes(raw))));
-  return raw;
+  if (!IsNarrowFloat(type)) return raw;
+  V bits = b_.CreateZExt(raw, RegisterType(ElementType::kS32, Lanes(raw)));
+  return Keep(type, Widen(type, bits), bits);
+}
+
+V ElementEmitter::Keep(ElementType type, V value, V bits) {
+  if (!llvm::isa<llvm::Constant>(value)) narrow_bits_[{type, value}] = bits;
+  return value;
 }
 
 V ElementEmitter::ToMemory(ElementType type, V value) {
   type = ComplexComponent(type);
   if (type == ElementType::kPred) return b_.CreateZExt(value, MemoryType(type, Lanes(value)));
-  if (IsNarrowFloat(type)) return b_.CreateTrunc(Narrow(type, value), MemoryType(type, Lanes(value)));
-  return value;
+  if (!IsNarrowFloat(type)) return value;
+  auto known = narrow_bits_.find({type, value});
+  V bits = known != narrow_bits_.end() ? known->second : Narrow(type, value);
+  return b_.CreateTrunc(bits, MemoryType(type, Lanes(value)));
 }
 
 V ElementEmitter::SignExtendFrom(V x, int bits) {
@@ -71,9 +79,11 @@ V ElementEmitter::Normalize(ElementType type, V value) {
     if (type == ElementType::kBF16) {
       // The general path keeps the low half out of the register only after a shift pair; masking is the same.
       llvm::Type* i32 = RegisterType(ElementType::kS32, Lanes(value));
-      return b_.CreateBitCast(b_.CreateShl(Narrow(type, value), llvm::ConstantInt::get(i32, 16)), value->getType());
+      V bits = Narrow(type, value);
+      return Keep(type, b_.CreateBitCast(b_.CreateShl(bits, llvm::ConstantInt::get(i32, 16)), value->getType()), bits);
     }
-    return Widen(type, Narrow(type, value));
+    V bits = Narrow(type, value);
+    return Keep(type, Widen(type, bits), bits);
   }
   if (IsIntegral(type) && ElementBits(type) < 8) {
     if (IsSignedInt(type)) return SignExtendFrom(value, ElementBits(type));

@@ -6,6 +6,9 @@
 #ifndef XC_BACKENDS_CODEGEN_ELEMENT_H_
 #define XC_BACKENDS_CODEGEN_ELEMENT_H_
 
+#include <utility>
+
+#include "absl/container/flat_hash_map.h"
 #include "absl/types/span.h"
 #include "hlo/element_type.h"
 
@@ -73,9 +76,14 @@ class ElementEmitter {
   llvm::Value* Narrow(ElementType type, llvm::Value* x);    // f32 to the type's bits, in i32
   llvm::Value* Widen(ElementType type, llvm::Value* bits);  // bits in i32 to f32
   llvm::Value* SignExtendFrom(llvm::Value* x, int bits);
+  // Remembers that `value` holds, exactly, the narrow float with these bits.
+  llvm::Value* Keep(ElementType type, llvm::Value* value, llvm::Value* bits);
 
   llvm::IRBuilderBase& b_;
   CodegenTarget target_;
+  // The bits of values that came from memory or were rounded, so that storing them does not round again, and a copy
+  // keeps every bit of a NaN.
+  absl::flat_hash_map<std::pair<ElementType, llvm::Value*>, llvm::Value*> narrow_bits_;
 };
 
 }  // namespace xc::codegen

@@ -36,6 +36,35 @@ bool IsExact(HloOpcode op) {
   }
 }
 
+// x / d for bf16 values in vectors x and a divisor d that all lanes share, before rounding to bf16. Quotients of two
+// numbers of 8 digits keep a relative distance of 2^-17 from what lies half-way between two others, so that the product
+// with the divisor's f32 reciprocal, off by 2^-22 at most, rounds to the same bf16 number. That takes a normal
+// reciprocal and normal quotients: elsewhere the code divides.
+V DivideByUniform(ElementEmitter& e, V x, V d) {
+  auto& b = e.builder();
+  const int lanes = ElementEmitter::Lanes(x);
+  auto F = [&](V like, double v) { return llvm::ConstantFP::get(like->getType(), v); };
+  V reciprocal = b.CreateFDiv(F(d, 1), d);
+  V size = b.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, d);
+  V safe = b.CreateAnd(b.CreateFCmpOGE(size, F(d, 0x1p-100)), b.CreateFCmpOLE(size, F(d, 0x1p100)));
+  V product = b.CreateFMul(x, e.Splat(reciprocal, lanes));
+  V small = b.CreateFCmpOLT(b.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, product), F(x, 0x1p-126));
+  V denormal = b.CreateOrReduce(b.CreateAnd(small, b.CreateFCmpONE(x, F(x, 0))));
+  llvm::Function* function = b.GetInsertBlock()->getParent();
+  auto* before = b.GetInsertBlock();
+  auto* divide = llvm::BasicBlock::Create(b.getContext(), "divide", function);
+  auto* after = llvm::BasicBlock::Create(b.getContext(), "", function);
+  b.CreateCondBr(b.CreateOr(b.CreateNot(safe), denormal), divide, after);
+  b.SetInsertPoint(divide);
+  V quotient = b.CreateFDiv(x, e.Splat(d, lanes));
+  b.CreateBr(after);
+  b.SetInsertPoint(after);
+  llvm::PHINode* result = b.CreatePHI(x->getType(), 2);
+  result->addIncoming(product, before);
+  result->addIncoming(quotient, divide);
+  return result;
+}
+
 }  // namespace
 
 bool CanEmitElementwise(const HloInstruction& instruction) {
@@ -70,6 +99,10 @@ absl::StatusOr<Element> EmitElementwise(ElementEmitter& e, const HloInstruction&
   const HloOpcode op = instruction.opcode();
   const ElementType to = instruction.type();
   const ElementType type = instruction.operand_count() > 0 ? instruction.operand(0)->type() : to;
+  if (op == HloOpcode::kDivide && type == ElementType::kBF16 && round && ElementEmitter::Lanes(operands[0].re) > 1 &&
+      ElementEmitter::Lanes(operands[1].re) == 1) {
+    return Element{e.Normalize(to, DivideByUniform(e, operands[0].re, operands[1].re))};
+  }
   std::vector<V> re;
   for (const Element& element : x) re.push_back(element.re);
   // Of the numbers that exact operations give, types without a negative zero, or without zero, lack some.

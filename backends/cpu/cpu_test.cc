@@ -104,6 +104,44 @@ max { x = f32[] parameter(0) y = f32[] parameter(1) ROOT r = f32[] maximum(x, y)
         1e-4);
 }
 
+TEST(Cpu, Bf16QuotientsOfRowsAreRoundedOnce) {
+  // All exponents and many mantissas, denormals, infinities and NaN among them, against division in f32; the last
+  // result counts what differs.
+  Check(R"(HloModule m
+add { x = s32[] parameter(0) y = s32[] parameter(1) ROOT r = s32[] add(x, y) }
+ENTRY e {
+  unused = f32[2] parameter(0)
+  i = s32[512,523] iota(), iota_dimension=1
+  a = s32[] constant(251)
+  ab = s32[512,523] broadcast(a), dimensions={}
+  im = s32[512,523] multiply(i, ab)
+  iu = u16[512,523] convert(im)
+  x = bf16[512,523] bitcast-convert(iu)
+  j = s32[512] iota(), iota_dimension=0
+  c = s32[] constant(129)
+  cb = s32[512] broadcast(c), dimensions={}
+  jm = s32[512] multiply(j, cb)
+  ju = u16[512] convert(jm)
+  d = bf16[512] bitcast-convert(ju)
+  db = bf16[512,523] broadcast(d), dimensions={0}
+  q = bf16[512,523] divide(x, db)
+  xf = f32[512,523] convert(x)
+  df = f32[512] convert(d)
+  dfb = f32[512,523] broadcast(df), dimensions={0}
+  qf = f32[512,523] divide(xf, dfb)
+  qr = bf16[512,523] convert(qf)
+  ne = pred[512,523] compare(q, qr), direction=NE, type=TOTALORDER
+  one = pred[512,523] compare(q, q), direction=EQ
+  two = pred[512,523] compare(qr, qr), direction=EQ
+  number = pred[512,523] or(one, two)
+  bad = pred[512,523] and(ne, number)
+  n = s32[512,523] convert(bad)
+  zero = s32[] constant(0)
+  count = s32[] reduce(n, zero), dimensions={0,1}, to_apply=add
+  ROOT t = (s32[], bf16[512,523], f32[2]) tuple(count, q, unused)
+})");
+}
+
 TEST(Cpu, ConcatenationsByParts) {
   Check(R"(HloModule m
 ENTRY e {
