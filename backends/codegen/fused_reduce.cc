@@ -15,34 +15,21 @@ using V = llvm::Value*;
 // Accumulators that a row reduction keeps, each of a vector's lanes.
 constexpr int kAccumulators = 4;
 
-// The value that changes nothing under a simple reducer.
-Element Identity(ElementEmitter& e, HloOpcode op, ElementType type) {
-  const bool real = IsFloating(type) || IsComplex(type);
+// A value that changes nothing in a reduction which starts from `init`: what accumulators start from, and lanes
+// without an element hold.
+Element Neutral(ElementEmitter& e, HloOpcode op, ElementType type, Element init) {
   switch (op) {
     case HloOpcode::kAdd:
-      return real ? e.Constant(type, -0.0) : e.ZeroOf(type);
+      return IsFloating(type) || IsComplex(type) ? e.Constant(type, -0.0) : e.ZeroOf(type);
     case HloOpcode::kMultiply:
       return e.Constant(type, 1);
-    case HloOpcode::kAnd:
-      return {e.Normalize(type, llvm::Constant::getAllOnesValue(e.RegisterType(type)))};
-    case HloOpcode::kOr:
     case HloOpcode::kXor:
       return e.ZeroOf(type);
+    case HloOpcode::kAnd:
+    case HloOpcode::kOr:
     case HloOpcode::kMaximum:
-    case HloOpcode::kMinimum: {
-      const bool max = op == HloOpcode::kMaximum;
-      if (real) return e.Constant(type, max ? -__builtin_inf() : __builtin_inf());
-      if (type == ElementType::kPred) return e.Constant(type, !max);
-      llvm::Type* t = e.RegisterType(type);
-      const int width = t->getScalarSizeInBits(), bits = ElementBits(type);
-      llvm::APInt limit;
-      if (IsSignedInt(type)) {
-        limit = (max ? llvm::APInt::getSignedMinValue(bits) : llvm::APInt::getSignedMaxValue(bits)).sext(width);
-      } else {
-        limit = (max ? llvm::APInt::getMinValue(bits) : llvm::APInt::getMaxValue(bits)).zext(width);
-      }
-      return {llvm::ConstantInt::get(t, limit)};
-    }
+    case HloOpcode::kMinimum:
+      return init;  // it counts anyway, and counts no more for being taken twice
     default:
       return {};
   }
@@ -267,8 +254,8 @@ absl::StatusOr<std::vector<Element>> FusedEmitter::EmitRowReduce(const HloInstru
     inner->alias_ = alias_;
     return inner;
   };
-  const Element identity = Identity(e_, op, type);
-  std::vector<Element> values(accumulators, e_.Splat(identity, lanes));
+  const Element neutral = Neutral(e_, op, type, init);
+  std::vector<Element> values(accumulators, e_.Splat(neutral, lanes));
   Element scalar = init;
   std::vector<std::unique_ptr<Loop>> loops;
   std::vector<std::vector<Element>> carried;
@@ -315,7 +302,7 @@ absl::StatusOr<std::vector<Element>> FusedEmitter::EmitRowReduce(const HloInstru
     done = end;
   }
   if (done < size && e_.target().masked_memory) {
-    // The rest as one masked vector; lanes outside count as the identity.
+    // The rest as one masked vector; lanes outside change nothing.
     auto inner = vector_emitter(lanes);
     std::vector<llvm::Constant*> bits;
     for (int i = 0; i < lanes; ++i) bits.push_back(b.getInt1(i < size - done));
@@ -324,7 +311,7 @@ absl::StatusOr<std::vector<Element>> FusedEmitter::EmitRowReduce(const HloInstru
     to[d] = {b.getInt64(done), 1, nullptr, done % lanes == 0};
     XC_ASSIGN_OR_RETURN(Element x, inner->Get(operand, Index{to}));
     x = e_.Splat(x, lanes);
-    Element none = e_.Splat(identity, lanes);
+    Element none = e_.Splat(neutral, lanes);
     x.re = b.CreateSelect(mask, x.re, none.re);
     if (x.im != nullptr) x.im = b.CreateSelect(mask, x.im, none.im);
     XC_ASSIGN_OR_RETURN(values[0], apply(values[0], x));

@@ -101,11 +101,15 @@ min { x = f8e8m0fnu[] parameter(0) y = f8e8m0fnu[] parameter(1) ROOT m = f8e8m0f
 ENTRY main {
   a = f8e5m2fnuz[2,70] parameter(0)
   b = f8e8m0fnu[3,140] parameter(1)
+  c = f8e5m2fnuz[4] parameter(2)
+  d = f8e8m0fnu[3] parameter(3)
   p = f8e5m2fnuz[] constant(-3)
   q = f8e8m0fnu[] constant(16)
   x = f8e5m2fnuz[2] reduce(a, p), dimensions={1}, to_apply=max
   y = f8e8m0fnu[3] reduce(b, q), dimensions={1}, to_apply=min
-  ROOT r = (f8e5m2fnuz[2], f8e8m0fnu[3]) tuple(x, y)
+  z = f8e5m2fnuz[] reduce(c, p), dimensions={0}, to_apply=max
+  w = f8e8m0fnu[] reduce(d, q), dimensions={0}, to_apply=min
+  ROOT r = (f8e5m2fnuz[2], f8e8m0fnu[3], f8e5m2fnuz[], f8e8m0fnu[]) tuple(x, y, z, w)
 })"},
 };
 
