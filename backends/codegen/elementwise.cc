@@ -11,9 +11,20 @@ namespace {
 
 using V = llvm::Value*;
 
-bool HasBothZeros(ElementType type) {
-  return type != ElementType::kF8E4M3FNUZ && type != ElementType::kF8E5M2FNUZ && type != ElementType::kF8E4M3B11FNUZ &&
-         type != ElementType::kF8E8M0FNU;
+// Types that hold whatever IsExact's ops give: both zeros, NaN, and the integer that follows each fraction.
+bool HoldsExactResults(ElementType type) {
+  switch (type) {
+    case ElementType::kF64:
+    case ElementType::kF32:
+    case ElementType::kBF16:
+    case ElementType::kF16:
+    case ElementType::kF8E5M2:
+    case ElementType::kF8E4M3:
+    case ElementType::kF8E4M3FN:
+      return true;
+    default:
+      return false;
+  }
 }
 
 // Ops whose float results need no rounding: they give one of their operands, or a value with fewer digits.
@@ -105,8 +116,7 @@ absl::StatusOr<Element> EmitElementwise(ElementEmitter& e, const HloInstruction&
   }
   std::vector<V> re;
   for (const Element& element : x) re.push_back(element.re);
-  // Of the numbers that exact operations give, types without a negative zero, or without zero, lack some.
-  const bool exact = IsExact(op) && HasBothZeros(to);
+  const bool exact = IsExact(op) && HoldsExactResults(to);
   auto finish = [&](V value) -> Element { return {round && !exact ? e.Normalize(to, value) : value}; };
   switch (op) {
     case HloOpcode::kConvert:

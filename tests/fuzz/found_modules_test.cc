@@ -111,6 +111,33 @@ ENTRY main {
   w = f8e8m0fnu[] reduce(d, q), dimensions={0}, to_apply=min
   ROOT r = (f8e5m2fnuz[2], f8e8m0fnu[3], f8e5m2fnuz[], f8e8m0fnu[]) tuple(x, y, z, w)
 })"},
+    {"IntegersBeyondTheLargestFraction", R"(HloModule m
+ENTRY main {
+  a = f6e2m3fn[64] parameter(0)
+  b = f8e3m4[64] parameter(1)
+  seven = f6e2m3fn[] constant(7.5)
+  sevens = f6e2m3fn[64] broadcast(seven), dimensions={}
+  fifteen = f8e3m4[] constant(15.5)
+  fifteens = f8e3m4[64] broadcast(fifteen), dimensions={}
+  c = f6e2m3fn[64] maximum(a, sevens)
+  d = f8e3m4[64] maximum(b, fifteens)
+  x = f6e2m3fn[64] round-nearest-afz(c)
+  y = f8e3m4[64] ceil(d)
+  z = f6e2m3fn[64] remainder(a, a)
+  u = f32[64] convert(x)
+  v = f32[64] convert(y)
+  w = f32[64] convert(z)
+  ROOT r = (f32[64], f32[64], f32[64]) tuple(u, v, w)
+})"},
+    {"CallThatAnotherCallDoesNotUse", R"(HloModule m
+once { x = s32[4] parameter(0) ROOT y = s32[4] negate(x) }
+second { x = s32[4] parameter(0) y = s32[4] parameter(1) ROOT z = s32[4] not(y) }
+ENTRY main {
+  a = s32[4] parameter(0)
+  started = ((s32[4]), s32[4]) async-start(a), calls=once
+  done = s32[4] async-done(started), calls=once
+  ROOT r = s32[4] fusion(done, a), kind=kLoop, calls=second
+})"},
 };
 
 INSTANTIATE_TEST_SUITE_P(All, FoundModules, testing::ValuesIn(kFound),

@@ -1,6 +1,7 @@
 // Checks random modules until one fails, or --count of them have passed. Prints a failing module, and with --save
 // writes it as a bundle for `xla replay`.
 #include <signal.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -17,7 +18,7 @@ namespace {
 volatile sig_atomic_t g_seed_known = 0;
 char g_seed_text[64];
 
-// Names the seed of a module that ended the process or took a minute; then the signal takes its course.
+// Names the seed of a module that ended the process or took a minute of its time; then the signal takes its course.
 void OnSignal(int signal) {
   if (g_seed_known) {
     const char text[] = "\nended by a signal at ";
@@ -51,7 +52,7 @@ int main(int argc, char** argv) {
     std::fputs(flags.Help().c_str(), stdout);
     return 0;
   }
-  for (int signal : {SIGSEGV, SIGABRT, SIGILL, SIGFPE, SIGBUS, SIGALRM}) ::signal(signal, OnSignal);
+  for (int signal : {SIGSEGV, SIGABRT, SIGILL, SIGFPE, SIGBUS, SIGPROF}) ::signal(signal, OnSignal);
   const absl::Time start = absl::Now();
   int64_t checked = 0, failed = 0;
   xc::RandomModuleOptions options;
@@ -60,7 +61,8 @@ int main(int argc, char** argv) {
     if (minutes > 0 && absl::Now() - start > absl::Minutes(minutes)) break;
     std::snprintf(g_seed_text, sizeof(g_seed_text), "seed %lld\n", static_cast<long long>(seed));
     g_seed_known = 1;
-    alarm(60);
+    const itimerval minute = {{0, 0}, {60, 0}};
+    setitimer(ITIMER_PROF, &minute, nullptr);
     absl::StatusOr<xc::RandomModule> random = xc::MakeRandomModule(seed, options);
     std::string wrong = random.ok() ? "" : std::string(random.status().message());
     if (random.ok() && print) std::printf("%s\n", random->module->ToString().c_str());
