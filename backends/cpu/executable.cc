@@ -10,11 +10,11 @@
 #include "backends/cpu/cpu_backend.h"
 #include "backends/cpu/ir_emitter.h"
 #include "backends/cpu/jit.h"
-#include "backends/cpu/layout.h"
 #include "backends/cpu/passes.h"
 #include "backends/runtime/arena.h"
 #include "backends/runtime/run_context.h"
 #include "backends/runtime/symbols.h"
+#include "compiler/expand/expand.h"
 #include "compiler/memory/buffer_assignment.h"
 #include "compiler/memory/schedule.h"
 #include "hlo/base/status.h"
@@ -109,7 +109,10 @@ class CpuExecutable : public Executable {
     SetSignature(*module_);
     XC_ASSIGN_OR_RETURN(Target target, GetTarget(options.cpu));
     XC_ASSIGN_OR_RETURN(pass_report_, RunPasses(module_.get(), options, evaluate));
-    XC_RETURN_IF_ERROR(NormalizeLayouts(module_.get()).status());
+    // Emitters take arrays to be row-major, whichever passes were left out.
+    PassContext layouts;
+    XC_RETURN_IF_ERROR(AssignLayouts(module_.get(), layouts).status());
+    for (const auto& computation : module_->computations()) computation->RemoveDead();
     XC_RETURN_IF_ERROR(FlattenCalls(module_.get()).status());
     XC_RETURN_IF_ERROR(ScheduleModule(module_.get()));
     XC_ASSIGN_OR_RETURN(buffers_, AssignBuffers(module_.get()));

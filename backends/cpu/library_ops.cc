@@ -220,7 +220,8 @@ void EmitTransfer(IrEmitter& e, const HloInstruction* value, const Shape& shape,
 
 }  // namespace
 
-// A function of the runtime's registry. Arrays are row-major here; the function is told so.
+// A function of the runtime's registry. Arrays are in the layouts of the call's operands and result; the function is
+// told so.
 absl::StatusOr<bool> IrEmitter::EmitCustomCall(const HloInstruction* call) {
   if (FindCustomCall(call->custom_call_target()) == nullptr) return false;
   if (call->custom_call_target() == "TopK" && call->operand_count() == 1 && !HasOrder(call->operand(0)->type())) {
@@ -228,8 +229,7 @@ absl::StatusOr<bool> IrEmitter::EmitCustomCall(const HloInstruction* call) {
   }
   std::deque<std::vector<int64_t>> layouts;
   auto buffer = [&](const Shape& shape) {
-    layouts.emplace_back();
-    for (int64_t d = shape.rank() - 1; d >= 0; --d) layouts.back().push_back(d);
+    layouts.push_back(shape.layout_or_default().minor_to_major);
     return CallBuffer{static_cast<RtType>(shape.type()), shape.dims(), layouts.back(), nullptr};
   };
   std::vector<CallBuffer> inputs, outputs;

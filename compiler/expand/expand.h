@@ -8,7 +8,8 @@ namespace xc {
 
 // Makes every array row-major. Entry parameters and results with other layouts become the row-major arrays of the same
 // bytes, transposed inside; the module's entry layout is dropped with that, so whoever needs it reads it before.
-// Bitcasts of other layouts become transposes and a reshape.
+// Bitcasts of other layouts become transposes and a reshape. Custom calls keep the layouts that they ask for: a bitcast
+// stands between each of them and a row-major array. May run again on what it made.
 absl::StatusOr<bool> AssignLayouts(HloModule* module, PassContext& context);
 // Collectives, asynchronous pairs, copies between memories and partitioners' annotations as what they give on one
 // device. What has other shapes than its operands is for several devices and stays.

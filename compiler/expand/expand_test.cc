@@ -28,6 +28,25 @@ ENTRY e { a = f32[2,3]{1,0} parameter(0)
             "ENTRY {\nt0 = f32[3,2] transpose(p0), dimensions={1,0}\nroot = f32[3,2] copy(t0)\n}\n");
 }
 
+// Arrays reach the call in its layouts and leave it so; a second run has nothing to do.
+TEST(Layouts, CustomCallsKeepTheirs) {
+  const std::string wanted =
+      "ENTRY {\nt0 = f32[3,2] transpose(p0), dimensions={1,0}\nt1 = f32[2,3] bitcast(t0)\n"
+      "t2 = (f32[2,3], f32[6]) custom-call(t1), custom_call_target=\"f\", "
+      "operand_layout_constraints={f32[2,3]{0,1}}\n"
+      "t3 = f32[2,3] get-tuple-element(t2), index=0\nt4 = f32[3,2] bitcast(t3)\n"
+      "t5 = f32[2,3] transpose(t4), dimensions={1,0}\n"
+      "t6 = f32[6] get-tuple-element(t2), index=1\nt7 = (f32[2,3], f32[6]) tuple(t5, t6)\n"
+      "t8 = f32[2,3] get-tuple-element(t7), index=0\nroot = f32[2,3] negate(t8)\n}\n";
+  const std::string text = R"(HloModule m
+ENTRY e { a = f32[2,3] parameter(0)
+  c = (f32[2,3]{0,1}, f32[6]) custom-call(a), custom_call_target="f", operand_layout_constraints={f32[2,3]{0,1}}
+  x = f32[2,3]{0,1} get-tuple-element(c), index=0
+  ROOT r = f32[2,3]{1,0} negate(x) })";
+  EXPECT_EQ(RunPasses({AssignLayouts}, text), wanted);
+  EXPECT_EQ(RunPasses({AssignLayouts, AssignLayouts}, text), wanted);
+}
+
 TEST(BatchNorm, InferenceIsElementwise) {
   const std::string out = Simplified({ExpandBatchNorm}, R"(
     x = f32[4,8] parameter(0)

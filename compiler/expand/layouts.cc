@@ -1,4 +1,5 @@
-// Makes every array row-major; other layouts at the entry become transposes inside.
+// Makes every array row-major; other layouts at the entry and at custom calls become transposes beside them.
+#include "absl/container/flat_hash_set.h"
 #include "compiler/expand/expand.h"
 #include "compiler/make.h"
 
@@ -69,6 +70,97 @@ void ReplaceUsers(HloInstruction* old, HloInstruction* replacement, const std::v
   if (was_root) old->parent()->set_root(replacement);
 }
 
+// The custom calls of a computation and the layouts that their functions ask for. Operands reach them, and results
+// leave them, as bitcasts between those layouts and the row-major arrays of the same bytes.
+class CallLayouts {
+ public:
+  CallLayouts(HloComputation* computation, PassContext& context) : context_(context) {
+    for (HloInstruction* call : computation->PostOrder()) {
+      if (call->opcode() != HloOpcode::kCustomCall || call->shape().is_dynamic()) continue;
+      // Its rows are those of the array, whatever the order in memory.
+      if (call->custom_call_target() == "TopK") continue;
+      const auto* constraints = call->FindAttr<AttrKind::kOperandLayoutConstraints>();
+      for (int64_t i = 0; i < call->operand_count(); ++i) {
+        HloInstruction* x = call->operand(i);
+        const Shape& wanted = constraints != nullptr ? (*constraints)[i] : x->shape();
+        if (!wanted.IsArray() || wanted.is_dynamic() || wanted.IsRowMajor()) continue;
+        if (IsWrapped(x, wanted, call)) {
+          kept_.insert(x);
+        } else {
+          operands_.push_back({call, i, wanted});
+        }
+      }
+      if (IsPlain(call->shape())) continue;
+      kept_.insert(call);
+      if (!IsWrapped(call, call->shape())) results_.push_back(call);
+    }
+  }
+
+  // Whether the instruction keeps its layout: a call, an element of its result, or a bitcast beside it.
+  bool Keeps(const HloInstruction* instruction) const { return kept_.contains(instruction); }
+
+  bool Wrap() {
+    for (const Operand& o : operands_) {
+      HloInstruction* memory = ToLayout(o.call->operand(o.index), o.wanted);
+      HloInstruction* bitcast = o.call->parent()->Add(HloOpcode::kBitcast, o.wanted, {memory});
+      o.call->ReplaceOperand(o.index, bitcast);
+      kept_.insert(bitcast);
+      context_.Count("layouts.call_operand");
+    }
+    for (HloInstruction* call : results_) {
+      const Shape shape = call->shape();
+      const std::vector<HloInstruction*> users = call->users();
+      const bool was_root = call->IsRoot();
+      HloInstruction* plain = ForLeaves(call, shape, [&](HloInstruction* x, const Shape& leaf) {
+        if (IsPlain(leaf)) return x;
+        *x->mutable_shape() = leaf;
+        kept_.insert(x);
+        HloInstruction* memory = call->parent()->Add(HloOpcode::kBitcast, MemoryShape(leaf), {x});
+        kept_.insert(memory);
+        return FromLayout(memory, leaf);
+      });
+      ReplaceUsers(call, plain, users, was_root);
+      context_.Count("layouts.call_result");
+    }
+    return !operands_.empty() || !results_.empty();
+  }
+
+ private:
+  struct Operand {
+    HloInstruction* call;
+    int64_t index;
+    Shape wanted;
+  };
+
+  // Whether Wrap made the operand `x`.
+  static bool IsWrapped(const HloInstruction* x, const Shape& wanted, const HloInstruction* call) {
+    return x->opcode() == HloOpcode::kBitcast && IsPlain(x->operand(0)->shape()) &&
+           x->shape().layout_or_default() == wanted.layout_or_default() && x->user_count() == 1 && x->HasUser(call) &&
+           !x->IsRoot();
+  }
+
+  // Whether every array in another layout that `value` has is only used by the bitcast that Wrap makes of it.
+  bool IsWrapped(const HloInstruction* value, const Shape& shape) {
+    if (value->IsRoot()) return false;
+    for (const HloInstruction* user : value->users()) {
+      if (shape.IsTuple() && user->opcode() == HloOpcode::kGetTupleElement) {
+        const Shape& element = shape.tuple_shape(user->tuple_index());
+        if (IsPlain(element)) continue;
+        if (!IsWrapped(user, element)) return false;
+      } else if (shape.IsTuple() || user->opcode() != HloOpcode::kBitcast || user->shape() != MemoryShape(shape)) {
+        return false;
+      }
+      kept_.insert(user);
+    }
+    return true;
+  }
+
+  PassContext& context_;
+  absl::flat_hash_set<const HloInstruction*> kept_;
+  std::vector<Operand> operands_;
+  std::vector<HloInstruction*> results_;
+};
+
 // Layouts of parameters and result as the caller of the module has them.
 Shape EntryShape(const Shape& shape, const Shape* declared) {
   return declared != nullptr && SameShape(*declared, shape) ? *declared : shape;
@@ -91,12 +183,13 @@ absl::StatusOr<bool> AssignLayouts(HloModule* module, PassContext& context) {
       EntryShape(entry->root()->shape(), config.has_entry_layout ? &config.entry_result_layout : nullptr);
 
   // Inside, layouts say nothing that values depend on, except of bitcasts (which keep bytes, not elements) and of
-  // custom calls that name layouts.
+  // custom calls.
   for (const auto& computation : module->computations()) {
+    CallLayouts calls(computation.get(), context);
     for (HloInstruction* instruction : computation->PostOrder()) {
-      if (instruction->opcode() == HloOpcode::kBitcast &&
-          (!IsPlain(instruction->shape()) || !IsPlain(instruction->operand(0)->shape()))) {
-        HloInstruction* x = instruction->operand(0);
+      if (instruction->opcode() != HloOpcode::kBitcast || calls.Keeps(instruction)) continue;
+      HloInstruction* x = instruction->operand(0);
+      if (!IsPlain(instruction->shape()) || !IsPlain(x->shape())) {
         const Int64List from = MajorToMinor(x->shape()), to = MajorToMinor(instruction->shape());
         HloInstruction* memory = make::Transpose(x, from);
         HloInstruction* bytes =
@@ -106,23 +199,21 @@ absl::StatusOr<bool> AssignLayouts(HloModule* module, PassContext& context) {
                                              Shape(instruction->type(), Permuted(instruction->shape().dims(), to)),
                                              {memory});
         instruction->ReplaceAllUsesWith(make::Transpose(bytes, make::InversePermutation(to)));
-        context.Count("layouts.bitcast");
-        changed = true;
-      } else if (instruction->opcode() == HloOpcode::kBitcast &&
-                 instruction->type() == instruction->operand(0)->type()) {
-        instruction->ReplaceAllUsesWith(make::Reshape(instruction->operand(0), instruction->shape().dims()));
-        context.Count("layouts.bitcast");
-        changed = true;
+      } else if (instruction->type() == x->type()) {
+        instruction->ReplaceAllUsesWith(make::Reshape(x, instruction->shape().dims()));
+      } else {
+        continue;
       }
+      context.Count("layouts.bitcast");
+      changed = true;
     }
-    if (changed) computation->RemoveDead();
-  }
-  for (const auto& computation : module->computations()) {
+    changed |= calls.Wrap();
     for (const auto& instruction : computation->instructions()) {
-      if (IsPlain(instruction->shape())) continue;
+      if (IsPlain(instruction->shape()) || calls.Keeps(instruction.get())) continue;
       *instruction->mutable_shape() = WithDefaultLayout(instruction->shape());
       changed = true;
     }
+    if (changed) computation->RemoveDead();
   }
   for (HloInstruction* parameter : entry->parameters()) {
     const Shape& shape = parameter_shapes[parameter->parameter_number()];

@@ -101,6 +101,10 @@ bool Same(const HloInstruction* a, const HloInstruction* b) {
   if (a->opcode() != b->opcode() || !SameShape(a->shape(), b->shape()) || KeyOperands(a) != KeyOperands(b))
     return false;
   if (a->shape().is_dynamic() != b->shape().is_dynamic()) return false;
+  // The operands and results of custom calls, whose layouts count.
+  if (a->opcode() == HloOpcode::kBitcast && !(a->shape().layout_or_default() == b->shape().layout_or_default())) {
+    return false;
+  }
   if (a->IsConstant()) return a->shared_literal() == b->shared_literal() || a->literal().BitEqual(b->literal());
   if (!SameAttributes(a, b)) return false;
   if (a->called_computations().size() != b->called_computations().size()) return false;
