@@ -20,6 +20,7 @@ absl::StatusOr<std::vector<Element>> FusedEmitter::EmitReduceWindow(const HloIns
     XC_ASSIGN_OR_RETURN(Element init, Get(reduce->operand(n + i), Index{}));
     inits.push_back(e_.Splat(init, lanes_));
   }
+  if (from.IsZeroSized()) return inits;
   values = inits;
   std::vector<std::unique_ptr<Loop>> loops;
   std::vector<std::vector<Element>> carried;

@@ -138,6 +138,13 @@ ENTRY main {
   done = s32[4] async-done(started), calls=once
   ROOT r = s32[4] fusion(done, a), kind=kLoop, calls=second
 })"},
+    {"WindowsOverNothing", R"(HloModule m
+xor { x = s64[] parameter(0) y = s64[] parameter(1) ROOT z = s64[] xor(x, y) }
+ENTRY main {
+  a = s64[33,0]{0,1} parameter(0)
+  b = s64[] parameter(1)
+  ROOT r = s64[36,1] reduce-window(a, b), window={size=1x3 stride=1x2 pad=2_1x1_2 lhs_dilate=1x2}, to_apply=xor
+})"},
 };
 
 INSTANTIATE_TEST_SUITE_P(All, FoundModules, testing::ValuesIn(kFound),
