@@ -34,6 +34,12 @@ struct CompileOptions {
   bool keep_texts = false;
   // Not in the key: receives numbered stages, e.g. ("003.after_cse.hlo", text). Null: no dumps.
   std::function<void(absl::string_view name, absl::string_view contents)> dump;
+  // Not in the key: the directory of programs that outlive the process (service/disk_cache.h) and its limit in bytes.
+  // Empty, 0: what XC_CACHE_DIR and XC_CACHE_BYTES say.
+  std::string cache_dir;
+  int64_t cache_dir_bytes = 0;
+  // Not in the key: receives the program in the form that `Backend::Load` takes, if it has one. Null: not made.
+  std::function<void(std::string program)> store;
 
   // The part that is in the key, as text.
   std::string KeyText() const;
@@ -72,6 +78,8 @@ class Executable {
   virtual int64_t temp_bytes() const = 0;
   // Bytes of code and constants that it keeps, roughly; what the cache's budget counts.
   virtual int64_t size_bytes() const = 0;
+  // Whether `Backend::Load` made it.
+  virtual bool loaded() const { return false; }
   // Texts by name ("optimized_hlo", "buffer_assignment", "llvm_ir", "asm", "pass_times", "fallbacks": instructions
   // without native code); empty if it has none such.
   virtual std::string Text(absl::string_view name) const { return ""; }
@@ -92,6 +100,15 @@ class Backend {
   // Compiles a verified module.
   virtual absl::StatusOr<std::unique_ptr<Executable>> Compile(std::unique_ptr<HloModule> module,
                                                               const CompileOptions& options) = 0;
+
+  // What decides the code beside module and options: this build of the compiler, and the machine. Programs of one
+  // identity may be loaded by another process that has the same; empty: none may.
+  virtual std::string Identity(const CompileOptions& options) const { return ""; }
+  // Makes an executable of a program that `CompileOptions::store` received for an equal module. Errors: `program` is
+  // not that, or a custom call that it needs is not registered here.
+  virtual absl::StatusOr<std::unique_ptr<Executable>> Load(const HloModule& module, absl::string_view program) {
+    return absl::UnimplementedError("programs of this backend are not kept");
+  }
 };
 
 // Made once per process, live forever.

@@ -49,6 +49,10 @@ absl::StatusOr<ApiOptions> ParseApiOptions(const char* text) {
       options.compile.until_pass = std::string(entry.second);
     } else if (entry.first == "dump_to") {
       options.dump_to = std::string(entry.second);
+    } else if (entry.first == "cache_dir") {
+      options.compile.cache_dir = std::string(entry.second);
+    } else if (entry.first == "cache_dir_bytes" && is_number) {
+      options.compile.cache_dir_bytes = number;
     } else if (entry.first == "keep_texts" && is_number) {
       options.compile.keep_texts = number != 0;
     } else if (entry.first == "max_memory_bytes" && is_number) {
@@ -133,6 +137,10 @@ XC_EXPORT size_t xc_executable_code_bytes(const xc_executable* executable) {
   return static_cast<size_t>(executable->executable->size_bytes());
 }
 
+XC_EXPORT int xc_executable_was_loaded(const xc_executable* executable) {
+  return executable->executable->loaded() ? 1 : 0;
+}
+
 XC_EXPORT char* xc_executable_text(const xc_executable* executable, const char* name) {
   const xc::Executable& compiled = *executable->executable;
   const std::string text =
@@ -160,7 +168,8 @@ XC_EXPORT xc_status* xc_executable_run(const xc_executable* executable, const vo
 
 XC_EXPORT xc_cache_stats xc_cache_get_stats(void) {
   const xc::CacheStats s = xc::Client::Default()->cache().stats();
-  return {s.entries, s.bytes, s.budget_bytes, s.hits, s.misses, s.waits, s.evictions, s.compile_seconds};
+  return {s.entries, s.bytes,     s.budget_bytes,    s.hits,      s.misses,
+          s.waits,   s.evictions, s.compile_seconds, s.disk_hits, s.disk_writes};
 }
 XC_EXPORT void xc_cache_clear(void) { xc::Client::Default()->cache().Clear(); }
 XC_EXPORT void xc_cache_set_budget(int64_t bytes) { xc::Client::Default()->cache().SetBudget(bytes); }

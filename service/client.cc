@@ -1,10 +1,14 @@
 #include "service/client.h"
 
+#include <cstdlib>
+
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "backends/runtime/arena.h"
 #include "hlo/base/status.h"
 #include "hlo/fingerprint.h"
 #include "hlo/verifier/verifier.h"
+#include "service/disk_cache.h"
 
 namespace xc {
 
@@ -84,6 +88,12 @@ CacheStats ExecutableCache::stats() const {
   return stats;
 }
 
+void ExecutableCache::CountDisk(int64_t hits, int64_t writes) {
+  absl::MutexLock lock(&mu_);
+  stats_.disk_hits += hits;
+  stats_.disk_writes += writes;
+}
+
 Client* Client::Default() {
   static Client* const kClient = new Client();
   return kClient;
@@ -124,6 +134,17 @@ absl::Status CheckSizesKnown(const HloModule& module) {
   return absl::OkStatus();
 }
 
+// What the options say, and where they say nothing, the environment.
+DiskCache DiskCacheFor(const CompileOptions& options) {
+  const auto environment = [](const char* name) {
+    const char* value = std::getenv(name);
+    return absl::string_view(value == nullptr ? "" : value);
+  };
+  int64_t bytes = options.cache_dir_bytes;
+  if (bytes == 0 && !absl::SimpleAtoi(environment("XC_CACHE_BYTES"), &bytes)) bytes = 0;
+  return DiskCache(options.cache_dir.empty() ? std::string(environment("XC_CACHE_DIR")) : options.cache_dir, bytes);
+}
+
 }  // namespace
 
 absl::StatusOr<std::shared_ptr<const Executable>> Client::Compile(std::unique_ptr<HloModule> module,
@@ -136,18 +157,47 @@ absl::StatusOr<std::shared_ptr<const Executable>> Client::Compile(std::unique_pt
     return absl::ResourceExhaustedError(absl::StrCat("module ", module->name(), " has ", module->InstructionCount(),
                                                      " instructions; the limit is ", options.max_instructions));
   }
-  const auto compile = [&]() -> absl::StatusOr<std::shared_ptr<const Executable>> {
-    XC_ASSIGN_OR_RETURN(std::unique_ptr<Executable> executable, backend->Compile(std::move(module), options));
+  const auto compile = [&](const std::string& key) -> absl::StatusOr<std::shared_ptr<const Executable>> {
+    XC_ASSIGN_OR_RETURN(std::shared_ptr<const Executable> executable,
+                        LoadOrCompile(std::move(module), backend, key, options));
     if (options.max_memory_bytes > 0 && executable->temp_bytes() > options.max_memory_bytes) {
       return absl::ResourceExhaustedError(absl::StrCat("the program needs ", executable->temp_bytes(),
                                                        " bytes of temporary memory; the limit is ",
                                                        options.max_memory_bytes));
     }
-    return std::shared_ptr<const Executable>(std::move(executable));
+    return executable;
   };
-  if (options.dump || options.keep_texts) return compile();
+  if (options.dump || options.keep_texts) return compile("");
   const Fingerprint print = FingerprintOf(*module);
-  return cache_.GetOrCompile(absl::StrCat(platform, "/", print.ToHex(), "/", options.KeyText()), compile);
+  const std::string key = absl::StrCat(platform, "/", print.ToHex(), "/", options.KeyText());
+  return cache_.GetOrCompile(key, [&] { return compile(key); });
+}
+
+absl::StatusOr<std::shared_ptr<const Executable>> Client::LoadOrCompile(std::unique_ptr<HloModule> module,
+                                                                        Backend* backend, const std::string& key,
+                                                                        const CompileOptions& options) {
+  const DiskCache disk = key.empty() ? DiskCache("", 0) : DiskCacheFor(options);
+  const std::string identity = disk.enabled() ? backend->Identity(options) : "";
+  if (identity.empty()) {
+    XC_ASSIGN_OR_RETURN(std::unique_ptr<Executable> executable, backend->Compile(std::move(module), options));
+    return std::shared_ptr<const Executable>(std::move(executable));
+  }
+  const std::string disk_key = absl::StrCat(identity, "/", key);
+  if (const absl::optional<std::string> program = disk.Get(disk_key)) {
+    absl::StatusOr<std::unique_ptr<Executable>> executable = backend->Load(*module, *program);
+    if (executable.ok()) {
+      cache_.CountDisk(/*hits=*/1, /*writes=*/0);
+      return std::shared_ptr<const Executable>(*std::move(executable));
+    }
+    disk.Reject(disk_key, executable.status());
+  }
+  CompileOptions storing = options;
+  storing.store = [&](const std::string& program) {
+    disk.Put(disk_key, program);
+    cache_.CountDisk(/*hits=*/0, /*writes=*/1);
+  };
+  XC_ASSIGN_OR_RETURN(std::unique_ptr<Executable> executable, backend->Compile(std::move(module), storing));
+  return std::shared_ptr<const Executable>(std::move(executable));
 }
 
 absl::StatusOr<std::vector<Literal>> RunOnLiterals(const Executable& executable,

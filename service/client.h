@@ -24,10 +24,12 @@ struct CacheStats {
   int64_t bytes = 0;
   int64_t budget_bytes = 0;
   int64_t hits = 0;
-  int64_t misses = 0;  // compilations begun
+  int64_t misses = 0;  // not in memory: compiled, or loaded from disk
   int64_t waits = 0;   // requests that waited for another one's compilation
   int64_t evictions = 0;
-  double compile_seconds = 0;
+  double compile_seconds = 0;  // of misses
+  int64_t disk_hits = 0;       // misses that were loaded from disk
+  int64_t disk_writes = 0;     // programs put there
 };
 
 // Least-recently-used cache of executables by key text, with a byte budget. Thread-safe; concurrent requests for one
@@ -42,6 +44,8 @@ class ExecutableCache {
   void Clear();
   void SetBudget(int64_t bytes);
   CacheStats stats() const;
+  // Adds to the counters of programs on disk.
+  void CountDisk(int64_t hits, int64_t writes);
 
  private:
   struct Entry {
@@ -67,13 +71,18 @@ class Client {
   static Client* Default();
 
   // Verifies and compiles `module` for `platform` ("cpu", "interpreter"), or finds it in the cache. Requests that ask
-  // for dumps or texts go around the cache.
+  // for dumps or texts go around the cache. With a cache directory (options, or XC_CACHE_DIR), programs that another
+  // process compiled for an equal module, with equal options, by the same build and for the same machine are loaded.
   absl::StatusOr<std::shared_ptr<const Executable>> Compile(std::unique_ptr<HloModule> module,
                                                             absl::string_view platform,
                                                             const CompileOptions& options = {});
   ExecutableCache& cache() { return cache_; }
 
  private:
+  absl::StatusOr<std::shared_ptr<const Executable>> LoadOrCompile(std::unique_ptr<HloModule> module, Backend* backend,
+                                                                  const std::string& key,
+                                                                  const CompileOptions& options);
+
   ExecutableCache cache_;
 };
 

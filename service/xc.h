@@ -15,7 +15,7 @@ extern "C" {
 #endif
 
 /* Grows by one with each addition. */
-#define XC_API_VERSION 1
+#define XC_API_VERSION 2
 int xc_api_version(void);
 
 /* Errors. */
@@ -42,7 +42,10 @@ typedef struct xc_executable xc_executable;
 /* Compiles a module: HLO text, or a binary or text HloModuleProto or HloProto. `options` is NULL or lines of key=value:
  *   platform=cpu|interpreter   cpu=NAME   disabled_passes=A,B   until_pass=NAME   dump_to=DIRECTORY
  *   keep_texts=1   max_memory_bytes=N   max_instructions=N   compile_timeout_s=N   compile_threads=N
- * A module that was compiled before with the same options comes from the cache. */
+ *   cache_dir=DIRECTORY   cache_dir_bytes=N
+ * A module that was compiled before with the same options comes from the cache. With a cache directory (that of the
+ * environment's XC_CACHE_DIR, if the options name none) it may have been compiled by another process: its code is
+ * loaded from there, and new code is written there, up to N bytes (XC_CACHE_BYTES; 2 GiB). */
 xc_status* xc_compile_hlo(const char* hlo, size_t size, const char* options, xc_executable** out);
 void xc_executable_free(xc_executable* executable);
 
@@ -54,6 +57,8 @@ xc_shape xc_executable_input(const xc_executable* executable, size_t i);
 xc_shape xc_executable_output(const xc_executable* executable, size_t i);
 size_t xc_executable_temp_bytes(const xc_executable* executable);
 size_t xc_executable_code_bytes(const xc_executable* executable);
+/* 1 if its code came from a cache directory, 0 if this process compiled it. */
+int xc_executable_was_loaded(const xc_executable* executable);
 /* "optimized_hlo", "buffer_assignment", "llvm_ir", "asm", "pass_times", "cost" of an executable compiled with
  * keep_texts=1; "" if there is none. "cost" has a line for each instruction of the optimized entry computation: name,
  * opcode, FLOPs, transcendental functions, bytes read, bytes written. The string belongs to the caller: xc_string_free.
@@ -71,6 +76,8 @@ xc_status* xc_executable_run(const xc_executable* executable, const void* const*
 typedef struct xc_cache_stats {
   int64_t entries, bytes, budget_bytes, hits, misses, waits, evictions;
   double compile_seconds;
+  /* Of the misses in memory, those loaded from a cache directory; programs written there. */
+  int64_t disk_hits, disk_writes;
 } xc_cache_stats;
 xc_cache_stats xc_cache_get_stats(void);
 void xc_cache_clear(void);

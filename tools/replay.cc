@@ -65,7 +65,7 @@ std::vector<const Literal*> Pointers(const std::vector<Literal>& literals) {
 }
 
 struct Settings {
-  std::string platform, against, inputs, output_dir, cpu, passes = "all", dump_to, disable, until;
+  std::string platform, against, inputs, output_dir, cpu, passes = "all", dump_to, disable, until, cache_dir;
   int64_t runs = 1, threads = 0, memory_limit_mb = 0, instruction_limit = 0;
   double seconds = 0, compile_timeout_s = 0;
   bool json = false, guard_pages = false, dump_values = false, compile_only = false, fill_elided = true, bisect = false;
@@ -98,6 +98,7 @@ absl::Status Replay(const std::string& path, Settings s, bool* wrong) {
   }
   if (!s.until.empty()) options.until_pass = s.until;
   options.max_memory_bytes = s.memory_limit_mb << 20;
+  options.cache_dir = s.cache_dir;
   options.max_instructions = s.instruction_limit;
   if (s.compile_timeout_s > 0) options.deadline = absl::Now() + absl::Seconds(s.compile_timeout_s);
   RunOptions run;
@@ -190,6 +191,7 @@ int ReplayCommand(const std::vector<std::string>& args) {
   flags.Add("passes", &s.passes, "`none`: only the passes that the backend cannot do without");
   flags.Add("disable", &s.disable, "names of passes not to run, separated by commas");
   flags.Add("until", &s.until, "stop optimizing after this pass");
+  flags.Add("cache_dir", &s.cache_dir, "keep compiled code in this directory, and use what is there");
   flags.Add("dump_to", &s.dump_to, "write a bundle that can be replayed to this directory");
   flags.Add("dump_values", &s.dump_values, "with --dump_to: also inputs and outputs");
   flags.Add("guard_pages", &s.guard_pages, "put temporary memory between pages that cannot be accessed");

@@ -42,16 +42,21 @@ class EvaluatedExecutable : public Executable {
   std::unique_ptr<Executable> executable_;
 };
 
+absl::StatusOr<Literal> Evaluate(const HloInstruction& instruction, absl::Span<const Literal* const> operands) {
+  return Evaluator().EvaluateInstruction(instruction, operands);
+}
+
 class CpuBackendImpl : public Backend {
  public:
   absl::string_view name() const override { return "cpu"; }
   absl::StatusOr<std::unique_ptr<Executable>> Compile(std::unique_ptr<HloModule> module,
                                                       const CompileOptions& options) override {
     if (HasRunTimeSizes(*module)) return EvaluatedExecutable::Create(std::move(module), options);
-    return cpu::CompileModule(std::move(module), options,
-                              [](const HloInstruction& instruction, absl::Span<const Literal* const> operands) {
-                                return Evaluator().EvaluateInstruction(instruction, operands);
-                              });
+    return cpu::CompileModule(std::move(module), options, &Evaluate);
+  }
+  std::string Identity(const CompileOptions& options) const override { return cpu::CodeIdentity(options); }
+  absl::StatusOr<std::unique_ptr<Executable>> Load(const HloModule& module, absl::string_view program) override {
+    return cpu::LoadModule(module, program, &Evaluate);
   }
 };
 

@@ -14,6 +14,14 @@ namespace xc::cpu {
 absl::StatusOr<std::unique_ptr<Executable>> CompileModule(std::unique_ptr<HloModule> module,
                                                           const xc::CompileOptions& options, Evaluate evaluate);
 
+// Makes an executable of what `options.store` received when an equal module was compiled, with no pass run and no code
+// generated. `program` must come from a build and for a machine of the same identity: its code is trusted.
+absl::StatusOr<std::unique_ptr<Executable>> LoadModule(const HloModule& module, absl::string_view program,
+                                                       Evaluate evaluate);
+
+// Target, this build of the compiler and of LLVM; empty if they cannot be told.
+std::string CodeIdentity(const xc::CompileOptions& options);
+
 }  // namespace xc::cpu
 
 #endif  // XC_BACKENDS_CPU_CPU_BACKEND_H_

@@ -1,4 +1,5 @@
 // A compiled module: code, constants, arenas, and how a run is set up.
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 
@@ -11,7 +12,9 @@
 #include "backends/cpu/ir_emitter.h"
 #include "backends/cpu/jit.h"
 #include "backends/cpu/passes.h"
+#include "backends/cpu/program.h"
 #include "backends/runtime/arena.h"
+#include "backends/runtime/build_id.h"
 #include "backends/runtime/run_context.h"
 #include "backends/runtime/symbols.h"
 #include "compiler/expand/expand.h"
@@ -42,10 +45,17 @@ std::vector<Symbol> AllSymbols() {
 
 class CpuExecutable : public Executable {
  public:
-  static absl::StatusOr<std::unique_ptr<Executable>> Create(std::unique_ptr<HloModule> module,
-                                                            const xc::CompileOptions& options, Evaluate evaluate) {
+  static absl::StatusOr<std::unique_ptr<Executable>> Compile(std::unique_ptr<HloModule> module,
+                                                             const xc::CompileOptions& options, Evaluate evaluate) {
     auto executable = std::make_unique<CpuExecutable>();
-    XC_RETURN_IF_ERROR(executable->Compile(std::move(module), options, std::move(evaluate)));
+    XC_RETURN_IF_ERROR(executable->DoCompile(std::move(module), options, std::move(evaluate)));
+    return std::unique_ptr<Executable>(std::move(executable));
+  }
+
+  static absl::StatusOr<std::unique_ptr<Executable>> Load(const HloModule& module, absl::string_view bytes,
+                                                          Evaluate evaluate) {
+    auto executable = std::make_unique<CpuExecutable>();
+    XC_RETURN_IF_ERROR(executable->DoLoad(module, bytes, std::move(evaluate)));
     return std::unique_ptr<Executable>(std::move(executable));
   }
 
@@ -67,33 +77,34 @@ class CpuExecutable : public Executable {
     inputs.reserve(parameters.size());
     for (const void* p : parameters) inputs.push_back(const_cast<void*>(p));
     std::vector<Block> donated;
-    for (size_t i = 0; i < buffers_.parameters().size(); ++i) {
-      if (!buffers_.parameters()[i].donated) continue;
-      XC_ASSIGN_OR_RETURN(Block block, Block::Allocate(buffers_.parameters()[i].size));
-      std::memcpy(block.data(), inputs[i], buffers_.parameters()[i].size);
+    for (size_t i = 0; i < program_.parameters.size(); ++i) {
+      if (!program_.parameters[i].donated) continue;
+      XC_ASSIGN_OR_RETURN(Block block, Block::Allocate(program_.parameters[i].bytes));
+      std::memcpy(block.data(), inputs[i], program_.parameters[i].bytes);
       inputs[i] = block.data();
       donated.push_back(std::move(block));
     }
-    Frame frame{&context, inputs.data(), results.data(), lease.data(), constants_.data(), &fallback_};
+    Frame frame{&context, inputs.data(), results.data(), lease.data(), program_.constants.data(), &program_.fallback};
     entry_(&frame);
     XC_RETURN_IF_ERROR(context.status());
-    for (size_t i = 0; i < buffers_.outputs().size(); ++i) {
-      const BufferAssignment::OutputLeaf& leaf = buffers_.outputs()[i];
-      if (leaf.slice.kind == BufferSlice::Kind::kParameter && leaf.size > 0) {
-        std::memcpy(results[i], static_cast<char*>(inputs[leaf.slice.index]) + leaf.slice.offset, leaf.size);
+    for (size_t i = 0; i < program_.outputs.size(); ++i) {
+      const Program::Output& output = program_.outputs[i];
+      if (output.parameter >= 0 && output.bytes > 0) {
+        std::memcpy(results[i], static_cast<char*>(inputs[output.parameter]) + output.offset, output.bytes);
       }
     }
     return absl::OkStatus();
   }
 
-  int64_t temp_bytes() const override { return buffers_.arena_bytes(); }
-  int64_t size_bytes() const override { return code_->object_bytes() + constant_bytes_; }
+  bool loaded() const override { return loaded_; }
+  int64_t temp_bytes() const override { return program_.arena_bytes; }
+  int64_t size_bytes() const override { return code_->object_bytes() + program_.constant_bytes; }
   std::string Text(absl::string_view name) const override {
-    if (name == "optimized_hlo") return module_->ToString();
+    if (name == "optimized_hlo") return program_.module == nullptr ? "" : program_.module->ToString();
     if (name == "pass_times") return pass_report_;
     if (name == "buffer_assignment") return buffers_.Report();
     if (name == "fallbacks") {
-      return absl::StrJoin(fallback_.sites, "\n", [](std::string* out, const HloInstruction* i) {
+      return absl::StrJoin(program_.fallback.sites, "\n", [](std::string* out, const HloInstruction* i) {
         absl::StrAppend(out, OpcodeName(i->opcode()), " ", i->name());
       });
     }
@@ -104,18 +115,19 @@ class CpuExecutable : public Executable {
   }
 
  private:
-  absl::Status Compile(std::unique_ptr<HloModule> module, const xc::CompileOptions& options, Evaluate evaluate) {
-    module_ = std::move(module);
-    SetSignature(*module_);
+  absl::Status DoCompile(std::unique_ptr<HloModule> module, const xc::CompileOptions& options, Evaluate evaluate) {
+    program_.module = std::move(module);
+    HloModule* const m = program_.module.get();
+    SetSignature(*m);
     XC_ASSIGN_OR_RETURN(Target target, GetTarget(options.cpu));
-    XC_ASSIGN_OR_RETURN(pass_report_, RunPasses(module_.get(), options, evaluate));
+    XC_ASSIGN_OR_RETURN(pass_report_, RunPasses(m, options, evaluate));
     // Emitters take arrays to be row-major, whichever passes were left out.
     PassContext layouts;
-    XC_RETURN_IF_ERROR(AssignLayouts(module_.get(), layouts).status());
-    for (const auto& computation : module_->computations()) computation->RemoveDead();
-    XC_RETURN_IF_ERROR(FlattenCalls(module_.get()).status());
-    XC_RETURN_IF_ERROR(ScheduleModule(module_.get()));
-    XC_ASSIGN_OR_RETURN(buffers_, AssignBuffers(module_.get()));
+    XC_RETURN_IF_ERROR(AssignLayouts(m, layouts).status());
+    for (const auto& computation : m->computations()) computation->RemoveDead();
+    XC_RETURN_IF_ERROR(FlattenCalls(m).status());
+    XC_RETURN_IF_ERROR(ScheduleModule(m));
+    XC_ASSIGN_OR_RETURN(buffers_, AssignBuffers(m));
     if (options.max_memory_bytes > 0 && buffers_.arena_bytes() > options.max_memory_bytes) {
       return absl::ResourceExhaustedError(absl::StrCat("the program needs ", buffers_.arena_bytes(),
                                                        " bytes of temporary memory; the limit is ",
@@ -124,54 +136,91 @@ class CpuExecutable : public Executable {
     if (options.deadline != absl::InfiniteFuture() && absl::Now() > options.deadline) {
       return absl::DeadlineExceededError("buffer assignment took longer than the compile deadline allows");
     }
-    IrEmitter emitter(*module_, buffers_, target);
-    XC_ASSIGN_OR_RETURN(EmittedProgram program, emitter.Emit());
+    IrEmitter emitter(*m, buffers_, target);
+    XC_ASSIGN_OR_RETURN(EmittedProgram emitted, emitter.Emit());
     cpu::CompileOptions code_options;
     code_options.target = target;
     code_options.threads = options.compile_threads > 0 ? options.compile_threads : AvailableCpus();
     code_options.deadline = options.deadline;
     code_options.keep_ir = code_options.keep_assembly = options.keep_texts;
-    const std::vector<Symbol> symbols = AllSymbols();
-    XC_ASSIGN_OR_RETURN(code_, CompileModules(std::move(program.modules), symbols, {program.entry}, code_options));
-    entry_ = reinterpret_cast<Entry>(code_->Find(program.entry));
-    if (entry_ == nullptr) return absl::InternalError("the program's entry was not linked");
-    fallback_.evaluate = std::move(evaluate);
-    fallback_.sites = std::move(program.fallbacks);
-    fallback_.calls = std::move(program.custom_calls);
-    auto add = [&](const std::shared_ptr<const Literal>& literal) -> absl::Status {
+    std::vector<std::string> objects;
+    if (options.store) code_options.objects = &objects;
+    XC_ASSIGN_OR_RETURN(code_, CompileModules(std::move(emitted.modules), AllSymbols(), {emitted.entry}, code_options));
+    program_.entry = std::move(emitted.entry);
+    SetBuffers(buffers_, &program_);
+    program_.fallback.sites = std::move(emitted.fallbacks);
+    program_.fallback.calls = std::move(emitted.custom_calls);
+    program_.literals = buffers_.constants();
+    program_.literals.insert(program_.literals.end(), emitted.extra_constants.begin(), emitted.extra_constants.end());
+    for (const auto& literal : program_.literals) {
       if (literal->elided()) {
         return absl::InvalidArgumentError(absl::StrCat("a constant of shape ", literal->shape().ToString(),
                                                        " has no elements (`{...}`): the program cannot run"));
       }
-      constant_bytes_ += literal->byte_size();
-      constants_.push_back(literal->bytes());
-      literals_.push_back(literal);
-      return absl::OkStatus();
-    };
-    for (const auto& literal : buffers_.constants()) XC_RETURN_IF_ERROR(add(literal));
-    for (const auto& literal : program.extra_constants) XC_RETURN_IF_ERROR(add(literal));
-    arenas_ = std::make_unique<ArenaPool>(buffers_.arena_bytes());
-    guarded_ = std::make_unique<ArenaPool>(buffers_.arena_bytes(), /*guard=*/true);
+      program_.constant_bytes += literal->byte_size();
+      program_.constants.push_back(literal->bytes());
+    }
+    XC_RETURN_IF_ERROR(Prepare(std::move(evaluate)));
+    if (options.store) {
+      absl::StatusOr<std::string> bytes = WriteProgram(program_, objects);
+      if (bytes.ok()) options.store(*std::move(bytes));
+    }
     return absl::OkStatus();
   }
 
-  std::unique_ptr<HloModule> module_;
-  std::string pass_report_;
-  BufferAssignment buffers_;
+  absl::Status DoLoad(const HloModule& module, absl::string_view bytes, Evaluate evaluate) {
+    SetSignature(module);
+    loaded_ = true;
+    std::vector<std::string> objects;
+    XC_ASSIGN_OR_RETURN(program_, ReadProgram(bytes, &objects));
+    const auto sizes_match = [](const std::vector<Shape>& leaves, const auto& stored) {
+      return std::equal(leaves.begin(), leaves.end(), stored.begin(), stored.end(),
+                        [](const Shape& leaf, const auto& s) { return leaf.ByteSize() == s.bytes; });
+    };
+    if (!sizes_match(parameter_leaves(), program_.parameters) || !sizes_match(result_leaves(), program_.outputs)) {
+      return absl::InvalidArgumentError("it has other parameters or results than the module");
+    }
+    XC_ASSIGN_OR_RETURN(code_, LinkObjects(std::move(objects), AllSymbols(), {program_.entry}));
+    return Prepare(std::move(evaluate));
+  }
+
+  // What is left to do when the program and its code are there.
+  absl::Status Prepare(Evaluate evaluate) {
+    entry_ = reinterpret_cast<Entry>(code_->Find(program_.entry));
+    if (entry_ == nullptr) return absl::InternalError("the program's entry was not linked");
+    program_.fallback.evaluate = std::move(evaluate);
+    arenas_ = std::make_unique<ArenaPool>(program_.arena_bytes);
+    guarded_ = std::make_unique<ArenaPool>(program_.arena_bytes, /*guard=*/true);
+    return absl::OkStatus();
+  }
+
+  Program program_;
   std::unique_ptr<CompiledCode> code_;
   Entry entry_ = nullptr;
-  FallbackTable fallback_;
-  std::vector<const void*> constants_;
-  std::vector<std::shared_ptr<const Literal>> literals_;
-  int64_t constant_bytes_ = 0;
+  bool loaded_ = false;
   std::unique_ptr<ArenaPool> arenas_, guarded_;
+  // For those who look inside: empty if the program was loaded.
+  std::string pass_report_;
+  BufferAssignment buffers_;
 };
 
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Executable>> CompileModule(std::unique_ptr<HloModule> module,
                                                           const xc::CompileOptions& options, Evaluate evaluate) {
-  return CpuExecutable::Create(std::move(module), options, std::move(evaluate));
+  return CpuExecutable::Compile(std::move(module), options, std::move(evaluate));
+}
+
+absl::StatusOr<std::unique_ptr<Executable>> LoadModule(const HloModule& module, absl::string_view program,
+                                                       Evaluate evaluate) {
+  return CpuExecutable::Load(module, program, std::move(evaluate));
+}
+
+std::string CodeIdentity(const xc::CompileOptions& options) {
+  const absl::StatusOr<Target> target = GetTarget(options.cpu);
+  const std::string own = BuildId(reinterpret_cast<const void*>(&CodeIdentity)), llvm = LlvmIdentity();
+  if (!target.ok() || own.empty() || llvm.empty()) return "";
+  return absl::StrCat("build ", own, ", ", llvm, ", ", target->cpu, ":", target->features);
 }
 
 }  // namespace xc::cpu

@@ -8,9 +8,11 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "backends/runtime/build_id.h"
 #include "llvm/Analysis/CGSCCPassManager.h"
 #include "llvm/Analysis/LoopAnalysisManager.h"
 #include "llvm/Analysis/TargetTransformInfo.h"
+#include "llvm/Config/llvm-config.h"
 #include "llvm/ExecutionEngine/Orc/Core.h"
 #include "llvm/ExecutionEngine/Orc/ExecutorProcessControl.h"
 #include "llvm/ExecutionEngine/Orc/ObjectLinkingLayer.h"
@@ -210,6 +212,11 @@ absl::StatusOr<Target> GetTarget(const std::string& name) {
   return target;
 }
 
+std::string LlvmIdentity() {
+  const std::string build = BuildId(reinterpret_cast<const void*>(&LLVMInitializeX86Target));
+  return build.empty() ? "" : absl::StrCat("llvm ", LLVM_VERSION_STRING, " ", build);
+}
+
 struct CodeModule::Impl {
   std::unique_ptr<llvm::LLVMContext> context;
   std::unique_ptr<llvm::Module> module;
@@ -361,6 +368,7 @@ absl::StatusOr<std::unique_ptr<CompiledCode>> CompileModules(std::vector<CodeMod
     if (!status.ok()) return status;
   }
   modules.clear();
+  if (options.objects != nullptr) *options.objects = objects;
   auto code = LinkObjects(std::move(objects), symbols, exports);
   if (!code.ok()) return code.status();
   (*code)->impl_->text = std::move(text);

@@ -38,6 +38,9 @@ struct Target {
 // An unknown name, or one that this machine cannot run, is an error.
 absl::StatusOr<Target> GetTarget(const std::string& name);
 
+// LLVM's version, and the build of its library where it is a shared one; empty if that cannot be told.
+std::string LlvmIdentity();
+
 // One LLVM context and one empty module of it, to be filled by an emitter.
 class CodeModule {
  public:
@@ -67,6 +70,7 @@ struct CompileOptions {
   bool keep_ir = false;  // keep the text of every module before and after the passes
   bool keep_assembly = false;
   absl::Time deadline = absl::InfiniteFuture();  // looked at before each module
+  std::vector<std::string>* objects = nullptr;   // receives a copy of the object files that `CompileModules` made
 };
 
 // Text kept on request, one string per module.

@@ -111,6 +111,11 @@ absl::StatusOr<PreparedCall> PreparedCall::Make(const CallArgs& args) {
   return call;
 }
 
+CallArgs PreparedCall::args() const {
+  const absl::Span<const CallBuffer> all = buffers_;
+  return {target_, all.subspan(0, num_inputs_), all.subspan(num_inputs_), backend_config_, &attributes_};
+}
+
 absl::Status PreparedCall::Run(RunContext* ctx, void* const* inputs, void* const* outputs) const {
   absl::InlinedVector<CallBuffer, 8> buffers(buffers_.begin(), buffers_.end());
   for (size_t i = 0; i < buffers.size(); ++i) {

@@ -76,6 +76,9 @@ class PreparedCall {
   PreparedCall(PreparedCall&&) = default;
   PreparedCall& operator=(PreparedCall&&) = default;
 
+  // What `Make` was given, without data; views of what this object holds.
+  CallArgs args() const;
+
   // Thread-safe. The pointers are those of the inputs' and outputs' data, in order.
   absl::Status Run(RunContext* ctx, void* const* inputs, void* const* outputs) const;
 

@@ -21,6 +21,7 @@ namespace xla_core {
   X(xc_executable_output)      \
   X(xc_executable_temp_bytes)  \
   X(xc_executable_code_bytes)  \
+  X(xc_executable_was_loaded)  \
   X(xc_executable_text)        \
   X(xc_string_free)            \
   X(xc_executable_run)         \

@@ -45,6 +45,8 @@ nb::dict CacheStats() {
   out["waits"] = s.waits;
   out["evictions"] = s.evictions;
   out["compile_seconds"] = s.compile_seconds;
+  out["disk_hits"] = s.disk_hits;
+  out["disk_writes"] = s.disk_writes;
   return out;
 }
 
@@ -84,6 +86,7 @@ NB_MODULE(_core, m) {
       .def_prop_ro("num_inputs", &Executable::num_inputs)
       .def_prop_ro("num_outputs", &Executable::num_outputs)
       .def_prop_ro("temp_bytes", &Executable::temp_bytes)
+      .def_prop_ro("was_loaded", &Executable::was_loaded)
       .def_prop_ro("code_bytes", &Executable::code_bytes)
       .def_prop_ro("constant_bytes", &Executable::constant_bytes)
       .def("text", &Executable::Text, nb::arg("name"));

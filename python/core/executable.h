@@ -32,6 +32,7 @@ class Executable {
   size_t num_inputs() const { return inputs_.size(); }
   size_t num_outputs() const { return outputs_.size(); }
   size_t temp_bytes() const { return api.xc_executable_temp_bytes(executable_); }
+  bool was_loaded() const { return api.xc_executable_was_loaded(executable_) != 0; }
   size_t code_bytes() const { return api.xc_executable_code_bytes(executable_); }
   size_t constant_bytes() const { return constant_bytes_; }
   bool has_donated() const { return has_donated_; }

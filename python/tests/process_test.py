@@ -1,6 +1,8 @@
 """One process with many threads, children, frameworks' arrays and signatures."""
 
 import os
+import subprocess
+import sys
 import threading
 
 import numpy as np
@@ -194,3 +196,37 @@ def test_the_shared_cache_serves_two_functions_of_one_program():
         assert xla.cache_stats()["entries"] == 1  # the newest stays, whatever its size
     finally:
         xla.cache_set_budget(budget)
+
+
+CACHED = """
+import sys, numpy as np, xla
+
+@xla.compile(options={"cache_dir": sys.argv[1]} if sys.argv[1] else None)
+def f(x):
+    return np.sort(np.tanh(x) @ x.T, axis=0).sum()
+
+x = np.linspace(-1, 1, 12).reshape(3, 4)
+assert np.isclose(f(x), f.__wrapped__(x), rtol=1e-12)
+print(f.cache_info().disk_hits, xla.cache_stats()["disk_hits"], xla.cache_stats()["disk_writes"])
+"""
+
+
+@pytest.mark.parametrize("way", ["option", "environment"])
+def test_compiled_code_outlives_the_process(tmp_path, way):
+    environment = dict(os.environ, PYTHONPATH=os.pathsep.join(sys.path))
+    argument = str(tmp_path / "cache")
+    if way == "environment":
+        environment["XC_CACHE_DIR"], argument = argument, ""
+
+    def run():
+        done = subprocess.run([sys.executable, "-c", CACHED, argument], env=environment, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        return done.stdout.split(), done.stderr
+
+    assert run() == (["0", "0", "1"], "")
+    assert run() == (["1", "1", "0"], "")
+    (file,) = (tmp_path / "cache").iterdir()
+    file.write_bytes(file.read_bytes()[:-100])
+    counters, said = run()
+    assert counters == ["0", "0", "1"] and "cut off; it is ignored" in said
+    assert run() == (["1", "1", "0"], "")

@@ -38,6 +38,7 @@ class CacheInfo(NamedTuple):
     max_signatures: int
     code_bytes: int
     compile_seconds: float
+    disk_hits: int
 
 class CompiledFunction(Generic[_P, _R]):
     __wrapped__: Callable[_P, _R]

@@ -19,8 +19,9 @@ MAX_SIGNATURES = 512
 # Seconds after which a compilation says that it is going on.
 PATIENCE = 5.0
 
-CacheInfo = namedtuple("CacheInfo", "hits misses signatures max_signatures code_bytes compile_seconds")
-CacheInfo.__doc__ = "Calls that found their program, calls that compiled one, programs kept, and what these cost."
+CacheInfo = namedtuple("CacheInfo", "hits misses signatures max_signatures code_bytes compile_seconds disk_hits")
+CacheInfo.__doc__ = """Calls that found their program, calls that made one, programs kept, and what these cost; of the programs
+made, how many came from the cache directory."""
 
 
 def compile(
@@ -44,7 +45,8 @@ def compile(
     donate_argnums: arguments whose memory a result of the same type and shape takes over; they must not be used afterwards.
     platform: "cpu", or "interpreter", which is slow and plain.
     threads: how many threads a call may use at most; 0 for all.
-    options: a dict of the compiler's options, such as {"disabled_passes": ["fuse"]} or {"compile_timeout_s": 60}.
+    options: a dict of the compiler's options, such as {"disabled_passes": ["fuse"]} or {"compile_timeout_s": 60};
+      {"cache_dir": "~/.cache/xla"} keeps compiled code between processes (so does the environment's XC_CACHE_DIR).
 
     >>> @compile
     ... def f(x, scale=2.0):          # x: any shape
@@ -124,6 +126,7 @@ class CompiledFunction(_core.Dispatcher):
         self._lock = threading.Lock()
         self._compiling = {}
         self._misses = 0
+        self._loaded = 0
         self._slow_hits = 0
 
     def __get__(self, instance, owner=None):
@@ -257,6 +260,7 @@ class CompiledFunction(_core.Dispatcher):
             record = _explain.Record(key, traced_at - started, time.perf_counter() - traced_at)
             with self._lock:
                 self._misses += 1
+                self._loaded += executable.was_loaded
                 self._records.append(record)
                 del self._records[: -_explain.KEPT]
                 self._entries[key] = entry
@@ -286,6 +290,7 @@ class CompiledFunction(_core.Dispatcher):
             MAX_SIGNATURES,
             sum(e.executable.code_bytes for e in entries),
             sum(r.compile_seconds for r in self._records),
+            self._loaded,
         )
 
     def clear_cache(self):

@@ -14,6 +14,8 @@ def options_text(platform, options):
     """The C API's options: lines of key=value."""
     lines = [f"platform={platform}"]
     for key, value in (options or {}).items():
+        if key == "cache_dir":
+            value = os.path.abspath(os.path.expanduser(value))
         if isinstance(value, (list, tuple)):
             value = ",".join(map(str, value))
         lines.append(f"{key}={int(value) if isinstance(value, bool) else value}")

@@ -1,0 +1,269 @@
+// Programs on disk: loaded ones compute what compiled ones do, damaged files are compiled anew, many processes share a
+// directory, and the budget evicts what was not used for the longest time.
+#include "service/disk_cache.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <filesystem>
+#include <string>
+
+#include "backends/runtime/custom_call.h"
+#include "gtest/gtest.h"
+#include "hlo/text/parser.h"
+#include "service/client.h"
+#include "service/files.h"
+
+namespace xc {
+namespace {
+
+// A fresh directory for the running test.
+std::string TestDirectory() {
+  const auto* info = testing::UnitTest::GetInstance()->current_test_info();
+  const std::string path = testing::TempDir() + "/xc_" + info->name();
+  std::filesystem::remove_all(path);
+  return path;
+}
+
+// The results' bytes, one after the other.
+absl::StatusOr<std::string> RunProgram(Client& client, const std::string& text, const std::string& directory) {
+  auto module = ParseModule(text);
+  if (!module.ok()) return module.status();
+  CompileOptions options;
+  options.cache_dir = directory;
+  auto executable = client.Compile(*std::move(module), "cpu", options);
+  if (!executable.ok()) return executable.status();
+  std::vector<Literal> inputs;
+  for (const Shape& leaf : (*executable)->parameter_leaves()) {
+    inputs.emplace_back(leaf);
+    for (int64_t i = 0; i < leaf.ElementCount(); ++i)
+      inputs.back().mutable_data<float>()[i] = 3.5f - static_cast<float>(i);
+  }
+  std::vector<const Literal*> pointers;
+  for (const Literal& input : inputs) pointers.push_back(&input);
+  auto results = RunOnLiterals(**executable, pointers);
+  if (!results.ok()) return results.status();
+  std::string bytes;
+  for (const Literal& result : *results) {
+    bytes.append(reinterpret_cast<const char*>(result.bytes()), result.byte_size());
+  }
+  return bytes;
+}
+
+constexpr char kFusion[] = R"(HloModule m
+ENTRY e { p = f32[8] parameter(0) s = f32[8] sine(p) ROOT m = f32[8] multiply(s, p) })";
+
+TEST(DiskCache, LoadedProgramsComputeTheSame) {
+  ASSERT_TRUE(RegisterCustomCall("disk_cache_test.negate", [](RunContext*, const CallArgs& args) {
+                for (int64_t i = 0; i < args.inputs[0].elements(); ++i) {
+                  static_cast<float*>(args.outputs[0].data)[i] = -static_cast<const float*>(args.inputs[0].data)[i];
+                }
+                return absl::OkStatus();
+              }).ok());
+  const std::string programs[] = {
+      kFusion,
+      // A constant of the buffer assignment, a product by the library, a tuple.
+      R"(HloModule m
+ENTRY e { p = f32[4,4] parameter(0) c = f32[4,4] constant({{1,2,3,4},{5,6,7,8},{9,1,2,3},{4,5,6,7}})
+  d = f32[4,4] dot(p, c), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  n = f32[4,4] negate(d) ROOT t = (f32[4,4], f32[4,4], f32[4,4]) tuple(n, p, c) })",
+      // A loop, and a result in a parameter's memory.
+      R"(HloModule m, input_output_alias={ {}: (0, {}, may-alias) }
+c { s = (s32[], f32[4]) parameter(0) i = s32[] get-tuple-element(s), index=0 k = s32[] constant(5)
+  ROOT l = pred[] compare(i, k), direction=LT }
+b { s = (s32[], f32[4]) parameter(0) i = s32[] get-tuple-element(s), index=0 one = s32[] constant(1)
+  x = f32[4] get-tuple-element(s), index=1 y = f32[4] add(x, x) j = s32[] add(i, one)
+  ROOT t = (s32[], f32[4]) tuple(j, y) }
+ENTRY e { p = f32[4] parameter(0) z = s32[] constant(0) t = (s32[], f32[4]) tuple(z, p)
+  w = (s32[], f32[4]) while(t), condition=c, body=b ROOT r = f32[4] get-tuple-element(w), index=1 })",
+      // Custom calls: one of the library's, one of the user's.
+      R"(HloModule m
+ENTRY e { p = f32[6] parameter(0) n = f32[6] custom-call(p), custom_call_target="disk_cache_test.negate"
+  ROOT t = (f32[2], s32[2]) custom-call(n), custom_call_target="TopK", called_computations={} })",
+      // No native code: a loop inside of a reducer runs in the interpreter.
+      R"(HloModule m
+c { s = (s32[], f32[]) parameter(0) i = s32[] get-tuple-element(s), index=0 k = s32[] constant(2)
+  ROOT l = pred[] compare(i, k), direction=LT }
+b { s = (s32[], f32[]) parameter(0) i = s32[] get-tuple-element(s), index=0 one = s32[] constant(1)
+  x = f32[] get-tuple-element(s), index=1 h = f32[] constant(0.5) y = f32[] multiply(x, h)
+  j = s32[] add(i, one) ROOT t = (s32[], f32[]) tuple(j, y) }
+r { x = f32[] parameter(0) y = f32[] parameter(1) a = f32[] add(x, y) z = s32[] constant(0)
+  t = (s32[], f32[]) tuple(z, a) w = (s32[], f32[]) while(t), condition=c, body=b
+  ROOT g = f32[] get-tuple-element(w), index=1 }
+ENTRY e { p = f32[3,4] parameter(0) z = f32[] constant(1) q = f32[4] reduce(p, z), dimensions={0}, to_apply=r
+  ROOT s = f32[4] sine(q) })",
+  };
+  const std::string directory = TestDirectory();
+  for (const std::string& text : programs) {
+    SCOPED_TRACE(text);
+    Client first, second;
+    const auto expected = RunProgram(first, text, "");
+    ASSERT_TRUE(expected.ok()) << expected.status();
+    Client writer;
+    EXPECT_EQ(*RunProgram(writer, text, directory), *expected);
+    EXPECT_EQ(writer.cache().stats().disk_hits, 0);
+    EXPECT_EQ(writer.cache().stats().disk_writes, 1);
+    EXPECT_EQ(*RunProgram(second, text, directory), *expected);
+    EXPECT_EQ(second.cache().stats().disk_hits, 1);
+    EXPECT_EQ(second.cache().stats().disk_writes, 0);
+    EXPECT_EQ(*RunProgram(second, text, directory), *expected);  // from memory
+    EXPECT_EQ(second.cache().stats().disk_hits, 1);
+  }
+}
+
+TEST(DiskCache, OptionsHaveTheirOwnPrograms) {
+  const std::string directory = TestDirectory();
+  for (const char* cpu : {"", "x86-64-v2"}) {
+    Client client;
+    CompileOptions options;
+    options.cache_dir = directory;
+    options.cpu = cpu;
+    ASSERT_TRUE(client.Compile(*ParseModule(kFusion), "cpu", options).ok());
+    EXPECT_EQ(client.cache().stats().disk_hits, 0);
+  }
+  // The interpreter keeps nothing on disk.
+  Client client;
+  CompileOptions options;
+  options.cache_dir = directory;
+  ASSERT_TRUE(client.Compile(*ParseModule(kFusion), "interpreter", options).ok());
+  EXPECT_EQ(ListDirectory(directory)->size(), 2);
+}
+
+TEST(DiskCache, CallsWithoutAFunctionAreNotKept) {
+  const std::string directory = TestDirectory();
+  Client client;
+  const auto result = RunProgram(client, R"(HloModule m
+ENTRY e { p = f32[6] parameter(0) ROOT n = f32[6] custom-call(p), custom_call_target="disk_cache_test.nobody" })",
+                                 directory);
+  EXPECT_FALSE(result.ok());
+  EXPECT_EQ(client.cache().stats().disk_writes, 0);
+}
+
+TEST(DiskCache, DamagedFilesAreCompiledAnew) {
+  const std::string directory = TestDirectory();
+  Client first;
+  const auto expected = RunProgram(first, kFusion, directory);
+  ASSERT_TRUE(expected.ok()) << expected.status();
+  const std::string path = directory + "/" + ListDirectory(directory)->at(0);
+  const std::string good = *ReadFile(path);
+  const auto check = [&](const std::string& contents, const std::string& message) {
+    ASSERT_TRUE(WriteFile(path, contents).ok());
+    Client client;
+    testing::internal::CaptureStderr();
+    const auto result = RunProgram(client, kFusion, directory);
+    const std::string said = testing::internal::GetCapturedStderr();
+    EXPECT_NE(said.find(message), std::string::npos) << said;
+    ASSERT_TRUE(result.ok()) << result.status();
+    EXPECT_EQ(*result, *expected);
+    EXPECT_EQ(client.cache().stats().disk_hits, 0);
+    EXPECT_EQ(*ReadFile(path), good);  // written anew
+  };
+  for (size_t size : {size_t{0}, size_t{7}, size_t{39}, size_t{40}, size_t{100}, good.size() / 2, good.size() - 1}) {
+    check(good.substr(0, size), "cut off; it is ignored");
+  }
+  check(good + "x", "cut off");
+  for (size_t at = 0; at < good.size(); at += 1 + good.size() / 50) {
+    std::string flipped = good;
+    flipped[at] ^= 0x10;
+    check(flipped, "it is ignored");
+  }
+  std::string version = good;
+  version[8] = 2;
+  check(version, "of version 2, not 1");
+  std::string foreign = good;
+  foreign[0] = 'y';
+  check(foreign, "not a compiled program");
+  // A whole file under another one's name.
+  Client other;
+  ASSERT_TRUE(
+      RunProgram(other, "HloModule m ENTRY e { p = f32[8] parameter(0) ROOT m = f32[8] negate(p) }", directory).ok());
+  const std::vector<std::string> names = *ListDirectory(directory);
+  for (const std::string& name : names) {
+    if (directory + "/" + name != path) check(*ReadFile(directory + "/" + name), "of another program");
+  }
+  // Its header and key are right, its program is not.
+  const DiskCache disk(directory, 0);
+  uint32_t key_size;
+  std::memcpy(&key_size, good.data() + 12, sizeof(key_size));
+  disk.Put(good.substr(40, key_size), "no program");
+  check(*ReadFile(path), "CpuProgramProto");
+}
+
+TEST(DiskCache, OthersFilesAreIgnored) {
+  const std::string directory = TestDirectory();
+  Client first;
+  ASSERT_TRUE(RunProgram(first, kFusion, directory).ok());
+  const std::string path = directory + "/" + ListDirectory(directory)->at(0);
+  ASSERT_EQ(chmod(path.c_str(), 0666), 0);
+  testing::internal::CaptureStderr();
+  Client second;
+  ASSERT_TRUE(RunProgram(second, kFusion, directory).ok());
+  EXPECT_NE(testing::internal::GetCapturedStderr().find("writable by everybody"), std::string::npos);
+  EXPECT_EQ(second.cache().stats().disk_hits, 0);
+}
+
+TEST(DiskCache, DirectoriesThatCannotBeAreNoError) {
+  const std::string path = TestDirectory();
+  ASSERT_TRUE(WriteFile(path, "a file").ok());
+  testing::internal::CaptureStderr();
+  Client client;
+  EXPECT_TRUE(RunProgram(client, kFusion, path).ok());
+  EXPECT_NE(testing::internal::GetCapturedStderr().find("cannot make directory"), std::string::npos);
+}
+
+TEST(DiskCache, ManyProcessesShareADirectory) {
+  const std::string directory = TestDirectory();
+  const auto program = [](int i) {
+    return "HloModule m ENTRY e { p = f32[" + std::to_string(4 + i) + "] parameter(0) ROOT s = f32[" +
+           std::to_string(4 + i) + "] cosine(p) }";
+  };
+  std::vector<pid_t> children;
+  for (int c = 0; c < 6; ++c) {
+    const pid_t child = fork();
+    ASSERT_GE(child, 0);
+    if (child == 0) {
+      Client client;
+      bool ok = true;
+      for (int i = 0; i < 5; ++i) ok &= RunProgram(client, program((i + c) % 5), directory).ok();
+      _exit(ok ? 0 : 1);
+    }
+    children.push_back(child);
+  }
+  for (pid_t child : children) {
+    int status = -1;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    EXPECT_EQ(status, 0);
+  }
+  EXPECT_EQ(ListDirectory(directory)->size(), 5);
+  Client client;
+  for (int i = 0; i < 5; ++i) EXPECT_TRUE(RunProgram(client, program(i), directory).ok());
+  EXPECT_EQ(client.cache().stats().disk_hits, 5);
+}
+
+TEST(DiskCache, TheLeastRecentlyUsedGo) {
+  const std::string directory = TestDirectory();
+  const DiskCache disk(directory, 3500);
+  const std::string program(1000, 'p');
+  for (const char* key : {"a", "b", "c"}) disk.Put(key, program);
+  ASSERT_EQ(disk.Get("a"), program);
+  // What a process that died left behind, long ago.
+  const std::string stale = disk.PathOf("z") + ".tmp1_2";
+  ASSERT_TRUE(WriteFile(stale, "half").ok());
+  const timespec old[2] = {{1000000, 0}, {1000000, 0}};
+  ASSERT_EQ(utimensat(AT_FDCWD, stale.c_str(), old, 0), 0);
+  disk.Put("d", program);
+  EXPECT_EQ(disk.Get("a"), program);
+  EXPECT_EQ(disk.Get("b"), absl::nullopt);
+  EXPECT_EQ(disk.Get("c"), program);
+  EXPECT_EQ(disk.Get("d"), program);
+  EXPECT_FALSE(FileExists(stale));
+  disk.Put("large", std::string(5000, 'l'));  // more than the budget: not kept
+  EXPECT_EQ(disk.Get("large"), absl::nullopt);
+  EXPECT_EQ(disk.Get("d"), program);
+}
+
+}  // namespace
+}  // namespace xc
