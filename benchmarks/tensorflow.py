@@ -1,9 +1,10 @@
 """TensorFlow with its own kernels, with its XLA auto-clustering, with jit_compile=True and with the plugin, side by side:
-first call and best time per model and shape, peak memory, and ratios. Each pair of model and way runs in a process of
-its own; the ways of one model run one after the other.
+first call and steady time per model and shape, peak memory, and ratios. Each way has a process of its own for each
+model; their calls take turns in short rounds, so that what else the machine does falls on all of them alike.
 
-usage: tensorflow.py PLUGIN.so [MODEL…] [--seconds=S] [--data=DIR]
-MODEL: names of tensorflow_models.py, or folders with a graph.pb; without any: all, and the graphs of --data (or XC_DATA).
+usage: tensorflow.py PLUGIN.so [NAME…] [--quick] [--seconds=S] [--data=DIR] [--output=FILE.md]
+NAME: names of tensorflow_models.py (with _train: a training step), or folders with a graph.pb; without any: all, and the
+graphs of --data (or XC_DATA). --quick: only the small models, fewer calls (under ten minutes on two cores).
 """
 
 import argparse
@@ -11,17 +12,28 @@ import json
 import math
 import os
 import pathlib
-import resource
+import re
+import statistics
 import subprocess
 import sys
 import time
 
 WAYS = ["plain", "autojit", "jit_compile", "plugin"]
 HERE = pathlib.Path(__file__).resolve().parent
+ROUNDS = 7
 
 
-def run_one(name, way, plugin, seconds):
-    """Prints one JSON line per shape."""
+def peak_memory():
+    """The peak since the last call, in bytes."""
+    text = pathlib.Path("/proc/self/status").read_text()
+    peak = int(re.search(r"VmHWM:\s*(\d+)", text)[1]) * 1024
+    pathlib.Path("/proc/self/clear_refs").write_text("5")
+    return peak
+
+
+def work(name, way, plugin):
+    """Answers the lines of standard input, one JSON line for each: `first N`, the first call with shapes N; `time N S`,
+    calls with them for S seconds."""
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     os.environ["CUDA_VISIBLE_DEVICES"] = ""
     if way == "autojit":
@@ -40,87 +52,177 @@ def run_one(name, way, plugin, seconds):
 
     body, cases = tensorflow_models.load(name)
     function = tf.function(body, jit_compile=way == "jit_compile" or None, reduce_retracing=True)
-    for args in cases:
+
+    def call(args):
         start = time.perf_counter()
         tf.nest.map_structure(np.asarray, function(*args))
-        first = time.perf_counter() - start
-        times, start = [], time.perf_counter()
-        while time.perf_counter() - start < seconds or len(times) < 20:
-            t = time.perf_counter()
-            tf.nest.map_structure(np.asarray, function(*args))
-            times.append(time.perf_counter() - t)
-        print(
-            json.dumps(
-                dict(
-                    shape="×".join(str(d) for d in args[0].shape),
-                    first=first,
-                    slowest=max(times),
-                    best=min(times),
-                    peak=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
-                )
-            ),
-            flush=True,
+        return time.perf_counter() - start
+
+    out = os.fdopen(os.dup(1), "w", buffering=1)
+    shapes = ["×".join(str(d) for d in tf.nest.flatten(args)[0].shape) for args in cases]
+    print(json.dumps(shapes), file=out)
+    for line in sys.stdin:
+        what, *numbers = line.split()
+        args = cases[int(numbers[0])]
+        if what == "first":
+            answer = call(args)
+        elif what == "time":
+            times, end = [], time.perf_counter() + float(numbers[1])
+            while time.perf_counter() < end or len(times) < 3:
+                times.append(call(args))
+            answer = times
+        else:
+            answer = peak_memory()
+        print(json.dumps(answer), file=out)
+
+
+class Worker:
+    """The process of one way for one model."""
+
+    def __init__(self, name, way, options):
+        command = [sys.executable, __file__, options.plugin, name, "--way", way]
+        self.process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
         )
+        self.error = ""
+        self.shapes = None
+
+    def read(self):
+        line = self.process.stdout.readline()
+        if line:
+            return json.loads(line)
+        if not self.error:
+            self.error = (self.process.communicate()[1].strip().splitlines() or ["no message"])[-1]
+        return None
+
+    def ask(self, *words):
+        if self.error:
+            return None
+        try:
+            print(*words, file=self.process.stdin, flush=True)
+        except BrokenPipeError:
+            pass
+        return self.read()
+
+    def stop(self):
+        if not self.error:
+            self.process.communicate()
 
 
-def measure(name, way, options):
-    command = [sys.executable, __file__, options.plugin, name, "--way", way, f"--seconds={options.seconds}"]
-    done = subprocess.run(command, capture_output=True, text=True)
-    if done.returncode != 0:
-        return None, (done.stderr.strip().splitlines() or ["no message"])[-1]
-    return [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")], ""
+def measure(name, options):
+    """By shape and way: first call, best and median time, slowest later call, peak memory; None where a way fails."""
+    workers = {way: Worker(name, way, options) for way in WAYS}
+    shapes = None
+    for worker in workers.values():
+        worker.shapes = worker.read()
+        shapes = shapes or worker.shapes
+    rows = []
+    for i, shape in enumerate(shapes or []):
+        firsts = {way: worker.ask("first", i) for way, worker in workers.items()}
+        times = {way: [] for way in WAYS}
+        for way, worker in workers.items():  # compilation in the background, and the cost gate's decisions
+            worker.ask("time", i, options.seconds / 2)
+        for _ in range(ROUNDS):
+            for way, worker in workers.items():
+                times[way].append(worker.ask("time", i, options.seconds / ROUNDS))
+        row = {}
+        for way, worker in workers.items():
+            if worker.error:
+                row[way] = None
+                continue
+            flat = [t for part in times[way] for t in part]
+            row[way] = dict(
+                first=firsts[way],
+                best=min(flat),
+                rounds=[min(part) for part in times[way]],
+                slowest=max(flat),
+                peak=worker.ask("memory", i),
+            )
+        rows.append((shape, row))
+    for way, worker in workers.items():
+        worker.stop()
+        if worker.error:
+            print(f"{way} of {name}: {worker.error}", file=sys.stderr)
+    return rows
+
+
+def geometric_mean(values):
+    return math.exp(sum(map(math.log, values)) / len(values))
+
+
+def families():
+    sys.path.append(str(HERE))
+    source = subprocess.run(
+        [sys.executable, "-c", "import tensorflow_models as m, json; print(json.dumps([m.names(False), m.names(True),"
+         " {n: m.family(n) for n in m.names(True)}]))"],
+        cwd=HERE, capture_output=True, text=True, check=True,
+        env={**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3", "CUDA_VISIBLE_DEVICES": "", "PYTHONPATH": str(HERE)},
+    )  # fmt: skip
+    return json.loads(source.stdout.strip().splitlines()[-1])
 
 
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("plugin")
-    parser.add_argument("models", nargs="*")
-    parser.add_argument("--seconds", type=float, default=2.0)
+    parser.add_argument("names", nargs="*")
+    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--seconds", type=float)
     parser.add_argument("--data", default=os.environ.get("XC_DATA"))
+    parser.add_argument("--output")
     parser.add_argument("--way", choices=WAYS)
     options = parser.parse_args()
     options.plugin = os.path.abspath(options.plugin)
+    options.seconds = options.seconds or (0.7 if options.quick else 2.0)
     if options.way:
-        return run_one(options.models[0], options.way, options.plugin, options.seconds)
-    names = options.models
-    if not names:
-        sys.path.append(str(HERE))
-        text = (HERE / "tensorflow_models.py").read_text()
-        names = [line.split('"')[1] for line in text.splitlines() if line.startswith('    "') and "lambda" in line]
-        if options.data:
-            names += [str(p) for p in sorted((pathlib.Path(options.data) / "graphs").iterdir())]
-    print("best ms (first call, slowest later one; peak MB); ratio: the way's time over plain TensorFlow's")
-    print("| model, shape | " + " | ".join(WAYS) + " | " + " | ".join(f"{w}/plain" for w in WAYS[1:]) + " |")
-    print("|---" * (2 * len(WAYS)) + "|")
-    ratios = {way: [] for way in WAYS}
+        return work(options.names[0], options.way, options.plugin)
+    small, large, family = families()
+    names = options.names or (small if options.quick else large)
+    if not options.names and options.data:
+        names += [str(p) for p in sorted((pathlib.Path(options.data) / "graphs").iterdir())]
+    file = open(options.output, "w", encoding="utf-8") if options.output else None
+
+    def say(line):
+        print(line, flush=True)
+        if file:
+            print(line, file=file, flush=True)
+
+    say("# TensorFlow, alone and compiled\n")
+    say("Written by `benchmarks/tensorflow.py`. Per way: best time in ms (first call, slowest later one; peak MB). The")
+    say("ratios are plain TensorFlow's time over the way's, medians over rounds in turn: above 1 is faster.\n")
+    say("| model, shape | " + " | ".join(WAYS) + " | " + " | ".join(f"plain/{w}" for w in WAYS[1:]) + " |")
+    say("|---" * (2 * len(WAYS)) + "|")
+    ratios, behind = {}, []
     for name in names:
-        results = {way: measure(name, way, options) for way in WAYS}
-        rows = results["plain"][0]
-        if rows is None:
-            print(f"| {pathlib.Path(name).name} | plain TensorFlow fails: {results['plain'][1]} |")
-            continue
-        for i, plain in enumerate(rows):
-            cells, quotients = [], []
+        label = pathlib.Path(name).name
+        for shape, row in measure(name, options):
+            if row["plain"] is None:
+                continue
+            cells, speedups = [], {}
             for way in WAYS:
-                row = results[way][0][i] if results[way][0] and i < len(results[way][0]) else None
-                if row is None:
+                r = row[way]
+                if r is None:
                     cells.append("fails")
-                    quotients.append("")
                     continue
                 cells.append(
-                    f"{row['best'] * 1e3:.3f} ({row['first'] * 1e3:.0f}, {row['slowest'] * 1e3:.0f}; {row['peak'] >> 20})"
+                    f"{r['best'] * 1e3:.3f} ({r['first'] * 1e3:.0f}, {r['slowest'] * 1e3:.0f}; {r['peak'] >> 20})"
                 )
-                quotients.append(f"{row['best'] / plain['best']:.2f}")
-                ratios[way].append(row["best"] / plain["best"])
-            label = f"{pathlib.Path(name).name}, {plain['shape']}"
-            print(f"| {label} | " + " | ".join(cells) + " | " + " | ".join(quotients[1:]) + " |", flush=True)
-        for way in WAYS:
-            if results[way][0] is None:
-                print(f"{way} of {name}: {results[way][1]}", file=sys.stderr)
-    for way in WAYS[1:]:
-        if ratios[way]:
-            mean = math.exp(sum(map(math.log, ratios[way])) / len(ratios[way]))
-            print(f"{way}/plain in the geometric mean of {len(ratios[way])}: {mean:.3f}")
+                speedups[way] = statistics.median(p / t for p, t in zip(row["plain"]["rounds"], r["rounds"]))
+            texts = [f"{speedups[way]:.2f}" if way in speedups else "" for way in WAYS[1:]]
+            say(f"| {label}, {shape} | " + " | ".join(cells + texts) + " |")
+            for way in WAYS[1:]:
+                if way in speedups:
+                    ratios.setdefault(family.get(name, "graph"), {}).setdefault(way, []).append(speedups[way])
+            ours, others = speedups.get("plugin"), [speedups[w] for w in WAYS[1:3] if w in speedups]
+            if ours is None or ours < max([0.95] + others):
+                behind.append(f"{label} {shape}")
+    say("\nGeometric means of the ratios:\n")
+    say("| family | models and shapes | " + " | ".join(WAYS[1:]) + " |")
+    say("|---" * (len(WAYS) + 1) + "|")
+    for key, rows in sorted(ratios.items()):
+        means = [f"{geometric_mean(rows[w]):.2f}" if w in rows else "" for w in WAYS[1:]]
+        say(f"| {key} | {max(map(len, rows.values()))} | " + " | ".join(means) + " |")
+    if behind:
+        say("\nBelow 0.95, or behind one of TensorFlow's own compilers: " + ", ".join(behind) + ".")
     return 0
 
 

@@ -123,8 +123,8 @@ class Conditionals {
     for (int id : order_) {
       auto it = merge_selector_.find(id);
       if (it == merge_selector_.end() || refused_.count(graph_.node(id).name)) continue;
-      if (options_.keep.count(graph_.node(id).name)) {
-        refused_[graph_.node(id).name] = "its branches would not compile";
+      if (auto kept = options_.keep.find(graph_.node(id).name); kept != options_.keep.end()) {
+        refused_[kept->first] = absl::StrCat("its branches would not compile: ", kept->second);
         continue;
       }
       if (first >= 0 && conditions_[id].size() <= depth) continue;

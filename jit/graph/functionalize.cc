@@ -343,7 +343,9 @@ absl::Status FunctionalizeLoops(Graph& graph, const FunctionalizeOptions& option
   for (int f : todo) {
     Frame& frame = frames.all[f];
     absl::Status status = absl::OkStatus();
-    if (options.keep.count(frame.name)) status = absl::UnimplementedError("its loop would not compile");
+    if (auto kept = options.keep.find(frame.name); kept != options.keep.end()) {
+      status = absl::UnimplementedError(absl::StrCat("its loop would not compile: ", kept->second));
+    }
     if (!frame.irregular.empty()) status = absl::UnimplementedError(frame.irregular);
     Loop loop(graph, frames, f, options);
     if (status.ok()) status = loop.Analyze();

@@ -4,7 +4,6 @@
 #define XC_JIT_GRAPH_FUNCTIONALIZE_H_
 
 #include <map>
-#include <set>
 #include <string>
 
 #include "jit/graph/graph.h"
@@ -12,8 +11,8 @@
 namespace xc {
 
 struct FunctionalizeOptions {
-  // Loops (by frame name) and conditionals (by the name of a Merge) that stay as they are.
-  std::set<std::string> keep;
+  // Loops (by frame name) and conditionals (by the name of a Merge) that stay as they are, with the reason.
+  std::map<std::string, std::string> keep;
 };
 
 struct FunctionalizeResult {

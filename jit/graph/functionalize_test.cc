@@ -198,7 +198,7 @@ TEST(Functionalize, IrregularControlFlowStaysWithAReason) {
 TEST(Functionalize, WhatIsToBeKeptIsKept) {
   auto graph = Load(Loop("add"));
   FunctionalizeOptions options;
-  options.keep = {"w"};
+  options.keep = {{"w", "no lowering"}};
   auto result = FunctionalizeControlFlow(*graph, options);
   ASSERT_TRUE(result.ok()) << result.status();
   EXPECT_TRUE(result->made.empty());

@@ -27,6 +27,27 @@ std::vector<NameAttrList> Calls(const Graph& graph) {
   return calls;
 }
 
+// How many tensors one output argument of `node` stands for.
+int64_t CountOf(const Node& node, const ArgSignature& output) {
+  if (!output.number_attr.empty()) return node.Int(output.number_attr).value_or(1);
+  if (!output.type_list_attr.empty())
+    return static_cast<int64_t>(node.Types(output.type_list_attr).value_or(std::vector<DataType>()).size());
+  return 1;
+}
+
+// Output `index` in the form of a FunctionDef: the output argument, and the position in it.
+std::string OutputName(const Node& node, int index) {
+  int64_t first = 0;
+  if (node.def != nullptr) {
+    for (const ArgSignature& output : node.def->outputs) {
+      int64_t count = CountOf(node, output);
+      if (index < first + count) return absl::StrCat(output.name, ":", index - first);
+      first += count;
+    }
+  }
+  return absl::StrCat(index);
+}
+
 // The definitions of all functions reached from `graph`. One name must stand for one body: a function that is called
 // with several values of its attributes is refused.
 absl::Status Collect(const Graph& graph, std::map<std::string, std::shared_ptr<const Graph>>* seen,
@@ -58,7 +79,7 @@ FunctionDef ToFunctionDef(const Graph& body, const std::string& name) {
   }
   auto ref_text = [&](const OutputRef& ref) {
     const Node& src = body.node(ref.node);
-    return src.op == "_Arg" ? src.name : absl::StrCat(src.name, ":", ref.index);
+    return src.op == "_Arg" ? src.name : absl::StrCat(src.name, ":", OutputName(src, ref.index));
   };
   for (int id : body.Retvals()) {
     const Node& ret = body.node(id);

@@ -163,6 +163,7 @@ class WhileLowering {
       if (askable && c_.graph.needs_args()) return status;
       return c_.Unimplemented(absl::StrCat("a TensorList that changes its length in a loop: ", sizes.why));
     }
+    known_after_ = sizes.after;
     for (int i : changing) {
       int64_t capacity = std::max<int64_t>(sizes.after[i].capacity, 1);
       if (!sizes.after[i].is_list || sizes.after[i].length < 0) {
@@ -321,6 +322,10 @@ class WhileLowering {
           after.list->length = final_length_[i];
           after.list->size = nullptr;
         }
+        // The counter of a loop tells that of its gradient.
+        if (!known_after_.empty() && (IsInteger(model.type) || model.type == DT_BOOL)) {
+          after.constant = known_after_[i].constant;
+        }
         c_.set_value(i, std::move(after));
       }
     }
@@ -333,6 +338,7 @@ class WhileLowering {
   std::vector<bool> constant_;
   std::vector<int> carried_;
   std::vector<int64_t> final_length_;  // of lists whose length changes in the loop; -1 for all else
+  std::vector<Known> known_after_;     // the state after the loop, where FixLengths found it
   std::vector<Shape> shapes_;
   std::vector<LoweredValue> results_;
   std::vector<int> written_;

@@ -247,6 +247,13 @@ std::string WhyNotCompilable(const Graph& graph, const Node& node, const MarkOpt
   return Marker(graph, options).Why(node, 0);
 }
 
+int OpsThatCompute(const Graph& graph, const Node& node) {
+  static const std::set<std::string> kVariables = {"ReadVariableOp",      "AssignVariableOp", "AssignAddVariableOp",
+                                                   "AssignSubVariableOp", "VarHandleOp",      "VarIsInitializedOp",
+                                                   "DestroyResourceOp",   "VariableShape"};
+  return IsPort(node) || kVariables.count(node.op) != 0 ? 0 : Work(graph, node);
+}
+
 absl::StatusOr<Marking> MarkForCompilation(const Graph& graph, const MarkOptions& options) {
   Marking marking;
   marking.nodes.resize(graph.size());

@@ -37,6 +37,10 @@ absl::StatusOr<Marking> MarkForCompilation(const Graph& graph, const MarkOptions
 // looked into.
 std::string WhyNotCompilable(const Graph& graph, const Node& node, const MarkOptions& options);
 
+// How many ops `node` stands for that compute something: for control flow those of its bodies; none for constants,
+// arguments, ops that only look at a shape, and those that read or assign a variable and do nothing else.
+int OpsThatCompute(const Graph& graph, const Node& node);
+
 }  // namespace xc
 
 #endif  // XC_JIT_MARK_MARK_H_

@@ -7,6 +7,7 @@
 #include "jit/graph/functionalize.h"
 #include "jit/graph/serialize.h"
 #include "jit/mark/encapsulate.h"
+#include "jit/mark/hoist_reads.h"
 
 namespace xc {
 namespace {
@@ -37,11 +38,13 @@ struct Marked {
 };
 
 absl::StatusOr<Marked> MarkFunctionalized(const GraphDef& def, const RewriteOptions& options,
-                                          const std::set<std::string>& keep, std::set<std::string>* undo) {
+                                          const std::map<std::string, std::string>& keep,
+                                          std::map<std::string, std::string>* undo) {
   ImportOptions import;
   import.allow_unknown_ops = true;
   Marked out;
   XC_ASSIGN_OR_RETURN(out.graph, ImportGraphDef(def, import));
+  if (!options.mark.resources) XC_RETURN_IF_ERROR(HoistVariableReads(*out.graph, options.preserve));
   // What must be found under its name has a user, so that it is a result of whatever takes its place.
   for (const std::string& name : options.preserve) {
     const Node* node = out.graph->FindNode(name);
@@ -63,7 +66,9 @@ absl::StatusOr<Marked> MarkFunctionalized(const GraphDef& def, const RewriteOpti
   XC_ASSIGN_OR_RETURN(out.marking, MarkForCompilation(*out.graph, options.mark));
   for (const auto& [name, origin] : made.made) {
     const Node* node = out.graph->FindNode(name);
-    if (node != nullptr && out.marking.nodes[node->id].cluster < 0) undo->insert(origin);
+    if (node == nullptr) continue;
+    const NodeMark& mark = out.marking.nodes[node->id];
+    if (mark.cluster < 0) undo->emplace(origin, mark.reason);
   }
   return out;
 }
@@ -72,10 +77,10 @@ absl::StatusOr<Marked> MarkFunctionalized(const GraphDef& def, const RewriteOpti
 
 absl::StatusOr<RewriteResult> RewriteGraphDef(const GraphDef& def, const RewriteOptions& options) {
   // The host has no library for new functions: control flow that does not end up in a cluster keeps its first form.
-  std::set<std::string> keep;
+  std::map<std::string, std::string> keep;
   Marked marked;
   for (;;) {
-    std::set<std::string> undo;
+    std::map<std::string, std::string> undo;
     XC_ASSIGN_OR_RETURN(marked, MarkFunctionalized(def, options, keep, &undo));
     size_t before = keep.size();
     keep.insert(undo.begin(), undo.end());
@@ -88,6 +93,8 @@ absl::StatusOr<RewriteResult> RewriteGraphDef(const GraphDef& def, const Rewrite
   for (int id = 0; id < graph.size(); ++id) {
     if (!graph.has(id) || marked.users.count(graph.node(id).name)) continue;
     const Node& node = graph.node(id);
+    int work = OpsThatCompute(graph, node);
+    (marking.nodes[id].cluster < 0 ? out.ops_outside : out.ops_inside) += work;
     if (marking.nodes[id].cluster < 0 && node.op != "Const") {
       out.left_out.push_back({node.name, node.op, marking.nodes[id].reason, node.source});
     }

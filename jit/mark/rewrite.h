@@ -32,6 +32,7 @@ struct RewriteResult {
   GraphDef graph;
   std::vector<RewrittenCluster> clusters;
   std::vector<LeftOut> left_out;
+  int64_t ops_inside = 0, ops_outside = 0;  // OpsThatCompute in clusters, and elsewhere
 };
 
 // Clusters `def`, whose ops need not all be known. Each cluster becomes a node of op kLaunchOp with the attributes

@@ -86,5 +86,46 @@ TEST(Rewrite, FunctionsTravelWithTheirCluster) {
   EXPECT_EQ((*function)->Retvals().size(), 1u);
 }
 
+TEST(Rewrite, AVariableThatALoopOnlyReadsIsReadBeforeIt) {
+  const std::string kInt = "attr { key: 'T' value { type: DT_INT32 } }",
+                    kFrame = "attr { key: 'frame_name' value { s: 'w' } }";
+  auto loop = [&](const std::string& body) {
+    return Parse(
+        N("h", "VarHandleOp", "",
+          "attr { key: 'dtype' value { type: DT_INT32 } } attr { key: 'shape' value { shape { } } }") +
+        N("first", "NoOp", "", "") + N("x", "Placeholder", "", "attr { key: 'dtype' value { type: DT_INT32 } }") +
+        N("ei", "Enter", "input: 'x' input: '^first'", kInt + kFrame) +
+        N("eh", "Enter", "input: 'h'",
+          "attr { key: 'T' value { type: DT_RESOURCE } } attr { key: 'is_constant' value { b: true } }" + kFrame) +
+        N("mi", "Merge", "input: 'ei' input: 'ni'", kInt + "attr { key: 'N' value { i: 2 } }") +
+        N("limit", "Const", "input: '^mi'",
+          "attr { key: 'dtype' value { type: DT_INT32 } } attr { key: 'value' value { tensor { dtype: DT_INT32 "
+          "tensor_shape { } int_val: 9 } } }") +
+        N("lt", "Less", "input: 'mi' input: 'limit'", kInt) + N("c", "LoopCond", "input: 'lt'", "") +
+        N("si", "Switch", "input: 'mi' input: 'c'", kInt) +
+        N("read", "ReadVariableOp", "input: 'eh' input: '^si'", "attr { key: 'dtype' value { type: DT_INT32 } }") +
+        N("add", "AddV2", "input: 'si:1' input: 'read'", kInt) + N("twice", "Mul", "input: 'add' input: 'add'", kInt) +
+        body + N("ni", "NextIteration", "input: 'twice'", kInt) + N("xi", "Exit", "input: 'si'", kInt));
+  };
+  RewriteOptions options;
+  options.mark.resources = false;
+  options.preserve = {"xi"};
+  auto out = RewriteGraphDef(loop(""), options);
+  ASSERT_TRUE(out.ok()) << out.status();
+  ASSERT_EQ(out->clusters.size(), 1u);
+  const NodeDef* read = Find(out->graph, "read/before_loop");
+  ASSERT_NE(read, nullptr);
+  EXPECT_EQ(read->input(0), "h");
+  EXPECT_EQ(read->input(1), "^first");
+  EXPECT_EQ(Find(out->graph, "si"), nullptr);
+  // Where the loop assigns as well, every turn may read another value.
+  auto assigns = loop(
+      N("assign", "AssignVariableOp", "input: 'eh' input: 'add'", "attr { key: 'dtype' value { type: DT_INT32 } }"));
+  out = RewriteGraphDef(assigns, options);
+  ASSERT_TRUE(out.ok()) << out.status();
+  EXPECT_NE(Find(out->graph, "read"), nullptr);
+  EXPECT_NE(Find(out->graph, "si"), nullptr);
+}
+
 }  // namespace
 }  // namespace xc

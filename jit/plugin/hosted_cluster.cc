@@ -8,6 +8,7 @@
 #include "absl/hash/hash.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "hlo/base/status.h"
 #include "jit/graph/serialize.h"
 #include "jit/plugin/background.h"
@@ -17,10 +18,15 @@ namespace xc {
 namespace {
 
 constexpr size_t kMaxConstantBytes = 1 << 16;  // of one argument's value in a signature
+constexpr int64_t kMaxConstantElements = 1024;
 constexpr size_t kMaxEntries = 4096;
-constexpr int64_t kGateRuns = 16;     // compiled runs after which the gate decides
-constexpr int64_t kGateHostRuns = 3;  // timings of the host that it needs
-constexpr int64_t kGateSlackNs = 5000;
+// The cost gate: runs that warm compiled code up, runs after which it decides, timings of the host that it needs (the
+// first makes the host's session), the shortest run that is worth them, and what counts as slower.
+constexpr int64_t kGateWarmRuns = 4;
+constexpr int64_t kGateRuns = 16;
+constexpr int64_t kGateHostRuns = 4;
+constexpr int64_t kGateMinNs = 100'000;
+constexpr double kGateRatio = 1.03;
 
 int64_t NowNs() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
@@ -215,11 +221,41 @@ void HostedCluster::GiveBack(Entry& entry, const std::string& reason) {
   entry.state = kHost;
 }
 
+// Sizes, axes and bounds may be part of a signature; data would make every call another one.
+std::string HostedCluster::WhyNotInSignature(const Entry& entry, const std::set<int>& needed) const {
+  for (int i : needed) {
+    const ClusterArg& arg = entry.args[i];
+    int64_t elements = 1;
+    for (int64_t d : arg.dims) elements *= d;
+    bool integral = arg.type == DT_BOOL || IsInteger(arg.type);
+    if (elements > (integral ? kMaxConstantElements : 1)) {
+      return absl::StrCat("the value of argument ", i, " (", DataTypeName(arg.type), DimsToString(arg.dims),
+                          ") would have to be known while compiling");
+    }
+  }
+  return "";
+}
+
+void HostedCluster::Dump(const Entry& entry) const {
+  const std::string folder = CurrentPluginSettings().dump_dir;
+  if (folder.empty()) return;
+  static std::atomic<int> number{0};
+  std::set<int> needed;
+  auto lowered = LowerCluster(*graph_, entry.args, &needed);
+  if (!lowered.ok() || lowered->module == nullptr) return;
+  absl::Status status = MakeDirectories(folder);
+  if (status.ok()) {
+    status = WriteFile(absl::StrFormat("%s/cluster_%03d.hlo", folder, ++number), lowered->module->ToString());
+  }
+  if (!status.ok()) LogOnce(std::string(status.message()));
+}
+
 bool HostedCluster::Compile(Entry& entry, int compile_threads) {
   std::lock_guard<std::mutex> compiling(entry.compiling);
   if (entry.state == kReady || entry.state == kHost) return false;
   CompileOptions options;
   options.compile_threads = compile_threads;
+  Dump(entry);
   std::set<int> needed;
   auto code = CompileCluster(*graph_, entry.args, Client::Default(), "cpu", options, &needed);
   bool retry = false;
@@ -229,6 +265,10 @@ bool HostedCluster::Compile(Entry& entry, int compile_threads) {
     entry.code = *std::move(code);
     std::unique_lock<std::shared_mutex> lock(mutex_);
     entry.state = kReady;
+  } else if (std::string why = WhyNotInSignature(entry, needed); !why.empty()) {
+    Counters().failures.fetch_add(1);
+    LogOnce(absl::StrCat("cluster '", name_, "' runs on the host: ", why));
+    GiveBack(entry, why);
   } else if (code.status().code() == absl::StatusCode::kFailedPrecondition && !needed.empty()) {
     // Signatures have another form from now on; who asked looks for the new entry.
     std::unique_lock<std::shared_mutex> lock(mutex_);
@@ -349,7 +389,7 @@ absl::StatusOr<int> HostedCluster::Run(absl::Span<const xc_tensor> args, const x
       if (!Compile(*entry, 0)) break;
     }
   }
-  if (entry == nullptr || entry->state != kReady) {
+  if (entry == nullptr || entry->state != kReady || WantsHostTiming(*entry)) {
     *ticket = entry;
     return XC_CLUSTER_ON_HOST;
   }
@@ -362,17 +402,28 @@ absl::StatusOr<int> HostedCluster::Run(absl::Span<const xc_tensor> args, const x
   }
   PluginCounters& counters = Counters();
   counters.launches.fetch_add(1, std::memory_order_relaxed);
+  counters.launch_arguments.fetch_add(static_cast<int64_t>(args.size()), std::memory_order_relaxed);
   counters.launch_ns.fetch_add(total, std::memory_order_relaxed);
   counters.compiled_ns.fetch_add(compiled_ns, std::memory_order_relaxed);
   LowerTo(entry->best_ns, total);
   int64_t runs = entry->runs.fetch_add(1, std::memory_order_relaxed) + 1;
-  if (runs == kGateRuns && entry->host_runs >= kGateHostRuns && CurrentPluginSettings().cost_gate) {
-    int64_t best = entry->best_ns, host = entry->host_best_ns;
-    if (best > host + host / 10 + kGateSlackNs) {
-      GiveBack(*entry, absl::StrCat("slower than the host's kernels: ", best / 1000, " us against ", host / 1000));
-    }
-  }
+  if (runs >= kGateRuns && !entry->judged) Judge(*entry);
   return outcome;
+}
+
+bool HostedCluster::WantsHostTiming(const Entry& entry) const {
+  int64_t runs = entry.runs.load(std::memory_order_relaxed);
+  return !entry.judged && runs >= kGateWarmRuns && runs % 2 == 0 && entry.best_ns >= kGateMinNs &&
+         entry.host_runs < kGateHostRuns && PluginCostGate();
+}
+
+void HostedCluster::Judge(Entry& entry) {
+  int64_t best = entry.best_ns, host = entry.host_best_ns;
+  bool undecided = best >= kGateMinNs && entry.host_runs < kGateHostRuns;
+  if (!PluginCostGate() || undecided || entry.judged.exchange(true)) return;
+  if (best < kGateMinNs || static_cast<double>(best) <= kGateRatio * static_cast<double>(host)) return;
+  Counters().given_back.fetch_add(1);
+  GiveBack(entry, absl::StrCat("slower than the host's kernels: ", best / 1000, " us against ", host / 1000));
 }
 
 void HostedCluster::HostRan(void* ticket, int64_t nanoseconds) {

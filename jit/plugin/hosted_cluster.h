@@ -7,6 +7,7 @@
 #include <condition_variable>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <shared_mutex>
 #include <string>
 #include <vector>
@@ -22,6 +23,7 @@ namespace xc {
 // Totals over the process.
 struct PluginCounters {
   std::atomic<int64_t> graphs{0}, clusters{0}, launches{0}, host_runs{0}, compilations{0}, failures{0};
+  std::atomic<int64_t> ops{0}, clustered_ops{0}, given_back{0}, launch_arguments{0};
   std::atomic<int64_t> launch_ns{0}, compiled_ns{0}, compile_ns{0};
 };
 PluginCounters& Counters();
@@ -64,6 +66,7 @@ class HostedCluster : public std::enable_shared_from_this<HostedCluster> {
     CompiledCluster code;  // set before the state becomes kReady
     std::string reason;    // of kHost, under mutex_
     std::mutex compiling;
+    std::atomic<bool> judged{false};
     std::atomic<int64_t> runs{0}, best_ns{INT64_MAX}, host_runs{0}, host_best_ns{INT64_MAX};
   };
   struct SignatureHash {
@@ -81,6 +84,12 @@ class HostedCluster : public std::enable_shared_from_this<HostedCluster> {
   bool MakeSignature(absl::Span<const xc_tensor> args, Signature* signature) const;
   // Compiles the entry if nobody has; true if the lowering asked for values of arguments, so that entries are others.
   bool Compile(Entry& entry, int compile_threads);
+  std::string WhyNotInSignature(const Entry& entry, const std::set<int>& needed) const;
+  // Writes the module that the entry is compiled from, for `xla replay`, if there is a dump directory.
+  void Dump(const Entry& entry) const;
+  // The cost gate: whether the host should run the entry this time to be timed, and what follows from the timings.
+  bool WantsHostTiming(const Entry& entry) const;
+  void Judge(Entry& entry);
   void GiveBack(Entry& entry, const std::string& reason);
   absl::StatusOr<int> RunEntry(Entry& entry, absl::Span<const xc_tensor> args, const xc_cluster_results& results,
                                int threads, int64_t* compiled_ns);

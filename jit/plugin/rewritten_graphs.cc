@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_replace.h"
+#include "absl/strings/str_split.h"
 #include "hlo/base/status.h"
 #include "jit/mark/encapsulate.h"
 #include "jit/mark/rewrite.h"
@@ -126,6 +127,16 @@ class Writer {
 std::string Millis(double seconds) { return absl::StrFormat("%.1f", seconds * 1e3); }
 std::string Micros(int64_t ns) { return ns == 0 ? "-" : absl::StrFormat("%.1f", static_cast<double>(ns) * 1e-3); }
 
+void WriteSettings(Writer& out) {
+  out.Title(2, "Settings");
+  out.Begin({"setting", "value"});
+  for (const std::string& line :
+       std::vector<std::string>(absl::StrSplit(DescribePluginSettings(), '\n', absl::SkipEmpty()))) {
+    out.Row(absl::StrSplit(line, absl::MaxSplits('=', 1)));
+  }
+  out.End();
+}
+
 void WriteClusters(Writer& out) {
   out.Title(2, "Clusters");
   for (const auto& cluster : HostedCluster::All()) {
@@ -195,6 +206,8 @@ absl::StatusOr<std::string> RewriteHostGraph(const std::string& graph_def, std::
       reason.example = left.source.empty() ? left.node : absl::StrCat(left.node, " (", left.source, ")");
     }
   }
+  Counters().ops.fetch_add(result.ops_inside + result.ops_outside);
+  Counters().clustered_ops.fetch_add(result.ops_inside);
   History& history = TheHistory();
   int number;
   {
@@ -215,14 +228,17 @@ std::string PluginReport(bool html) {
   const PluginCounters& c = Counters();
   Writer out(html);
   out.Title(1, "xla.tf");
-  out.Begin({"graphs rewritten", "clusters", "launches", "host runs", "compilations", "failures", "compile ms",
-             "us per launch", "of them in compiled code"});
+  out.Begin({"graphs rewritten", "ops in clusters", "clusters", "launches", "host runs", "compilations", "failures",
+             "given back", "compile ms", "us per launch", "of them in compiled code", "arguments per launch"});
   int64_t launches = std::max<int64_t>(c.launches, 1);
-  out.Row({absl::StrCat(c.graphs.load()), absl::StrCat(c.clusters.load()), absl::StrCat(c.launches.load()),
-           absl::StrCat(c.host_runs.load()), absl::StrCat(c.compilations.load()), absl::StrCat(c.failures.load()),
+  out.Row({absl::StrCat(c.graphs.load()), absl::StrCat(c.clustered_ops.load(), " of ", c.ops.load()),
+           absl::StrCat(c.clusters.load()), absl::StrCat(c.launches.load()), absl::StrCat(c.host_runs.load()),
+           absl::StrCat(c.compilations.load()), absl::StrCat(c.failures.load()), absl::StrCat(c.given_back.load()),
            Millis(static_cast<double>(c.compile_ns.load()) * 1e-9), Micros(c.launch_ns / launches),
-           Micros(c.compiled_ns / launches)});
+           Micros(c.compiled_ns / launches),
+           absl::StrFormat("%.1f", static_cast<double>(c.launch_arguments) / static_cast<double>(launches))});
   out.End();
+  WriteSettings(out);
   WriteClusters(out);
   WriteGraphs(out);
   return out.Take();

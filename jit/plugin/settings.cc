@@ -106,7 +106,9 @@ absl::Status Set(const std::string& key, const std::string& value, PluginSetting
 struct State {
   std::mutex mutex;
   PluginSettings settings;
-  std::atomic<int> threads{0};  // settings.threads, to be read without the mutex
+  // Of `settings`, to be read without the mutex.
+  std::atomic<int> threads{0};
+  std::atomic<bool> cost_gate{true};
 
   State() {
     settings.mark.resources = false;
@@ -117,7 +119,12 @@ struct State {
         std::fprintf(stderr, "xla.tf: %s=%s is not understood and has no effect\n", variable.c_str(), text);
       }
     }
+    Publish();
+  }
+
+  void Publish() {
     threads = settings.threads;
+    cost_gate = settings.cost_gate;
   }
 };
 
@@ -140,8 +147,8 @@ absl::Status ConfigurePlugin(const std::string& lines) {
     std::pair<std::string, std::string> kv = absl::StrSplit(line, absl::MaxSplits('=', 1));
     XC_RETURN_IF_ERROR(Set(kv.first, kv.second, &changed));
   }
-  Current().threads = changed.threads;
   Current().settings = std::move(changed);
+  Current().Publish();
   return absl::OkStatus();
 }
 
@@ -153,5 +160,6 @@ std::string DescribePluginSettings() {
 }
 
 int PluginThreads() { return Current().threads.load(std::memory_order_relaxed); }
+bool PluginCostGate() { return Current().cost_gate.load(std::memory_order_relaxed); }
 
 }  // namespace xc

@@ -34,8 +34,9 @@ PluginSettings CurrentPluginSettings();
 // Lines of key=value. Nothing changes if one of them is wrong.
 absl::Status ConfigurePlugin(const std::string& lines);
 std::string DescribePluginSettings();
-// The setting `threads` alone, for every run.
+// The settings that every run looks at.
 int PluginThreads();
+bool PluginCostGate();
 
 }  // namespace xc
 

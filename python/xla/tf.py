@@ -14,6 +14,7 @@ __all__ = ["Error", "Stats", "configure", "disable", "enable", "load", "report",
 
 _HERE = os.path.dirname(os.path.abspath(__file__))
 _NAMES = ["graphs", "clusters", "launches", "host_runs", "compilations", "failures"]
+_NAMES += ["ops", "clustered_ops", "given_back", "launch_arguments"]
 _library = None
 
 
@@ -39,6 +40,10 @@ class Stats:
     host_runs: int  # runs of clusters by TensorFlow's own kernels
     compilations: int
     failures: int  # clusters that could not be compiled for some shapes
+    ops: int  # ops that compute something, of all graphs that came
+    clustered_ops: int  # those of them that went into clusters
+    given_back: int  # sets of shapes of a cluster that were slower than TensorFlow's kernels
+    launch_arguments: int  # arguments of all launches
     launch_seconds: float  # inside launches, compiled code included
     compiled_seconds: float  # inside compiled code
     compile_seconds: float

@@ -1,0 +1,243 @@
+"""Keras models and programs with the plugin on and nothing else changed: 20 training steps give the losses, and then
+`predict` the outputs, that a process with TensorFlow alone gives; and compiled code really ran most of each graph.
+
+usage: tensorflow_keras.py PLUGIN.so TF.py MODELS.py [--large] [NAME…]
+TF.py: python/xla/tf.py; MODELS.py: benchmarks/tensorflow_models.py; --large: ResNet-50 and so on instead of the small
+models; NAME: only these.
+"""
+
+import argparse
+import importlib.util
+import os
+import pathlib
+import pickle
+import subprocess
+import sys
+import tempfile
+import time
+
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
+os.environ.setdefault("XC_TF_POLICY", "now")
+os.environ.setdefault("XC_TF_COST_GATE", "0")  # what is slower on a busy machine must run all the same
+os.environ["CUDA_VISIBLE_DEVICES"] = ""
+
+import numpy as np
+
+STEPS = 20
+PROGRAMS = {}
+
+
+def program(function):
+    """A program is a function that gives a list of arrays."""
+    PROGRAMS[function.__name__] = function
+    return function
+
+
+def fit(keras_model, batches, loss, optimizer=None):
+    """The running mean of the loss after every batch."""
+    losses = []
+    keras_model.compile(optimizer or tf.keras.optimizers.Adam(1e-3), loss)
+    callback = tf.keras.callbacks.LambdaCallback(on_train_batch_end=lambda _, logs: losses.append(logs["loss"]))
+    keras_model.fit(batches, epochs=1, shuffle=False, verbose=0, callbacks=[callback])
+    return np.array(losses)
+
+
+def model_program(name):
+    model = models.MODELS[name]
+
+    def run():
+        keras_model = model.build()
+        shape = model.shapes[-1]
+        inputs, labels = model.batch(*shape)
+        x = inputs if len(inputs) > 1 else inputs[0]
+        batches = tf.data.Dataset.from_tensors((x, labels)).repeat(STEPS)
+        out = [fit(keras_model, batches, model.loss_function(), tf.keras.optimizers.SGD(0.01, momentum=0.9))]
+        assert len(out[0]) == STEPS
+        for shape in model.shapes:
+            inputs, _ = model.batch(*shape)
+            out.append(keras_model.predict(list(inputs) if len(inputs) > 1 else inputs[0], verbose=0))
+        return out
+
+    return run
+
+
+@program
+def decoder_with_cache():
+    generate = tf.function(models.attention_with_cache(), reduce_retracing=True)
+    return [generate(tf.range(n)).numpy() for n in (1, 3)]
+
+
+@program
+def pipeline_of_strings():
+    """Lines are split and parsed, words hashed, in the input pipeline and in the model."""
+    rng = np.random.default_rng(3)
+    lines = [f"{rng.choice(['red', 'green', 'blue'])},{a:.3f},{b:.3f}" for a, b in rng.normal(size=(320, 2))]
+
+    def parse(line):
+        parts = tf.strings.split(line, ",")
+        numbers = tf.strings.to_number(parts[1:])
+        word = tf.strings.to_hash_bucket_fast(tf.strings.upper(parts[0]), 16)
+        return (word, tf.math.tanh(numbers) * 2.0 + 0.5), tf.reduce_sum(numbers * numbers)
+
+    data = tf.data.Dataset.from_tensor_slices(lines).map(parse).batch(16)
+    tf.keras.utils.set_random_seed(1)
+    word, numbers = tf.keras.Input((), dtype="int64"), tf.keras.Input((2,))
+    h = tf.keras.layers.Concatenate()([tf.keras.layers.Embedding(16, 8)(word), numbers])
+    model = tf.keras.Model([word, numbers], tf.keras.layers.Dense(1)(tf.keras.layers.Dense(32, "relu")(h)))
+    return [fit(model, data, "mse"), model.predict(data, verbose=0)]
+
+
+@program
+def autograph_loops():
+    """Loops with break, continue and conditions inside, forwards and through their gradients."""
+
+    @tf.function
+    def newton(x):
+        y = tf.ones_like(x)
+        steps = 0
+        while tf.reduce_max(tf.abs(y * y - x)) > 1e-4:
+            y = 0.5 * (y + x / y)
+            steps += 1
+            if steps > 50:
+                break
+        return y, steps
+
+    @tf.function
+    def collatz(n):
+        best, at = 0, 0
+        for start in tf.range(1, n):
+            k, value = 0, start
+            while value != 1:
+                value = value // 2 if value % 2 == 0 else 3 * value + 1
+                k += 1
+            if k <= best:
+                continue
+            best, at = k, start
+        return best, at
+
+    @tf.function
+    def gradient(w, x):
+        with tf.GradientTape() as tape:
+            tape.watch(w)
+            h = tf.zeros_like(x)
+            for i in tf.range(tf.shape(x)[0]):
+                h = tf.tanh(h @ w + x * tf.cast(i + 1, tf.float32))
+                if tf.reduce_sum(h) > 3.0:
+                    h *= 0.5
+            loss = tf.reduce_mean(h * h)
+        return loss, tape.gradient(loss, w)
+
+    rng = np.random.default_rng(4)
+    w, x = rng.normal(size=(6, 6)).astype(np.float32) / 3, rng.normal(size=(5, 6)).astype(np.float32)
+    results = []
+    for function, args in [(newton, [tf.constant([2.0, 9.0, 0.5])]), (collatz, [tf.constant(40)])]:
+        results += [np.asarray(r) for r in function(*args)]
+    weights, losses = tf.constant(w), []
+    for _ in range(STEPS):
+        loss, change = gradient(weights, tf.constant(x))
+        weights -= 0.05 * change
+        losses.append(float(loss))
+    return results + [np.array(losses), np.asarray(weights)]
+
+
+@program
+def custom_gradients():
+    @tf.custom_gradient
+    def clipped(x):
+        def gradient(upstream):
+            return tf.clip_by_norm(upstream, 0.1) * tf.cast(tf.abs(x) < 2.0, tf.float32)
+
+        return tf.round(x * 8.0) / 8.0, gradient
+
+    tf.keras.utils.set_random_seed(1)
+    x = tf.keras.Input((12,))
+    h = tf.keras.layers.Lambda(clipped)(tf.keras.layers.Dense(16)(x))
+    model = tf.keras.Model(x, tf.keras.layers.Dense(1)(tf.keras.layers.Dense(16, "elu")(h)))
+    rng = np.random.default_rng(6)
+    a = rng.normal(size=(16 * STEPS, 12)).astype(np.float32)
+    data = tf.data.Dataset.from_tensor_slices((a, a.sum(1, keepdims=True))).batch(16)
+    return [fit(model, data, "mse", tf.keras.optimizers.RMSprop(1e-3)), model.predict(a[:33], verbose=0)]
+
+
+# Values that are rounded to 8 bits differ by steps of that size; what feeds on itself for 20 steps by more.
+def tolerance(name):
+    return dict(rtol=4e-2, atol=4e-2) if name.endswith("_bf16") else dict(rtol=2e-3, atol=2e-4)
+
+
+# The least share of the ops that did something which must be inside clusters. What stays outside are variables and
+# what works on strings.
+LEAST_SHARE = {"pipeline_of_strings": 0.3}
+
+
+def import_file(path, name):
+    spec = importlib.util.spec_from_file_location(name, path)
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def main():
+    global tf, models
+    parser = argparse.ArgumentParser()
+    parser.add_argument("plugin")
+    parser.add_argument("tf_module")
+    parser.add_argument("models")
+    parser.add_argument("names", nargs="*")
+    parser.add_argument("--large", action="store_true")
+    parser.add_argument("--alone", help="run without the plugin and write the results to this file")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        stored = pathlib.Path(folder) / "alone"
+        # TensorFlow alone runs beside, in a process of its own.
+        alone = None
+        if not options.alone:
+            alone = subprocess.Popen([sys.executable, __file__, *sys.argv[1:], "--alone", str(stored)])
+        import tensorflow as tf
+
+        models = import_file(options.models, "tensorflow_models")
+        chosen = models.LARGE if options.large else models.SMALL
+        programs = {name: model_program(name) for name in chosen} | ({} if options.large else PROGRAMS)
+        programs = {name: run for name, run in programs.items() if not options.names or name in options.names}
+        if options.alone:
+            with open(options.alone, "wb") as file:
+                pickle.dump({name: run() for name, run in programs.items()}, file)
+            return 0
+        xla_tf = import_file(options.tf_module, "xla_tf")
+        xla_tf.load(os.path.abspath(options.plugin))
+        results, failures = {}, []
+        for name, run in programs.items():
+            before, start = xla_tf.stats(), time.perf_counter()
+            results[name] = run()
+            after = xla_tf.stats()
+            done = {key: getattr(after, key) - getattr(before, key) for key in vars(after)}
+            share = done["clustered_ops"] / max(done["ops"], 1)
+            print(
+                f"  {name}: {done['launches']} launches, {done['host_runs']} runs by TensorFlow's kernels, "
+                f"{done['compilations']} compilations in {done['compile_seconds']:.1f} s, "
+                f"{done['clustered_ops']} of {done['ops']} ops in clusters, {time.perf_counter() - start:.1f} s",
+                flush=True,
+            )
+            least = 2 if name == "decoder_with_cache" else STEPS
+            if done["launches"] < least:
+                failures.append(f"{name}: {done['launches']} launches, expected at least {least}")
+            if done["failures"]:
+                failures.append(f"{name}: {done['failures']} clusters could not be compiled\n{xla_tf.report()}")
+            if share < LEAST_SHARE.get(name, 0.5):
+                failures.append(f"{name}: {share:.0%} of the ops are inside clusters")
+        assert alone.wait() == 0, "TensorFlow alone fails"
+        with open(stored, "rb") as file:
+            expected = pickle.load(file)
+        for name, result in results.items():
+            for i, (got, want) in enumerate(zip(result, expected[name], strict=True)):
+                try:
+                    np.testing.assert_allclose(got, want, err_msg=f"{name}, result {i}", **tolerance(name))
+                except AssertionError as error:
+                    failures.append(str(error))
+        print(*failures, sep="\n")
+        assert not failures, f"{len(failures)} failures"
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
