@@ -83,74 +83,108 @@ constexpr int64_t NBlock() {
   return NR<Acc>() * (16 / kVectors) * 2;
 }
 
-// acc[i, j] (+ or -)= sum over k of a[k * kRows + i] * b[k * NR + j], for a packed panel of each.
-template <typename Acc, bool subtract>
-__attribute__((noinline)) void Micro(int64_t k, const Acc* __restrict a, const Acc* __restrict b, Acc* __restrict acc,
-                                     int64_t stride) {
-  typedef Acc V __attribute__((vector_size(kVectorBytes), may_alias));
+// What a kernel does with its sums.
+enum class Into { kSet, kAdd, kSubtract };
+
+// Where a panel's elements stand: element i of step p at at[i * across + p * along].
+template <typename Acc>
+struct Panel {
+  const Acc* at;
+  int64_t across, along;
+};
+
+// c[i * stride + j] = (or +=, -=) sum over k of a's element i * b's element j, for kRows elements of a and V vectors of
+// b's, which stand side by side.
+template <typename Acc, int V, bool packed>
+__attribute__((noinline)) void Micro(int64_t k, const Panel<Acc>& lhs, const Panel<Acc>& rhs, Acc* __restrict c,
+                                     int64_t stride, Into into) {
+  typedef Acc Vec __attribute__((vector_size(kVectorBytes), may_alias, aligned(alignof(Acc))));
   constexpr int kLanes = kVectorBytes / sizeof(Acc);
-  V sum[kRows][kVectors] = {};
+  const int64_t across = packed ? 1 : lhs.across;
+  const Acc* a = lhs.at;
+  const Acc* b = rhs.at;
+  Vec sum[kRows][V] = {};
   for (int64_t p = 0; p < k; ++p) {
-    V rhs[kVectors];
+    Vec row[V];
 #pragma GCC unroll 4
-    for (int j = 0; j < kVectors; ++j) rhs[j] = reinterpret_cast<const V*>(b)[j];
+    for (int j = 0; j < V; ++j) row[j] = reinterpret_cast<const Vec*>(b)[j];
 #pragma GCC unroll 8
     for (int i = 0; i < kRows; ++i) {
-      const V lhs = a[i] - V{};
+      const Vec x = a[i * across] - Vec{};
 #pragma GCC unroll 4
-      for (int j = 0; j < kVectors; ++j) sum[i][j] += lhs * rhs[j];
+      for (int j = 0; j < V; ++j) sum[i][j] += x * row[j];
     }
-    a += kRows;
-    b += kVectors * kLanes;
+    a += packed ? kRows : lhs.along;
+    b += rhs.along;
   }
 #pragma GCC unroll 8
   for (int i = 0; i < kRows; ++i) {
 #pragma GCC unroll 4
-    for (int j = 0; j < kVectors; ++j) {
-      V* to = reinterpret_cast<V*>(acc + i * stride + j * kLanes);
-      if (subtract) {
-        *to -= sum[i][j];
-      } else {
+    for (int j = 0; j < V; ++j) {
+      Vec* to = reinterpret_cast<Vec*>(c + i * stride + j * kLanes);
+      if (into == Into::kSet) {
+        *to = sum[i][j];
+      } else if (into == Into::kAdd) {
         *to += sum[i][j];
+      } else {
+        *to -= sum[i][j];
       }
     }
   }
 }
 
-// Copies `rows` x `k` elements into panels of `width` rows, k-major within a panel, missing rows as 0. Element (i, p)
-// stands at from[i * row_stride + p * k_stride].
-template <typename Acc, typename T>
-void Pack(const T* from, int64_t rows, int64_t k, int64_t row_stride, int64_t k_stride, int64_t width, Acc* to) {
-  for (int64_t i0 = 0; i0 < rows; i0 += width) {
-    const int64_t count = rows - i0 < width ? rows - i0 : width;
-    const T* panel = from + i0 * row_stride;
-    if (row_stride == 1) {
-      for (int64_t p = 0; p < k; ++p) {
-        const T* row = panel + p * k_stride;
-        Acc* out = to + p * width;
-        for (int64_t i = 0; i < count; ++i) out[i] = Load<Acc>(row[i]);
-        for (int64_t i = count; i < width; ++i) out[i] = 0;
-      }
-    } else {
-      for (int64_t i = 0; i < count; ++i) {
-        const T* row = panel + i * row_stride;
-        for (int64_t p = 0; p < k; ++p) to[p * width + i] = Load<Acc>(row[p * k_stride]);
-      }
-      for (int64_t i = count; i < width; ++i) {
-        for (int64_t p = 0; p < k; ++p) to[p * width + i] = 0;
-      }
-    }
-    to += k * width;
+template <typename Acc, bool packed>
+void MicroOf(int vectors, int64_t k, const Panel<Acc>& a, const Panel<Acc>& b, Acc* c, int64_t stride, Into into) {
+  switch (vectors) {
+    case 1:
+      return Micro<Acc, 1, packed>(k, a, b, c, stride, into);
+    case 2:
+      return Micro<Acc, 2, packed>(k, a, b, c, stride, into);
+    default:
+      return Micro<Acc, kVectors, packed>(k, a, b, c, stride, into);
   }
 }
 
 constexpr int64_t RoundUp(int64_t n, int64_t to) { return (n + to - 1) / to * to; }
 
+// Copies `rows` x `k` elements into panels of `width` rows, k-major within a panel; the last is as wide as the next
+// multiple of `unit`, missing rows as 0. Element (i, p) stands at from[i * row_stride + p * k_stride].
+template <typename Acc, typename T>
+void Pack(const T* from, int64_t rows, int64_t k, int64_t row_stride, int64_t k_stride, int64_t width, int64_t unit,
+          Acc* to) {
+  constexpr int64_t kSteps = 16;  // what is written at a time stays in the nearest cache
+  for (int64_t i0 = 0; i0 < rows; i0 += width) {
+    const int64_t count = rows - i0 < width ? rows - i0 : width;
+    const int64_t pitch = count < width ? RoundUp(count, unit) : width;
+    const T* panel = from + i0 * row_stride;
+    if (row_stride == 1) {
+      for (int64_t p = 0; p < k; ++p) {
+        const T* row = panel + p * k_stride;
+        Acc* out = to + p * pitch;
+        for (int64_t i = 0; i < count; ++i) out[i] = Load<Acc>(row[i]);
+        for (int64_t i = count; i < pitch; ++i) out[i] = 0;
+      }
+    } else {
+      for (int64_t p0 = 0; p0 < k; p0 += kSteps) {
+        const int64_t end = k - p0 < kSteps ? k : p0 + kSteps;
+        for (int64_t i = 0; i < count; ++i) {
+          const T* row = panel + i * row_stride;
+          for (int64_t p = p0; p < end; ++p) to[p * pitch + i] = Load<Acc>(row[p * k_stride]);
+        }
+        for (int64_t i = count; i < pitch; ++i) {
+          for (int64_t p = p0; p < end; ++p) to[p * pitch + i] = 0;
+        }
+      }
+    }
+    to += k * pitch;
+  }
+}
+
 // Sizes, in elements of Acc, of the three scratch areas: packed A, packed B, sums; each once, or twice for complex.
 template <typename Acc>
 struct Areas {
   explicit Areas(const GemmTile& t)
-      : k_block(t.k < kKBlock ? t.k : kKBlock),
+      : k_block(t.k < 1 ? 1 : t.k < kKBlock ? t.k : kKBlock),
         m_block(RoundUp(t.m < kMBlock ? t.m : kMBlock, kRows)),
         n_block(RoundUp(t.n < NBlock<Acc>() ? t.n : NBlock<Acc>(), NR<Acc>())),
         a(RoundUp(m_block * k_block, 64)),
@@ -159,38 +193,110 @@ struct Areas {
   int64_t k_block, m_block, n_block, a, b, c;
 };
 
+// The rows of A or columns of B that one call multiplies, in panels of `width`: the first `plain` of them where the
+// operand has them, the others packed.
 template <typename Acc>
-void Macro(int64_t rows, int64_t cols, int64_t k, const Acc* a, const Acc* b, Acc* c, int64_t stride, bool subtract) {
+struct Side {
+  const Acc* packed;
+  int64_t width, unit;
+  const Acc* operand = nullptr;
+  int64_t across = 0, along = 0;
+  int64_t plain = 0;
+
+  bool IsPacked(int64_t i) const { return i >= plain; }
+  Panel<Acc> At(int64_t i, int64_t count, int64_t k) const {
+    if (!IsPacked(i)) return {operand + i * across, across, along};
+    const int64_t rows = count - i < width ? RoundUp(count - i, unit) : width;
+    return {packed + (i - plain) * k, 1, rows};
+  }
+};
+
+// Multiplies rows x cols sums of depth k into c, which has room for whole panels, or for just these elements.
+template <typename Acc>
+void Macro(int64_t rows, int64_t cols, int64_t k, const Side<Acc>& a, const Side<Acc>& b, Acc* c, int64_t stride,
+           bool room, Into into) {
+  constexpr int64_t kLanes = kVectorBytes / sizeof(Acc);
   for (int64_t j = 0; j < cols; j += NR<Acc>()) {
+    const int64_t width = cols - j < NR<Acc>() ? cols - j : NR<Acc>();
+    const int vectors = static_cast<int>((width + kLanes - 1) / kLanes);
+    const Panel<Acc> right = b.At(j, cols, k);
     for (int64_t i = 0; i < rows; i += kRows) {
-      if (subtract) {
-        Micro<Acc, true>(k, a + i * k, b + j * k, c + i * stride + j, stride);
+      const Panel<Acc> left = a.At(i, rows, k);
+      const int64_t height = rows - i < kRows ? rows - i : kRows;
+      const bool whole = room || (height == kRows && width == vectors * kLanes);
+      Acc part[kRows * kVectors * kLanes];
+      Acc* to = whole ? c + i * stride + j : part;
+      const int64_t pitch = whole ? stride : kVectors * kLanes;
+      const Into how = whole ? into : Into::kSet;
+      if (a.IsPacked(i)) {
+        MicroOf<Acc, true>(vectors, k, left, right, to, pitch, how);
       } else {
-        Micro<Acc, false>(k, a + i * k, b + j * k, c + i * stride + j, stride);
+        MicroOf<Acc, false>(vectors, k, left, right, to, pitch, how);
+      }
+      if (whole) continue;
+      for (int64_t r = 0; r < height; ++r) {
+        Acc* row = c + (i + r) * stride + j;
+        const Acc* sums = part + r * kVectors * kLanes;
+        for (int64_t s = 0; s < width; ++s) {
+          row[s] = into == Into::kSet ? sums[s] : (into == Into::kAdd ? row[s] + sums[s] : row[s] - sums[s]);
+        }
       }
     }
   }
 }
 
+template <typename T, typename U>
+constexpr bool kSame = false;
+template <typename T>
+constexpr bool kSame<T, T> = true;
+
+// The side with rows [from, from + count) of an operand of `T` at depths [p, p + k), packed into `scratch` except for
+// whole panels that are read a few times at most.
+template <typename Acc, typename T>
+Side<Acc> MakeSide(const void* operand, int64_t from, int64_t count, int64_t p, int64_t k, int64_t across,
+                   int64_t along, int64_t width, int64_t unit, bool plain, Acc* scratch) {
+  const T* at = static_cast<const T*>(operand) + from * across + p * along;
+  Side<Acc> side{scratch, width, unit};
+  if constexpr (kSame<Acc, T>) {
+    if (plain) side = {scratch, width, unit, at, across, along, count % unit == 0 ? count : count / width * width};
+  }
+  Pack(at + side.plain * across, count - side.plain, k, across, along, width, unit, scratch);
+  return side;
+}
+
 template <typename Acc, typename A, typename B, typename C>
 void Gemm(const GemmTile& t, void* scratch) {
+  constexpr int64_t kLanes = kVectorBytes / sizeof(Acc);
   const Areas<Acc> areas(t);
   Acc* pa = static_cast<Acc*>(scratch);
   Acc* pb = pa + areas.a;
   Acc* pc = pb + areas.b;
+  // Sums go straight to C where it holds them as they are.
+  const bool direct = kSame<Acc, C> && t.c_n == 1;
+  const int64_t m_step = direct ? t.m : areas.m_block;
   for (int64_t j = 0; j < t.n; j += areas.n_block) {
     const int64_t cols = t.n - j < areas.n_block ? t.n - j : areas.n_block;
-    for (int64_t i = 0; i < t.m; i += areas.m_block) {
-      const int64_t rows = t.m - i < areas.m_block ? t.m - i : areas.m_block;
-      memset(pc, 0, areas.c * sizeof(Acc));
-      for (int64_t p = 0; p < t.k; p += areas.k_block) {
+    for (int64_t i0 = 0; i0 < t.m; i0 += m_step) {
+      const int64_t m_end = t.m - i0 < m_step ? t.m : i0 + m_step;
+      C* c = static_cast<C*>(t.c) + i0 * t.c_m + j * t.c_n;
+      for (int64_t p = 0; p == 0 || p < t.k; p += areas.k_block) {
         const int64_t depth = t.k - p < areas.k_block ? t.k - p : areas.k_block;
-        Pack(static_cast<const A*>(t.a) + i * t.a_m + p * t.a_k, rows, depth, t.a_m, t.a_k, kRows, pa);
-        Pack(static_cast<const B*>(t.b) + j * t.b_n + p * t.b_k, cols, depth, t.b_n, t.b_k, NR<Acc>(), pb);
-        Macro<Acc>(rows, cols, depth, pa, pb, pc, areas.n_block, false);
+        const Side<Acc> b = MakeSide<Acc, B>(t.b, j, cols, p, depth, t.b_n, t.b_k, NR<Acc>(), kLanes,
+                                             t.b_n == 1 && m_end - i0 <= 2 * kRows, pb);
+        for (int64_t i = i0; i < m_end; i += areas.m_block) {
+          const int64_t rows = m_end - i < areas.m_block ? m_end - i : areas.m_block;
+          const Side<Acc> a = MakeSide<Acc, A>(t.a, i, rows, p, depth, t.a_m, t.a_k, kRows, kRows,
+                                               cols <= 2 * NR<Acc>() && t.n <= cols, pa);
+          const Into into = p == 0 ? Into::kSet : Into::kAdd;
+          if (direct) {
+            Macro<Acc>(rows, cols, depth, a, b, reinterpret_cast<Acc*>(c) + (i - i0) * t.c_m, t.c_m, false, into);
+          } else {
+            Macro<Acc>(rows, cols, depth, a, b, pc, areas.n_block, true, into);
+          }
+        }
       }
-      C* c = static_cast<C*>(t.c) + i * t.c_m + j * t.c_n;
-      for (int64_t r = 0; r < rows; ++r) {
+      if (direct) continue;
+      for (int64_t r = 0; r < m_end - i0; ++r) {
         for (int64_t s = 0; s < cols; ++s) Store(pc[r * areas.n_block + s], c + r * t.c_m + s * t.c_n);
       }
     }
@@ -200,6 +306,7 @@ void Gemm(const GemmTile& t, void* scratch) {
 // Complex products as four real ones over the parts, which are packed apart.
 template <typename Acc, typename T>
 void ComplexGemm(const GemmTile& t, void* scratch) {
+  constexpr int64_t kLanes = kVectorBytes / sizeof(Acc);
   const Areas<Acc> areas(t);
   Acc* pa[2] = {static_cast<Acc*>(scratch), static_cast<Acc*>(scratch) + areas.a};
   Acc* pb[2] = {pa[1] + areas.a, pa[1] + areas.a + areas.b};
@@ -208,19 +315,20 @@ void ComplexGemm(const GemmTile& t, void* scratch) {
     const int64_t cols = t.n - j < areas.n_block ? t.n - j : areas.n_block;
     for (int64_t i = 0; i < t.m; i += areas.m_block) {
       const int64_t rows = t.m - i < areas.m_block ? t.m - i : areas.m_block;
-      memset(pc[0], 0, 2 * areas.c * sizeof(Acc));
-      for (int64_t p = 0; p < t.k; p += areas.k_block) {
+      for (int64_t p = 0; p == 0 || p < t.k; p += areas.k_block) {
         const int64_t depth = t.k - p < areas.k_block ? t.k - p : areas.k_block;
+        Side<Acc> a[2], b[2];
         for (int part = 0; part < 2; ++part) {
-          Pack(static_cast<const Acc*>(t.a) + part + 2 * (i * t.a_m + p * t.a_k), rows, depth, 2 * t.a_m, 2 * t.a_k,
-               kRows, pa[part]);
-          Pack(static_cast<const Acc*>(t.b) + part + 2 * (j * t.b_n + p * t.b_k), cols, depth, 2 * t.b_n, 2 * t.b_k,
-               NR<Acc>(), pb[part]);
+          a[part] = MakeSide<Acc, Acc>(static_cast<const Acc*>(t.a) + part, i, rows, p, depth, 2 * t.a_m, 2 * t.a_k,
+                                       kRows, kRows, false, pa[part]);
+          b[part] = MakeSide<Acc, Acc>(static_cast<const Acc*>(t.b) + part, j, cols, p, depth, 2 * t.b_n, 2 * t.b_k,
+                                       NR<Acc>(), kLanes, false, pb[part]);
         }
-        Macro<Acc>(rows, cols, depth, pa[0], pb[0], pc[0], areas.n_block, false);
-        Macro<Acc>(rows, cols, depth, pa[1], pb[1], pc[0], areas.n_block, true);
-        Macro<Acc>(rows, cols, depth, pa[0], pb[1], pc[1], areas.n_block, false);
-        Macro<Acc>(rows, cols, depth, pa[1], pb[0], pc[1], areas.n_block, false);
+        const Into into = p == 0 ? Into::kSet : Into::kAdd;
+        Macro<Acc>(rows, cols, depth, a[0], b[0], pc[0], areas.n_block, true, into);
+        Macro<Acc>(rows, cols, depth, a[1], b[1], pc[0], areas.n_block, true, Into::kSubtract);
+        Macro<Acc>(rows, cols, depth, a[0], b[1], pc[1], areas.n_block, true, into);
+        Macro<Acc>(rows, cols, depth, a[1], b[0], pc[1], areas.n_block, true, Into::kAdd);
       }
       T* c = static_cast<T*>(t.c) + i * t.c_m + j * t.c_n;
       for (int64_t r = 0; r < rows; ++r) {

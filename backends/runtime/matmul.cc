@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <complex>
 #include <cstring>
 #include <utility>
 
@@ -98,22 +99,28 @@ Offsets OffsetsOf(const MatmulDesc& d, int64_t index) {
   return at;
 }
 
-// How many batches, rows and columns one task takes. Depends on the shape alone.
+// How many batches, rows, columns and steps of the sum one task takes. Depends on the shape and the CPU alone.
 struct Plan {
-  int64_t batch, m, n;
-  int64_t m_tiles, n_tiles, batch_tiles;
+  int64_t batch, m, n, k;
+  int64_t m_tiles, n_tiles, k_tiles, batch_tiles;
 };
 
-Plan MakePlan(const Problem& p) {
+// Whether sums of parts of a sum are as exact as the result's type.
+bool KeepsSums(RtType c) { return c == RtType::kF32 || c == RtType::kF64 || c == RtType::kC64 || c == RtType::kC128; }
+
+Plan MakePlan(const Problem& p, bool onednn) {
   constexpr int64_t kTileFlops = int64_t{4} << 20;
   constexpr int64_t kMaxTiles = 64;
   const MatmulDesc& d = p.d;
-  const double flops = 2.0 * d.m * d.n * std::max<int64_t>(d.k, 16);
+  const RtType type = Type(d.c_type);
+  // What a product costs, in those of f32.
+  const double weight = onednn ? 1 : (type == RtType::kC128 ? 8 : type == RtType::kC64 ? 4 : SizeOf(type) == 8 ? 2 : 1);
+  const double flops = weight * 2.0 * d.m * d.n * std::max<int64_t>(d.k, 16);
   const double total = flops * p.batches;
   // A product of a few rows moves a byte for each two operations: smaller tasks pay.
   const double tile_flops = d.m <= kSkinnyRows ? kTileFlops / 16 * d.m : kTileFlops;
   const int64_t tiles = static_cast<int64_t>(std::clamp<double>(total / tile_flops, 1, kMaxTiles));
-  Plan plan{p.batches, d.m, d.n, 1, 1, 1};
+  Plan plan{p.batches, d.m, d.n, d.k, 1, 1, 1, 1};
   // Batches that share one stride go to one call; others one by one.
   const int64_t inner = d.num_batch_dims == 0 ? 1 : d.batch[d.num_batch_dims - 1];
   plan.batch = inner;
@@ -122,20 +129,56 @@ Plan MakePlan(const Problem& p) {
   plan.batch_tiles = p.batches / inner * ((inner - 1) / plan.batch + 1);
   if (plan.batch_tiles < tiles) {
     int64_t left = (tiles + plan.batch_tiles - 1) / plan.batch_tiles;
-    // Wide tiles reuse packed rows; columns are cut first while they are many, then rows.
-    const int64_t n_step = d.m > kSkinnyRows ? 128 : (d.b_n == 1 ? 512 : 64);
-    const int64_t m_step = 64;
+    // Wide tiles reuse packed rows; columns are cut first while they are many, then rows. Our own kernels pack both
+    // operands for each tile: tiles of whole panels, and not too small.
+    const bool own = !onednn && d.m > kSkinnyRows;
+    const int64_t n_step = d.m > kSkinnyRows ? 128 : (d.b_n == 1 ? 512 : 64), n_grain = own ? 48 : n_step;
+    const int64_t m_step = own ? 128 : 64, m_grain = own ? 24 : m_step;
     int64_t n_parts = std::clamp<int64_t>(d.n / std::max(n_step, std::min<int64_t>(d.m, 256)), 1, left);
-    plan.n = ((d.n + n_parts - 1) / n_parts + n_step - 1) / n_step * n_step;
+    plan.n = ((d.n + n_parts - 1) / n_parts + n_grain - 1) / n_grain * n_grain;
     plan.n = std::min(plan.n, d.n);
     n_parts = (d.n - 1) / plan.n + 1;
     left = (left + n_parts - 1) / n_parts;
     const int64_t m_parts = std::clamp<int64_t>(d.m / m_step, 1, left);
-    plan.m = std::min(d.m, ((d.m + m_parts - 1) / m_parts + m_step - 1) / m_step * m_step);
+    plan.m = std::min(d.m, ((d.m + m_parts - 1) / m_parts + m_grain - 1) / m_grain * m_grain);
   }
   plan.m_tiles = (d.m - 1) / plan.m + 1;
   plan.n_tiles = (d.n - 1) / plan.n + 1;
+  // A small result of long sums: tasks take parts of the sums.
+  constexpr int64_t kMaxSumTiles = 16, kMinSum = 512;
+  if (p.batches == 1 && plan.m_tiles * plan.n_tiles == 1 && tiles > 1 && d.k >= 2 * kMinSum && KeepsSums(type)) {
+    const int64_t parts = std::min({tiles, kMaxSumTiles, d.k / kMinSum});
+    plan.k = (d.k - 1) / parts + 1;
+    plan.k_tiles = (d.k - 1) / plan.k + 1;
+  }
   return plan;
+}
+
+// c = the sum of `count` dense results.
+template <typename T>
+void AddParts(const MatmulDesc& d, const char* parts, int64_t count, char* c) {
+  const T* from = reinterpret_cast<const T*>(parts);
+  T* to = reinterpret_cast<T*>(c);
+  for (int64_t i = 0; i < d.m; ++i) {
+    for (int64_t j = 0; j < d.n; ++j, ++from) {
+      T sum = from[0];
+      for (int64_t part = 1; part < count; ++part) sum += from[part * d.m * d.n];
+      to[i * d.c_m + j * d.c_n] = sum;
+    }
+  }
+}
+
+void AddParts(const MatmulDesc& d, const char* parts, int64_t count, char* c) {
+  switch (Type(d.c_type)) {
+    case RtType::kF32:
+      return AddParts<float>(d, parts, count, c);
+    case RtType::kF64:
+      return AddParts<double>(d, parts, count, c);
+    case RtType::kC64:
+      return AddParts<std::complex<float>>(d, parts, count, c);
+    default:
+      return AddParts<std::complex<double>>(d, parts, count, c);
+  }
 }
 
 absl::Status OwnTile(const GemmTile& tile) {
@@ -169,9 +212,14 @@ bool WantOneDnn(const MatmulDesc& d) {
   return !floats || d.m > kSkinnyRows;
 }
 
-absl::Status RunTile(const Problem& p, bool onednn, int64_t batch_begin, int64_t batch_end, int64_t m0, int64_t m1,
-                     int64_t n0, int64_t n1) {
+// The ranges that one task takes.
+struct Ranges {
+  int64_t batch_begin, batch_end, m0, m1, n0, n1;
+};
+
+absl::Status RunTile(const Problem& p, bool onednn, const Ranges& r) {
   const MatmulDesc& d = p.d;
+  const auto [batch_begin, batch_end, m0, m1, n0, n1] = r;
   const int64_t a_size = SizeOf(Type(d.a_type)), b_size = SizeOf(Type(d.b_type)), c_size = SizeOf(Type(d.c_type));
   if (onednn) {
     const int last = d.num_batch_dims - 1;
@@ -244,32 +292,62 @@ absl::Status Matmul(RunContext* ctx, const MatmulDesc& desc, const void* a, cons
   if (skinny_columns || (transposed_result && d.m > kSkinnyRows && d.a_type == d.b_type)) Swap(&p);
 
   const bool onednn = WantOneDnn(d);
-  const Plan plan = MakePlan(p);
+  const Plan plan = MakePlan(p, onednn);
   const int64_t per_batch = plan.m_tiles * plan.n_tiles;
   const int64_t inner = d.num_batch_dims == 0 ? 1 : d.batch[d.num_batch_dims - 1];
   const int64_t inner_tiles = (inner - 1) / plan.batch + 1;
+  const int64_t part_bytes = d.m * d.n * SizeOf(Type(d.c_type));
+  char* parts = nullptr;
+  if (plan.k_tiles > 1) {
+    XC_ASSIGN_OR_RETURN(parts, ThreadScratch(plan.k_tiles * part_bytes, kPartialSumScratch));
+  }
+  auto finish = [&](const Ranges& r) {
+    if (epilogue == nullptr) return;
+    if (p.swapped) {
+      epilogue(env, r.batch_begin, r.batch_end, r.n0, r.n1, r.m0, r.m1);
+    } else {
+      epilogue(env, r.batch_begin, r.batch_end, r.m0, r.m1, r.n0, r.n1);
+    }
+  };
+  // Task t of those that take parts of the sums: into a dense result of its own.
+  auto part_of_sum = [&](int64_t t) {
+    const int64_t k0 = t * plan.k;
+    Problem part = p;
+    part.d.k = std::min(d.k - k0, plan.k);
+    part.a += k0 * d.a_k * SizeOf(Type(d.a_type));
+    part.b += k0 * d.b_k * SizeOf(Type(d.b_type));
+    part.c = parts + t * part_bytes;
+    part.d.c_m = d.n;
+    part.d.c_n = 1;
+    return RunTile(part, onednn, {0, 1, 0, d.m, 0, d.n});
+  };
+  auto tile = [&](int64_t t) {
+    const int64_t batch_tile = t / per_batch;
+    Ranges r;
+    r.batch_begin = batch_tile / inner_tiles * inner + batch_tile % inner_tiles * plan.batch;
+    r.batch_end = std::min(r.batch_begin + plan.batch, batch_tile / inner_tiles * inner + inner);
+    r.m0 = t % per_batch / plan.n_tiles * plan.m;
+    r.m1 = std::min(d.m, r.m0 + plan.m);
+    r.n0 = t % plan.n_tiles * plan.n;
+    r.n1 = std::min(d.n, r.n0 + plan.n);
+    XC_RETURN_IF_ERROR(RunTile(p, onednn, r));
+    finish(r);
+    return absl::OkStatus();
+  };
   std::atomic<bool> failed{false};
   absl::Status first_error;
-  ctx->ParallelFor(plan.batch_tiles * per_batch, 1, [&](int64_t begin, int64_t end) {
+  ctx->ParallelFor(plan.k_tiles * plan.batch_tiles * per_batch, 1, [&](int64_t begin, int64_t end) {
     for (int64_t t = begin; t < end; ++t) {
-      const int64_t batch_tile = t / per_batch;
-      const int64_t batch_begin = batch_tile / inner_tiles * inner + batch_tile % inner_tiles * plan.batch;
-      const int64_t batch_end = std::min(batch_begin + plan.batch, batch_tile / inner_tiles * inner + inner);
-      const int64_t m0 = t % per_batch / plan.n_tiles * plan.m, m1 = std::min(d.m, m0 + plan.m);
-      const int64_t n0 = t % plan.n_tiles * plan.n, n1 = std::min(d.n, n0 + plan.n);
-      absl::Status status = RunTile(p, onednn, batch_begin, batch_end, m0, m1, n0, n1);
-      if (!status.ok()) {
-        if (!failed.exchange(true)) first_error = status;
-        return;
-      }
-      if (epilogue == nullptr) continue;
-      if (p.swapped) {
-        epilogue(env, batch_begin, batch_end, n0, n1, m0, m1);
-      } else {
-        epilogue(env, batch_begin, batch_end, m0, m1, n0, n1);
-      }
+      absl::Status status = parts != nullptr ? part_of_sum(t) : tile(t);
+      if (status.ok()) continue;
+      if (!failed.exchange(true)) first_error = status;
+      return;
     }
   });
+  if (parts != nullptr && first_error.ok()) {
+    AddParts(d, parts, plan.k_tiles, p.c);
+    finish({0, 1, 0, d.m, 0, d.n});
+  }
   return first_error;
 }
 

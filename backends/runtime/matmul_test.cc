@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
 #include <complex>
 #include <cstring>
@@ -154,28 +155,37 @@ Data MakeData(const MatmulDesc& d) {
 void ExpectProduct(const MatmulDesc& d, const Data& data, const std::string& what) {
   const RtType at = static_cast<RtType>(d.a_type), bt = static_cast<RtType>(d.b_type),
                ct = static_cast<RtType>(d.c_type);
+  // Real and imaginary parts apart: this loop is most of the test's time.
+  struct Values {
+    std::vector<double> re, im;
+  };
   auto widen = [](RtType type, const std::vector<char>& bytes) {
-    std::vector<std::complex<double>> values(bytes.size() / SizeOf(type));
-    for (size_t i = 0; i < values.size(); ++i) values[i] = Get(type, bytes.data(), i);
+    Values values;
+    for (size_t i = 0; i < bytes.size() / SizeOf(type); ++i) {
+      const std::complex<double> x = Get(type, bytes.data(), i);
+      values.re.push_back(x.real());
+      values.im.push_back(x.imag());
+    }
     return values;
   };
-  const auto a = widen(at, data.a), b = widen(bt, data.b);
+  const Values a = widen(at, data.a), b = widen(bt, data.b);
   const bool complex = at == RtType::kC64 || at == RtType::kC128;
   int64_t wrong = 0;
   for (int64_t p = 0; p < d.batch[0]; ++p) {
     for (int64_t q = 0; q < d.batch[1]; ++q) {
       for (int64_t i = 0; i < d.m; ++i) {
         for (int64_t j = 0; j < d.n; ++j) {
-          std::complex<double> sum = 0;
-          for (int64_t r = 0; r < d.k; ++r) {
-            const auto& x = a[p * d.a_batch[0] + q * d.a_batch[1] + i * d.a_m + r * d.a_k];
-            const auto& y = b[p * d.b_batch[0] + q * d.b_batch[1] + r * d.b_k + j * d.b_n];
-            if (complex) {
-              sum += x * y;
-            } else {
-              sum += x.real() * y.real();
-            }
+          const int64_t a0 = p * d.a_batch[0] + q * d.a_batch[1] + i * d.a_m;
+          const int64_t b0 = p * d.b_batch[0] + q * d.b_batch[1] + j * d.b_n;
+          const double *ar = a.re.data() + a0, *ai = a.im.data() + a0, *br = b.re.data() + b0, *bi = b.im.data() + b0;
+          double re = 0, im = 0;
+          for (int64_t r = 0, x = 0, y = 0; r < d.k; ++r, x += d.a_k, y += d.b_k) {
+            re += ar[x] * br[y];
+            if (!complex) continue;
+            re -= ai[x] * bi[y];
+            im += ar[x] * bi[y] + ai[x] * br[y];
           }
+          std::complex<double> sum(re, im);
           const auto got = Get(ct, data.c.data(), p * d.c_batch[0] + q * d.c_batch[1] + i * d.c_m + j * d.c_n);
           if (ct == RtType::kS8) sum = static_cast<int8_t>(static_cast<int64_t>(sum.real()));
           const double slack =
@@ -224,14 +234,42 @@ TEST(Matmul, AllTypesLayoutsAndKernels) {
   SetMatmulUseOneDnn(true);
 }
 
+TEST(Matmul, SumsInParts) {
+  using T = RtType;
+  auto executor = NewThreadPoolExecutor(3);
+  RunContext ctx(nullptr, executor.get());
+  for (bool onednn : {true, false}) {
+    SetMatmulUseOneDnn(onednn);
+    for (auto [type, result] :
+         {std::pair{T::kF32, T::kF32}, {T::kF64, T::kF64}, {T::kBF16, T::kF32}, {T::kC64, T::kC64}}) {
+      for (int layout : {0, 3, 6}) {
+        const Layout l{(layout & 1) != 0, (layout & 2) != 0, (layout & 4) != 0};
+        const MatmulDesc d = MakeDesc(type, type, result, 1, 1, 2, 9, 60001, l);
+        Data data = MakeData(d);
+        ASSERT_TRUE(Matmul(&ctx, d, data.a.data(), data.b.data(), data.c.data()).ok());
+        ExpectProduct(d, data, "type " + std::to_string(d.a_type) + " layout " + std::to_string(layout));
+      }
+    }
+  }
+  SetMatmulUseOneDnn(true);
+}
+
 TEST(Matmul, EveryInstructionSet) {
   std::vector<const GemmKernels*> all = {&gemm_v2::kKernels};
   if (&BestGemmKernels() != &gemm_v2::kKernels) all.push_back(&gemm_v3::kKernels);
   if (&BestGemmKernels() == &gemm_v4::kKernels) all.push_back(&gemm_v4::kKernels);
   for (RtType type : {RtType::kF32, RtType::kF64, RtType::kBF16, RtType::kF16, RtType::kS64, RtType::kC64}) {
     for (const GemmKernels* kernels : all) {
-      for (int64_t m : {1, 2, 3, 4, 23}) {
-        const MatmulDesc d = MakeDesc(type, type, type, 1, 1, m, 83, 71, {});
+      for (auto [m, n, k] : {std::array{1, 83, 71},
+                             {2, 83, 71},
+                             {3, 83, 71},
+                             {4, 83, 71},
+                             {23, 83, 71},
+                             {16, 24, 300},
+                             {9, 16, 300},
+                             {157, 24, 300},
+                             {150, 250, 300}}) {
+        const MatmulDesc d = MakeDesc(type, type, type, 1, 1, m, n, k, {});
         Data data = MakeData(d);
         GemmTile t{type,  type,          type,  d.m,   d.n,           d.k,   data.a.data(), d.a_m,
                    d.a_k, data.b.data(), d.b_k, d.b_n, data.c.data(), d.c_m, d.c_n};
@@ -252,8 +290,12 @@ TEST(Matmul, EveryInstructionSet) {
 TEST(Matmul, SameBitsWithAnyNumberOfThreads) {
   std::mt19937 random(3);
   std::normal_distribution<float> normal;
-  for (auto [m, n, k] :
-       {std::tuple<int, int, int>{300, 500, 700}, {16, 1000, 2000}, {1, 3000, 500}, {2000, 2, 300}, {64, 64, 5000}}) {
+  for (auto [m, n, k] : {std::tuple<int, int, int>{300, 500, 700},
+                         {16, 1000, 2000},
+                         {1, 3000, 500},
+                         {2000, 2, 300},
+                         {64, 64, 5000},
+                         {10, 7, 40000}}) {
     for (bool onednn : {true, false}) {
       SetMatmulUseOneDnn(onednn);
       std::vector<float> a(m * k), b(k * n), first(m * n), c(m * n);
@@ -276,8 +318,9 @@ TEST(Matmul, SameBitsWithAnyNumberOfThreads) {
 TEST(Matmul, EpilogueSeesEachElementOnce) {
   auto executor = NewThreadPoolExecutor(3);
   RunContext ctx(nullptr, executor.get());
-  for (int64_t n : {500, 2}) {
-    const MatmulDesc d = MakeDesc(RtType::kF32, RtType::kF32, RtType::kF32, 2, 3, 400, n, 40, {});
+  const int64_t sizes[][5] = {{2, 3, 400, 500, 40}, {2, 3, 400, 2, 40}, {1, 1, 40, 6, 20000}, {1, 1, 3, 1, 524288}};
+  for (const auto& s : sizes) {
+    const MatmulDesc d = MakeDesc(RtType::kF32, RtType::kF32, RtType::kF32, s[0], s[1], s[2], s[3], s[4], {});
     Data data = MakeData(d);
     struct Env {
       const MatmulDesc* d;
@@ -286,7 +329,7 @@ TEST(Matmul, EpilogueSeesEachElementOnce) {
     auto add_one = [](void* raw, int64_t b0, int64_t b1, int64_t m0, int64_t m1, int64_t n0, int64_t n1) {
       const Env& e = *static_cast<Env*>(raw);
       for (int64_t b = b0; b < b1; ++b) {
-        float* c = e.c + b / 3 * e.d->c_batch[0] + b % 3 * e.d->c_batch[1];
+        float* c = e.c + b / e.d->batch[1] * e.d->c_batch[0] + b % e.d->batch[1] * e.d->c_batch[1];
         for (int64_t i = m0; i < m1; ++i) {
           for (int64_t j = n0; j < n1; ++j) c[i * e.d->c_m + j * e.d->c_n] += 1000;
         }

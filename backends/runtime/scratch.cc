@@ -9,7 +9,7 @@ namespace xc {
 
 absl::StatusOr<char*> ThreadScratch(size_t bytes, int slot) {
   constexpr size_t kKeep = size_t{64} << 20;
-  thread_local Block blocks[4];
+  thread_local Block blocks[kNumScratchSlots];
   Block& block = blocks[slot];
   if (block.data() == nullptr || block.size() < bytes || (block.size() > kKeep && bytes <= kKeep)) {
     block = Block();

@@ -8,11 +8,18 @@
 
 namespace xc {
 
-// At least `bytes` bytes, 64-byte aligned, valid until this thread's next call with the same `slot` (0 to 3: kernels
+// At least `bytes` bytes, 64-byte aligned, valid until this thread's next call with the same `slot` (0 to 4: kernels
 // that call each other use different ones). A block over 64 MB is given back at the slot's next smaller request.
 absl::StatusOr<char*> ThreadScratch(size_t bytes, int slot);
 
-enum ScratchSlot { kKernelScratch = 0, kPackScratch = 1, kOuterScratch = 2, kLibraryScratch = 3 };
+enum ScratchSlot {
+  kKernelScratch = 0,
+  kPackScratch = 1,
+  kOuterScratch = 2,
+  kLibraryScratch = 3,
+  kPartialSumScratch = 4,
+  kNumScratchSlots = 5
+};
 
 }  // namespace xc
 
