@@ -27,7 +27,7 @@ namespace {
 
 using Entry = int32_t (*)(const Frame*);
 
-std::vector<Symbol> AllSymbols() {
+std::vector<Symbol> MakeSymbols() {
   std::vector<Symbol> symbols;
   for (const RuntimeSymbol& s : RuntimeSymbols()) symbols.push_back({s.name, s.address});
   for (const codegen::MathSymbol& s : codegen::MathSymbols()) symbols.push_back({s.name, s.address});
@@ -41,6 +41,11 @@ std::vector<Symbol> AllSymbols() {
   symbols.push_back({"roundf", reinterpret_cast<void*>(static_cast<float (*)(float)>(&std::round))});
   symbols.push_back({"round", reinterpret_cast<void*>(static_cast<double (*)(double)>(&std::round))});
   return symbols;
+}
+
+const std::vector<Symbol>& AllSymbols() {
+  static const auto* symbols = new std::vector<Symbol>(MakeSymbols());
+  return *symbols;
 }
 
 class CpuExecutable : public Executable {
@@ -98,7 +103,7 @@ class CpuExecutable : public Executable {
 
   bool loaded() const override { return loaded_; }
   int64_t temp_bytes() const override { return program_.arena_bytes; }
-  int64_t size_bytes() const override { return code_->object_bytes() + program_.constant_bytes; }
+  int64_t size_bytes() const override { return code_->memory_bytes() + program_.constant_bytes; }
   std::string Text(absl::string_view name) const override {
     if (name == "optimized_hlo") return program_.module == nullptr ? "" : program_.module->ToString();
     if (name == "pass_times") return pass_report_;

@@ -2,6 +2,7 @@
 #include "backends/cpu/jit.h"
 
 #include <atomic>
+#include <map>
 #include <mutex>
 #include <thread>
 #include <unordered_map>
@@ -9,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "backends/runtime/build_id.h"
+#include "hlo/base/status.h"
 #include "llvm/Analysis/CGSCCPassManager.h"
 #include "llvm/Analysis/LoopAnalysisManager.h"
 #include "llvm/Analysis/TargetTransformInfo.h"
@@ -141,6 +143,10 @@ bool Generate(llvm::Module& module, llvm::TargetMachine& machine, llvm::CodeGenF
   return true;
 }
 
+// What an object costs beside its own bytes, for the cache's budget: the linker's records, pages that it does not fill,
+// and about four memory mappings, of which the kernel gives a process 65,530.
+constexpr int64_t kObjectOverhead = 128 << 10;
+
 // The process's ORC session; never destroyed, since code may run during exit.
 struct Session {
   std::unique_ptr<llvm::orc::ExecutionSession> execution;
@@ -148,6 +154,25 @@ struct Session {
   std::string error;
   std::mutex mu;
   std::string last_report;
+  // Libraries of runtime functions, one for each list of them; all programs that use a list share its library.
+  std::map<std::vector<Symbol>, llvm::orc::JITDylib*> runtimes;
+
+  absl::StatusOr<llvm::orc::JITDylib*> Runtime(const std::vector<Symbol>& symbols) {
+    std::lock_guard<std::mutex> lock(mu);
+    auto [it, fresh] = runtimes.try_emplace(symbols, nullptr);
+    if (!fresh) return it->second;
+    llvm::orc::SymbolMap map;
+    for (const Symbol& symbol : symbols) {
+      map[execution->intern(symbol.first)] = {llvm::orc::ExecutorAddr::fromPtr(symbol.second),
+                                              llvm::JITSymbolFlags::Exported | llvm::JITSymbolFlags::Callable};
+    }
+    llvm::orc::JITDylib& library = execution->createBareJITDylib(absl::StrCat("runtime.", runtimes.size()));
+    if (llvm::Error error = library.define(llvm::orc::absoluteSymbols(std::move(map)))) {
+      runtimes.erase(it);
+      return absl::InternalError(absl::StrCat("binding runtime functions: ", Message(std::move(error))));
+    }
+    return it->second = &library;
+  }
 
   std::string TakeReport() {
     std::lock_guard<std::mutex> lock(mu);
@@ -259,7 +284,7 @@ void* CompiledCode::Find(const std::string& name) const {
   auto it = impl_->functions.find(name);
   return it == impl_->functions.end() ? nullptr : it->second;
 }
-int64_t CompiledCode::object_bytes() const { return impl_->bytes; }
+int64_t CompiledCode::memory_bytes() const { return impl_->bytes; }
 const CodeText& CompiledCode::text() const { return impl_->text; }
 
 absl::StatusOr<std::string> CompileToObject(CodeModule& code, const CompileOptions& options, std::string* optimized_ir,
@@ -299,18 +324,12 @@ absl::StatusOr<std::unique_ptr<CompiledCode>> LinkObjects(std::vector<std::strin
   orc::JITDylib& dylib = session.execution->createBareJITDylib(absl::StrCat("xc.", serial.fetch_add(1)));
   std::unique_ptr<CompiledCode> code(new CompiledCode);
   code->impl_->dylib = &dylib;
-  orc::SymbolMap map;
-  for (const Symbol& symbol : symbols) {
-    map[session.execution->intern(symbol.first)] = {orc::ExecutorAddr::fromPtr(symbol.second),
-                                                    llvm::JITSymbolFlags::Exported | llvm::JITSymbolFlags::Callable};
-  }
-  if (!map.empty()) {
-    if (llvm::Error error = dylib.define(orc::absoluteSymbols(std::move(map)))) {
-      return absl::InternalError(absl::StrCat("binding runtime functions: ", Message(std::move(error))));
-    }
+  if (!symbols.empty()) {
+    XC_ASSIGN_OR_RETURN(orc::JITDylib * runtime, session.Runtime(symbols));
+    dylib.addToLinkOrder(*runtime);
   }
   for (std::string& object : objects) {
-    code->impl_->bytes += object.size();
+    code->impl_->bytes += object.size() + kObjectOverhead;
     if (llvm::Error error = session.linker->add(dylib, llvm::MemoryBuffer::getMemBufferCopy(object, "xc"))) {
       return absl::InternalError(absl::StrCat("loading generated code: ", Message(std::move(error))));
     }

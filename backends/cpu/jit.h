@@ -89,7 +89,8 @@ class CompiledCode {
 
   // The address of an exported function named at compile time; null if there is none.
   void* Find(const std::string& name) const;
-  int64_t object_bytes() const;
+  // What the code takes of memory, roughly, with what linking it costs.
+  int64_t memory_bytes() const;
   const CodeText& text() const;
 
  private:

@@ -44,7 +44,7 @@ TEST(Jit, ModulesCallEachOtherAndBoundSymbols) {
     EXPECT_EQ((*code)->Find("second"), nullptr);
     EXPECT_NE((*code)->text().ir[0].find("call i64 @second"), std::string::npos);
     EXPECT_NE((*code)->text().assembly[1].find("triple"), std::string::npos);
-    EXPECT_GT((*code)->object_bytes(), 0);
+    EXPECT_GT((*code)->memory_bytes(), 0);
   }
 }
 

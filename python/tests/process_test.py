@@ -230,3 +230,17 @@ def test_compiled_code_outlives_the_process(tmp_path, way):
     counters, said = run()
     assert counters == ["0", "0", "1"] and "cut off; it is ignored" in said
     assert run() == (["1", "1", "0"], "")
+
+
+def test_small_programs_count_for_what_they_cost_the_process():
+    budget = xla.cache_stats()["budget_bytes"]
+    xla.cache_clear()
+    try:
+        xla.cache_set_budget(1 << 20)
+        for number in range(20):
+            f = xla.compile(lambda x: x + number)
+            assert f(np.zeros(3))[0] == number
+        stats = xla.cache_stats()
+        assert 1 <= stats["entries"] <= 8 and stats["evictions"] >= 12
+    finally:
+        xla.cache_set_budget(budget)

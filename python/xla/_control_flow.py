@@ -94,7 +94,7 @@ def _converted_code(function):
         if code.co_flags & flag:
             raise source.NoSource(f"it is {what}: return a list or an array instead")
     node, class_name = source.find(function)
-    node = copy.deepcopy(node)
+    node = source.clone(node)
     if isinstance(node, ast.FunctionDef):
         node.decorator_list, node.returns = [], None
     node.args = source.without_defaults(node.args)

@@ -3,6 +3,8 @@ loop has one way in and one way out."""
 
 import ast
 
+from . import _control_flow_source as source
+
 RETURNED = "_xla_returned"
 RESULT = "_xla_result"
 _LOOPS = (ast.While, ast.For)
@@ -22,7 +24,7 @@ def escaping(node):
     if isinstance(node, _LOOPS + (ast.AsyncFor,)):
         inside = set().union(*(escaping(s) for s in node.body), set()) & {"return"}
         return inside.union(*(escaping(s) for s in node.orelse))
-    return set().union(*(escaping(child) for child in ast.iter_child_nodes(node)))
+    return set().union(*(escaping(child) for child in source.children(node)))
 
 
 def _always_jumps(statements):
@@ -150,7 +152,7 @@ def _crosses_try(s):
         return False
     if isinstance(s, _LOOPS) and not escaping(s):
         return False
-    return any(_crosses_try(child) for child in ast.iter_child_nodes(s))
+    return any(_crosses_try(child) for child in source.children(s))
 
 
 def lower(function):

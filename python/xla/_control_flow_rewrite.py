@@ -5,6 +5,7 @@ import ast
 
 from . import _control_flow_jumps as jumps
 from . import _control_flow_liveness as liveness
+from . import _control_flow_source as source
 
 RUNTIME = "_xla_"
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
@@ -30,7 +31,7 @@ def _own_nodes(node):
         n = pending.pop()
         yield n
         if not isinstance(n, _SCOPES + (ast.Lambda,)):
-            pending.extend(ast.iter_child_nodes(n))
+            pending.extend(source.children(n))
 
 
 def _stays(nodes):
@@ -48,7 +49,7 @@ def _stays(nodes):
 
 def _simple(node):
     """Whether an expression may be put into a lambda."""
-    return not any(isinstance(n, (ast.NamedExpr, ast.Await, ast.Yield, ast.YieldFrom)) for n in ast.walk(node))
+    return not any(isinstance(n, (ast.NamedExpr, ast.Await, ast.Yield, ast.YieldFrom)) for n in source.walk(node))
 
 
 class Rewriter:
@@ -68,7 +69,7 @@ class Rewriter:
             elif isinstance(n, ast.Nonlocal):
                 self.nonlocals.update(n.names)
         own = liveness.stores(function.body) | set(_arguments(function.args))
-        for n in ast.walk(function):
+        for n in source.walk(function):
             if isinstance(n, ast.Nonlocal):
                 self.shared.update(set(n.names) & own)
         self.self_name = next(iter(_arguments(function.args)), None)
@@ -336,7 +337,7 @@ class _Expressions(ast.NodeTransformer):
         if (
             not isinstance(node.ctx, ast.Load)
             or not _simple(node)
-            or any(isinstance(n, ast.Starred) for n in ast.walk(node.slice))
+            or any(isinstance(n, ast.Starred) for n in source.walk(node.slice))
         ):
             return self.generic_visit(node)
         if isinstance(node.slice, (ast.Slice, ast.Constant)):
@@ -363,7 +364,7 @@ def _mark_change(node, local):
     elif isinstance(node, ast.AugAssign):
         target = node.target
     if isinstance(target, ast.Subscript):
-        if any(isinstance(n, ast.Starred) for n in ast.walk(target.slice)) or not _simple(target.slice):
+        if any(isinstance(n, ast.Starred) for n in source.walk(target.slice)) or not _simple(target.slice):
             return
         target = target.value
     elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
@@ -414,7 +415,7 @@ def mangle(node, class_name):
     """Applies what Python does to names such as `__x` in the body of a class."""
     prefix = "_" + class_name.lstrip("_")
     private = lambda n: n.startswith("__") and not n.endswith("__") and "." not in n
-    for n in ast.walk(node):
+    for n in source.walk(node):
         for field in ("id", "attr", "arg", "name"):
             value = getattr(n, field, None)
             if isinstance(value, str) and private(value) and n is not node:
