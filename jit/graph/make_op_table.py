@@ -46,10 +46,10 @@ SparseSegmentSqrtNGrad SparseSegmentSumWithNumSegments SparseSegmentMeanWithNumS
 SparseSegmentSqrtNWithNumSegments NthElement QuantizeV2 ImageProjectiveTransformV3 BesselJ0 BesselJ1 BesselY0 BesselY1
 BesselK0 BesselK1 BesselK0e BesselK1e Dawsn Expint FresnelCos FresnelSin Spence SparseTensorDenseAdd SparseAdd
 SparseConcat SparseSplit SparseToSparseSetOperation DenseToDenseSetOperation InplaceUpdate InplaceAdd InplaceSub
-RaggedGather RaggedTensorFromVariant RaggedBincount SparseBincount SparseReduceSum Dilation2DBackpropInput
+InvGrad EuclideanNorm RaggedGather RaggedTensorFromVariant RaggedBincount SparseBincount SparseReduceSum Dilation2DBackpropInput
 Dilation2DBackpropFilter MatrixSolveLs BandedTriangularSolve RandomPoisson StatelessRandomGetAlg DecodeAndCropJpeg
 """.split()
-SKIPPED = re.compile(r"^(Xla|_Xla|AssignVariableXla|ReadVariableXla|Collective|_ListToArray|_ArrayToList|_EagerConst)")
+SKIPPED = re.compile(r"^(XlaAllReduce|XlaReduceScatter|_Xla|Collective)")
 
 
 def type_name(t):

@@ -95,9 +95,9 @@ absl::Status GraphExecutor::Plan() {
       XC_ASSIGN_OR_RETURN(std::string number, node.String("cluster"));
       step.cluster = std::atoi(number.c_str());
       step.mutex = std::make_unique<std::mutex>();
-    } else if (node.op == "While" || node.op == "StatelessWhile") {
+    } else if (node.op == "While" || node.op == "StatelessWhile" || node.op == "XlaWhile") {
       step.kind = Step::kWhile;
-    } else if (node.op == "If" || node.op == "StatelessIf") {
+    } else if (node.op == "If" || node.op == "StatelessIf" || node.op == "XlaIf") {
       step.kind = Step::kIf;
     } else if (node.op == "Case" || node.op == "StatelessCase") {
       step.kind = Step::kCase;

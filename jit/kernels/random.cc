@@ -1,6 +1,8 @@
 // Host kernels of stateful random numbers: Philox 4x32-10 with the bits of TensorFlow's CPU kernels. A node with seeds
 // starts where they say and goes on from run to run of the process; one without starts anywhere.
+#include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <mutex>
 #include <random>
@@ -203,11 +205,48 @@ absl::Status RandomShuffle(KernelContext& c) {
   return absl::OkStatus();
 }
 
+// Classes drawn with the probabilities that rows of logits give: each sample is a double against the running sum of
+// exp(logit).
+absl::Status Multinomial(KernelContext& c) {
+  XC_ASSIGN_OR_RETURN(int64_t samples, c.Int(1));
+  if (c.in(0).rank() != 2 || samples < 0) return c.Error("logits must be a matrix, and num_samples not negative");
+  int64_t rows = c.in(0).dims()[0], classes = c.in(0).dims()[1];
+  if (classes == 0 && rows > 0) return c.Error("there must be a class");
+  XC_ASSIGN_OR_RETURN(auto logits, c.in(0).AsDoubles());
+  XC_ASSIGN_OR_RETURN(Tensor out, c.Alloc(0, {rows, samples}));
+  XC_ASSIGN_OR_RETURN(Philox stream, Reserve(c, rows * ((samples + 3) / 4 * 4)));
+  std::vector<double> sums(classes);
+  uint32_t w[4];
+  int64_t drawn = 0;
+  for (int64_t r = 0; r < rows; ++r) {
+    const double* row = logits.data() + r * classes;
+    double top = std::numeric_limits<double>::lowest(), sum = 0;
+    for (int64_t k = 0; k < classes; ++k) top = std::isfinite(row[k]) ? std::max(top, row[k]) : top;
+    for (int64_t k = 0; k < classes; ++k) {
+      sum += std::isfinite(row[k]) ? std::exp(row[k] - top) : 0;
+      sums[k] = sum;
+    }
+    for (int64_t i = 0; i < samples; ++i, ++drawn) {
+      if (drawn % 2 == 0) stream.Next(w);
+      double want = UnitDouble(w[2 * (drawn % 2)], w[2 * (drawn % 2) + 1]) * sum;
+      int64_t found = std::upper_bound(sums.begin(), sums.end(), want) - sums.begin();
+      if (out.dtype() == DT_INT32) {
+        out.data<int32_t>()[r * samples + i] = static_cast<int32_t>(found);
+      } else {
+        out.data<int64_t>()[r * samples + i] = found;
+      }
+    }
+  }
+  c.outputs[0] = std::move(out);
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 void RegisterRandomKernels(KernelRegistry& r) {
   r.Add({"RandomUniform", "RandomStandardNormal", "TruncatedNormal"}, RandomFloats, false);
   r.Add({"RandomUniformInt"}, RandomInts, false);
+  r.Add({"Multinomial"}, Multinomial, false);
   r.Add({"RandomShuffle"}, RandomShuffle, false);
 }
 

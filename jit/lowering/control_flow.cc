@@ -511,11 +511,37 @@ absl::Status Assert(OpContext& c) {
 
 }  // namespace
 
+absl::StatusOr<HloComputation*> LowerFunction(OpContext& c, const NameAttrList& function,
+                                              const std::vector<DataType>& parameters) {
+  XC_ASSIGN_OR_RETURN(auto body, Body(c, function));
+  if (body->Args().size() != parameters.size()) {
+    return c.Error(absl::StrCat("function '", function.name(), "' takes ", body->Args().size(), " arguments, expected ",
+                                parameters.size()));
+  }
+  HloComputation* computation = c.b.module()->AddComputation(body->name);
+  Emitter e(c.b.module(), computation);
+  GraphLowering nested(*body, e, c.graph.depth() + 1);
+  std::vector<LoweredValue> args;
+  for (size_t i = 0; i < parameters.size(); ++i) {
+    LoweredValue v;
+    v.type = parameters[i];
+    v.array = e.Parameter(i, Shape::Scalar(ToElementType(parameters[i])), absl::StrCat("p", i));
+    args.push_back(std::move(v));
+  }
+  XC_ASSIGN_OR_RETURN(auto results, nested.Run(std::move(args)));
+  if (nested.TakeChecks(e) != nullptr) return c.Unimplemented("a function that may fail on its values");
+  std::vector<Val> leaves;
+  for (LoweredValue& r : results) XC_RETURN_IF_ERROR(Flatten(c, nested, e, r, &leaves));
+  if (leaves.empty()) return c.Error(absl::StrCat("function '", function.name(), "' gives nothing"));
+  computation->set_root(leaves.size() == 1 ? leaves[0] : e.Tuple(leaves));
+  return computation;
+}
+
 void RegisterControlFlow(LoweringRegistry& r) {
   constexpr TypeSet kAny = ~TypeSet{0};
   constexpr uint32_t kFlags = kControlFlow | kUsesLists | kUsesVariables;
-  r.Add({"While", "StatelessWhile"}, kAny, While, {}, kFlags);
-  r.Add({"If", "StatelessIf"}, kAny, If, {}, kFlags);
+  r.Add({"While", "StatelessWhile", "XlaWhile"}, kAny, While, {}, kFlags);
+  r.Add({"If", "StatelessIf", "XlaIf"}, kAny, If, {}, kFlags);
   r.Add({"Case", "StatelessCase"}, kAny, Case, {}, kFlags);
   r.Add({"Assert"}, kAny, Assert, {}, kUsesVariables);
   r.Add({"PartitionedCall", "StatefulPartitionedCall"}, kAny, Call, {}, kFlags);

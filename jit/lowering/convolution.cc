@@ -90,6 +90,27 @@ absl::Status Conv(OpContext& c) {
   return absl::OkStatus();
 }
 
+// Convolution of any spatial rank; leading dimensions beyond one count as one batch.
+absl::Status GeneralConv(OpContext& c) {
+  XC_ASSIGN_OR_RETURN(int64_t batch_dims, c.node.Int("batch_dims"));
+  XC_ASSIGN_OR_RETURN(int64_t groups, c.node.Int("groups"));
+  if (batch_dims < 1 || c.rank(0) - batch_dims != c.rank(1) - 1) {
+    return c.Error(absl::StrCat("batch_dims is ", batch_dims, " for input ", DimsToString(c.dims(0)), " and filter ",
+                                DimsToString(c.dims(1))));
+  }
+  Dims batch(c.dims(0).begin(), c.dims(0).begin() + batch_dims), input(c.dims(0).begin() + batch_dims, c.dims(0).end());
+  XC_ASSIGN_OR_RETURN(int64_t images, CheckedNumElements(batch));
+  input.insert(input.begin(), images);
+  XC_ASSIGN_OR_RETURN(Setup s, ReadSetup(c, input, c.dims(1), false));
+  if (s.groups != groups) return c.Error(absl::StrCat("groups is ", groups, ", the filter has ", s.groups));
+  Val v = c.b.Conv(c.b.Reshape(c.in(0), input), c.in(1), WindowAttr{s.window}, Places(s), s.groups);
+  Dims out = v->shape().dims();
+  out.erase(out.begin());
+  out.insert(out.begin(), batch.begin(), batch.end());
+  c.set(0, c.b.Reshape(v, out));
+  return absl::OkStatus();
+}
+
 template <bool kDepthwise>
 absl::Status FusedConv(OpContext& c) {
   Setup s;
@@ -194,11 +215,15 @@ absl::Status BackpropFilter(OpContext& c) {
 }  // namespace
 
 void RegisterConvolution(LoweringRegistry& r) {
-  r.Add({"Conv2D", "Conv3D"}, kFloatTypes, Conv<false>);
+  constexpr TypeSet kInt = TypeBit(DT_INT32);
+  r.Add({"Conv2D"}, kFloatTypes | kInt, Conv<false>);
+  r.Add({"Conv3D"}, kFloatTypes, Conv<false>);
+  r.Add({"Conv"}, kFloatTypes | kInt, GeneralConv);
   r.Add({"DepthwiseConv2dNative"}, kFloatTypes, Conv<true>);
   r.Add({"_FusedConv2D"}, kFloatTypes, FusedConv<false>);
   r.Add({"_FusedDepthwiseConv2dNative"}, kFloatTypes, FusedConv<true>);
-  r.Add({"Conv2DBackpropInput", "Conv3DBackpropInputV2"}, kFloatTypes, BackpropInput<false>, {"input_sizes"});
+  r.Add({"Conv2DBackpropInput"}, kFloatTypes | kInt, BackpropInput<false>, {"input_sizes"});
+  r.Add({"Conv3DBackpropInputV2"}, kFloatTypes, BackpropInput<false>, {"input_sizes"});
   r.Add({"DepthwiseConv2dNativeBackpropInput"}, kFloatTypes, BackpropInput<true>, {"input_sizes"});
   r.Add({"Conv2DBackpropFilter", "Conv3DBackpropFilterV2"}, kFloatTypes, BackpropFilter<false>, {"filter_sizes"});
   r.Add({"DepthwiseConv2dNativeBackpropFilter"}, kFloatTypes, BackpropFilter<true>, {"filter_sizes"});

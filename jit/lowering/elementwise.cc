@@ -119,10 +119,7 @@ absl::Status Cast(OpContext& c) {
   ElementType to = c.out_etype(0);
   XC_ASSIGN_OR_RETURN(bool truncate, c.node.Bool("Truncate"));
   if (truncate && IsFloating(x->type()) && IsFloating(to)) return c.Unimplemented("Truncate between floating types");
-  if (x->type() == ElementType::kPred || to == ElementType::kPred) {
-    c.set(0, c.b.Convert(x, to));
-    return absl::OkStatus();
-  }
+  if (IsComplex(x->type()) && !IsComplex(to)) x = c.b.Real(x);
   c.set(0, c.b.Convert(x, to));
   return absl::OkStatus();
 }
@@ -187,8 +184,7 @@ void RegisterElementwise(LoweringRegistry& r) {
   r.Add({"Mul"}, kNumericTypes, Binary<Direct<HloOpcode::kMultiply>>);
   r.Add({"Maximum"}, kRealTypes, Binary<Direct<HloOpcode::kMaximum>>);
   r.Add({"Minimum"}, kRealTypes, Binary<Direct<HloOpcode::kMinimum>>);
-  r.Add({"RealDiv"}, kFloatTypes | kComplexTypes, Binary<Direct<HloOpcode::kDivide>>);
-  r.Add({"Div"}, kNumericTypes, Binary<[](OpContext& c, Val x, Val y) {
+  r.Add({"Div", "RealDiv"}, kNumericTypes, Binary<[](OpContext& c, Val x, Val y) {
           CheckDivisor(c, y);
           return c.b.Div(x, y);
         }>);
@@ -196,7 +192,7 @@ void RegisterElementwise(LoweringRegistry& r) {
   r.Add({"FloorDiv"}, kRealTypes, Binary<FloorDiv>);
   r.Add({"FloorMod"}, kRealTypes, Binary<FloorMod>);
   r.Add({"TruncateMod", "Mod"}, kRealTypes, Binary<TruncateMod>);
-  r.Add({"Pow"}, kFloatTypes | kComplexTypes | TypeBit(DT_INT32) | TypeBit(DT_INT64), Binary<Pow>);
+  r.Add({"Pow"}, kFloatTypes | kComplexTypes | kSignedTypes, Binary<Pow>);
   r.Add({"Atan2"}, kFloatTypes, Binary<Direct<HloOpcode::kAtan2>>);
   r.Add({"LogicalAnd"}, kBool, Binary<Direct<HloOpcode::kAnd>>);
   r.Add({"LogicalOr"}, kBool, Binary<Direct<HloOpcode::kOr>>);
@@ -229,7 +225,7 @@ void RegisterElementwise(LoweringRegistry& r) {
   r.Add({"LessEqual"}, kRealTypes, Compare<CompareDirection::kLe>);
   r.Add({"Greater"}, kRealTypes, Compare<CompareDirection::kGt>);
   r.Add({"GreaterEqual"}, kRealTypes, Compare<CompareDirection::kGe>);
-  r.Add({"ApproximateEqual"}, kRealTypes, ApproximateEqual);
+  r.Add({"ApproximateEqual"}, kNumericTypes, ApproximateEqual);
   r.Add({"Cast"}, kArrayTypes, Cast);
   r.Add({"Select"}, kArrayTypes, Select);
   r.Add({"SelectV2"}, kArrayTypes, SelectV2);

@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "hlo/base/status.h"
+#include "hlo/shape_inference/shape_inference.h"
 
 namespace xc {
 namespace {
@@ -529,6 +530,12 @@ Val Emitter::Get(Val tuple, int64_t index) {
   Val v = Make(HloOpcode::kGetTupleElement, tuple->shape().tuple_shape(index), {tuple});
   v->set_attr<AttrKind::kIndex>(index);
   return v;
+}
+
+absl::StatusOr<Val> Emitter::AddInferred(std::unique_ptr<HloInstruction> instruction) {
+  XC_ASSIGN_OR_RETURN(*instruction->mutable_shape(), InferShape(*instruction));
+  if (!metadata_.op_name.empty()) instruction->set_attr<AttrKind::kMetadata>(metadata_);
+  return computation_->Add(std::move(instruction));
 }
 
 Val Emitter::While(HloComputation* condition, HloComputation* body, Val init) {

@@ -143,6 +143,9 @@ class Emitter {
 
   Val Tuple(const std::vector<Val>& elements);
   Val Get(Val tuple, int64_t index);
+  // Takes in an instruction whose attributes and called computations are set. Its shape is inferred from them (where
+  // they leave it open, the one that it has stands), and the error says what does not fit.
+  absl::StatusOr<Val> AddInferred(std::unique_ptr<HloInstruction> instruction);
   Val While(HloComputation* condition, HloComputation* body, Val init);
   // Branch `index` (s32) or true/false (pred); each branch takes one tuple.
   Val Conditional(Val selector, const std::vector<HloComputation*>& branches, const std::vector<Val>& arguments);

@@ -99,8 +99,11 @@ absl::Status Qr(OpContext& c) {
 
 absl::Status Svd(OpContext& c) {
   XC_ASSIGN_OR_RETURN(Matrices a, ReadMatrices(c, 0, false));
-  XC_ASSIGN_OR_RETURN(bool vectors, c.node.Bool("compute_uv"));
-  XC_ASSIGN_OR_RETURN(bool full, c.node.Bool("full_matrices"));
+  bool vectors = true, full = true;
+  if (c.node.op != "XlaSvd") {
+    XC_ASSIGN_OR_RETURN(vectors, c.node.Bool("compute_uv"));
+    XC_ASSIGN_OR_RETURN(full, c.node.Bool("full_matrices"));
+  }
   if (IsEmpty(c, 0)) return c.Unimplemented("empty matrices");
   Emitter& b = c.b;
   int64_t k = std::min(a.m, a.n), left = full ? a.m : k, right = full ? a.n : k;
@@ -118,15 +121,21 @@ absl::Status Svd(OpContext& c) {
 
 absl::Status SelfAdjointEig(OpContext& c) {
   XC_ASSIGN_OR_RETURN(Matrices a, ReadMatrices(c, 0, true));
-  XC_ASSIGN_OR_RETURN(bool vectors, c.node.Bool("compute_v"));
+  bool vectors = true, lower = true;
+  if (c.node.op == "XlaSelfAdjointEig") {
+    XC_ASSIGN_OR_RETURN(lower, c.node.Bool("lower"));
+  } else {
+    XC_ASSIGN_OR_RETURN(vectors, c.node.Bool("compute_v"));
+  }
   Emitter& b = c.b;
   if (IsEmpty(c, 0)) {
     c.set(0, b.Zeros(a.Array({a.n})));
     c.set(1, vectors ? c.in(0) : b.Zeros(a.Array({0})));
     return absl::OkStatus();
   }
-  auto out = b.CustomCall(Routine(a.type, "syevd", "heevd"), {a.Array({a.n, a.n}), a.RealArray({a.n}), a.Info()},
-                          {c.in(0)}, absl::StrCat("{mode = ", vectors ? 'V' + 0 : 'N' + 0, " : ui8, uplo = 76 : ui8}"));
+  auto out = b.CustomCall(
+      Routine(a.type, "syevd", "heevd"), {a.Array({a.n, a.n}), a.RealArray({a.n}), a.Info()}, {c.in(0)},
+      absl::StrCat("{mode = ", int{vectors ? 'V' : 'N'}, " : ui8, uplo = ", int{lower ? 'L' : 'U'}, " : ui8}"));
   FailUnlessZero(c, out[2]);
   c.set(0, b.Convert(out[1], a.type));
   c.set(1, vectors ? out[0] : b.Zeros(a.Array({0})));
@@ -264,10 +273,10 @@ absl::Status TridiagonalMatMul(OpContext& c) {
 
 void RegisterFactorizations(LoweringRegistry& r) {
   constexpr TypeSet kReal = TypeBit(DT_FLOAT) | TypeBit(DT_DOUBLE);
-  constexpr TypeSet kBoth = kReal | kComplexTypes;
-  r.Add({"Qr"}, kBoth, Qr);
-  r.Add({"Svd"}, kBoth, Svd);
-  r.Add({"SelfAdjointEigV2"}, kBoth, SelfAdjointEig);
+  constexpr TypeSet kBoth = kReal | kComplexTypes, kAll = kFloatTypes | kComplexTypes;
+  r.Add({"Qr"}, kAll, [](OpContext& c) { return Widened(c, Qr); });
+  r.Add({"Svd", "XlaSvd"}, kAll, [](OpContext& c) { return Widened(c, Svd); });
+  r.Add({"SelfAdjointEigV2", "XlaSelfAdjointEig"}, kAll, [](OpContext& c) { return Widened(c, SelfAdjointEig); });
   r.Add({"MatrixDeterminant"}, kBoth, Determinant);
   r.Add({"LogMatrixDeterminant"}, kBoth, LogDeterminant);
   r.Add({"CholeskyGrad"}, kReal, CholeskyGrad);

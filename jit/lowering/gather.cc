@@ -128,8 +128,13 @@ absl::Status GatherNd(OpContext& c) {
   return absl::OkStatus();
 }
 
+// k is an operand, or in older forms of the op an attribute.
+absl::StatusOr<int64_t> ReadK(OpContext& c, int operand) {
+  return operand < c.num_inputs() ? c.Int(operand) : c.node.Int("k");
+}
+
 absl::Status TopK(OpContext& c) {
-  XC_ASSIGN_OR_RETURN(int64_t k, c.Int(1));
+  XC_ASSIGN_OR_RETURN(int64_t k, ReadK(c, 1));
   if (c.rank(0) < 1) return c.Error("input must have rank 1 or more");
   int64_t axis = c.rank(0) - 1, n = c.dims(0)[axis];
   if (k < 0 || k > n) return c.Error(absl::StrCat("input must have at least k (", k, ") columns, has ", n));
@@ -143,8 +148,25 @@ absl::Status TopK(OpContext& c) {
   return absl::OkStatus();
 }
 
+// The k greatest (or least) along a dimension; exact, which every recall target allows.
+absl::Status ApproxTopK(OpContext& c) {
+  XC_ASSIGN_OR_RETURN(int64_t k, c.node.Int("k"));
+  XC_ASSIGN_OR_RETURN(int64_t axis, c.node.Int("reduction_dimension"));
+  XC_ASSIGN_OR_RETURN(bool greatest, c.node.Bool("is_max_k"));
+  XC_ASSIGN_OR_RETURN(bool exact, c.node.Bool("aggregate_to_topk"));
+  XC_ASSIGN_OR_RETURN(axis, c.Axis(axis, c.rank(0)));
+  if (k < 0 || k > c.dims(0)[axis]) return c.Error(absl::StrCat("k is ", k, ", of ", c.dims(0)[axis], " elements"));
+  if (!exact) return c.Unimplemented("a result of more than k elements");
+  Emitter& b = c.b;
+  HloComputation* order =
+      b.LessThan({c.etype(0), ElementType::kS32}, greatest ? CompareDirection::kGt : CompareDirection::kLt, true);
+  Val sorted = b.Sort({c.in(0), b.Iota(ElementType::kS32, c.dims(0), axis)}, axis, order, true);
+  for (int i = 0; i < 2; ++i) c.set(i, b.SliceDim(b.Get(sorted, i), axis, 0, k));
+  return absl::OkStatus();
+}
+
 absl::Status InTopK(OpContext& c) {
-  XC_ASSIGN_OR_RETURN(int64_t k, c.Int(2));
+  XC_ASSIGN_OR_RETURN(int64_t k, ReadK(c, 2));
   XC_RETURN_IF_ERROR(c.RequireRank(0, 2));
   XC_RETURN_IF_ERROR(c.RequireRank(1, 1));
   if (c.dims(1)[0] != c.dims(0)[0]) return c.Error("targets and predictions must have the same batch");
@@ -161,6 +183,19 @@ absl::Status InTopK(OpContext& c) {
   return absl::OkStatus();
 }
 
+// The n-th least (or greatest) of each row.
+absl::Status NthElement(OpContext& c) {
+  XC_ASSIGN_OR_RETURN(int64_t n, c.Int(1));
+  XC_ASSIGN_OR_RETURN(bool reverse, c.node.Bool("reverse"));
+  if (c.rank(0) < 1) return c.Error("input must have rank 1 or more");
+  int64_t axis = c.rank(0) - 1, size = c.dims(0)[axis];
+  if (n < 0 || n >= size) return c.Error(absl::StrCat("n is ", n, ", of ", size, " elements"));
+  HloComputation* order = c.b.LessThan({c.etype(0)}, reverse ? CompareDirection::kGt : CompareDirection::kLt, true);
+  Dims out(c.dims(0).begin(), c.dims(0).end() - 1);
+  c.set(0, c.b.Reshape(c.b.SliceDim(c.b.Sort({c.in(0)}, axis, order, false), axis, n, n + 1), out));
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 void RegisterGather(LoweringRegistry& r) {
@@ -168,6 +203,10 @@ void RegisterGather(LoweringRegistry& r) {
   r.Add({"Gather"}, kArrayTypes, Gather);
   r.Add({"GatherNd"}, kArrayTypes, GatherNd);
   r.Add({"TopKV2"}, kRealTypes, TopK, {"k"});
+  r.Add({"TopK"}, kRealTypes, TopK);
+  r.Add({"InTopK"}, TypeBit(DT_INT32) | TypeBit(DT_INT64), InTopK);
+  r.Add({"NthElement"}, kRealTypes, NthElement, {"n"});
+  r.Add({"ApproxTopK"}, kFloatTypes, ApproxTopK);
   r.Add({"InTopKV2"}, TypeBit(DT_INT32) | TypeBit(DT_INT64), InTopK, {"k"});
 }
 

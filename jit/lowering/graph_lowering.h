@@ -58,6 +58,10 @@ class GraphLowering {
   std::vector<Val> checks_;
 };
 
+// The function that `c` calls, as a computation on scalars of the given types; with several results it gives a tuple.
+absl::StatusOr<HloComputation*> LowerFunction(OpContext& c, const NameAttrList& function,
+                                              const std::vector<DataType>& parameters);
+
 // An argument of a cluster at launch time.
 struct ClusterArg {
   DataType type = DT_INVALID;

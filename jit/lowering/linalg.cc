@@ -146,7 +146,8 @@ Val Transposed(Emitter& b, Val x) {
   return b.Transpose(x, perm);
 }
 
-absl::Status Solve(OpContext& c, bool inverse) {
+template <bool kInverse>
+absl::Status Solve(OpContext& c) {
   XC_RETURN_IF_ERROR(RequireSquare(c, 0));
   XC_ASSIGN_OR_RETURN(bool adjoint, c.node.Bool("adjoint"));
   Emitter& b = c.b;
@@ -154,7 +155,7 @@ absl::Status Solve(OpContext& c, bool inverse) {
   bool complex = IsComplex(a->type());
   if (adjoint && complex) a = b.Complex(b.Real(a), b.Neg(b.Imag(a)));
   Val rhs;
-  if (inverse) {
+  if (kInverse) {
     int64_t n = c.dims(0).back();
     Val eye = b.Convert(b.Eq(b.Iota(ElementType::kS32, {n, n}, 0), b.Iota(ElementType::kS32, {n, n}, 1)), c.etype(0));
     rhs = b.BroadcastTo(eye, c.dims(0));
@@ -180,13 +181,12 @@ absl::Status Solve(OpContext& c, bool inverse) {
 }  // namespace
 
 void RegisterLinalg(LoweringRegistry& r) {
-  constexpr TypeSet kReal = TypeBit(DT_FLOAT) | TypeBit(DT_DOUBLE);
   constexpr TypeSet kAny = ~TypeSet{0};
-  constexpr TypeSet kBoth = kReal | kComplexTypes;
-  r.Add({"Cholesky"}, kBoth, Cholesky);
-  r.Add({"MatrixTriangularSolve"}, kBoth, TriangularSolve);
-  r.Add({"MatrixInverse"}, kBoth, [](OpContext& c) { return Solve(c, true); });
-  r.Add({"MatrixSolve"}, kBoth, [](OpContext& c) { return Solve(c, false); });
+  constexpr TypeSet kBoth = kFloatTypes | kComplexTypes;
+  r.Add({"Cholesky"}, kBoth, [](OpContext& c) { return Widened(c, Cholesky); });
+  r.Add({"MatrixTriangularSolve"}, kBoth, [](OpContext& c) { return Widened(c, TriangularSolve); });
+  r.Add({"MatrixInverse"}, kBoth, [](OpContext& c) { return Widened(c, Solve<true>); });
+  r.Add({"MatrixSolve"}, kBoth, [](OpContext& c) { return Widened(c, Solve<false>); });
   r.Add({"FFT", "FFT2D", "FFT3D"}, kAny, Fft<FftType::kFft>);
   r.Add({"IFFT", "IFFT2D", "IFFT3D"}, kAny, Fft<FftType::kIfft>);
   r.Add({"RFFT", "RFFT2D", "RFFT3D"}, kAny, Fft<FftType::kRfft>, {"fft_length"});

@@ -75,6 +75,23 @@ absl::Status OpContext::RequireRank(int i, int64_t want) const {
   return Error(absl::StrCat("operand ", i, " has shape ", DimsToString(dims(i)), ", expected rank ", want));
 }
 
+absl::Status Widened(OpContext& c, absl::Status (*lowering)(OpContext&)) {
+  auto narrow = [](DataType t) { return t == DT_HALF || t == DT_BFLOAT16; };
+  for (int i = 0; i < c.num_inputs(); ++i) {
+    if (!narrow(c.type(i))) continue;
+    LoweredValue& v = c.value(i);
+    v.array = c.b.Convert(c.in(i), ElementType::kF32);
+    v.constant = nullptr;
+    v.type = DT_FLOAT;
+  }
+  XC_RETURN_IF_ERROR(lowering(c));
+  for (int i = 0; i < c.num_outputs(); ++i) {
+    Val v = c.outputs()[i].array;
+    if (v != nullptr && narrow(c.out_type(i))) c.set(i, c.b.Convert(v, c.out_etype(i)));
+  }
+  return absl::OkStatus();
+}
+
 void LoweringRegistry::Add(std::vector<std::string> ops, TypeSet types, LoweringFn fn,
                            std::vector<std::string> constants, uint32_t flags) {
   for (std::string& op : ops) {
@@ -116,6 +133,8 @@ const LoweringRegistry& LoweringRegistry::Get() {
     RegisterRandom(*r);
     RegisterLinalg(*r);
     RegisterMisc(*r);
+    RegisterUniformQuantization(*r);
+    RegisterXlaOps(*r);
     return r;
   }();
   return *registry;

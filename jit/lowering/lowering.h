@@ -101,6 +101,9 @@ class OpContext {
   std::vector<LoweredValue> outputs_;
 };
 
+// Runs `lowering` on float arrays where the node has 16-bit ones (library routines have none).
+absl::Status Widened(OpContext& c, absl::Status (*lowering)(OpContext&));
+
 using LoweringFn = absl::Status (*)(OpContext&);
 
 // Sets of element types, as bits of 1 << DataType.
@@ -175,6 +178,8 @@ void RegisterFactorizations(LoweringRegistry& r);
 void RegisterRandom(LoweringRegistry& r);
 void RegisterLinalg(LoweringRegistry& r);
 void RegisterMisc(LoweringRegistry& r);
+void RegisterUniformQuantization(LoweringRegistry& r);
+void RegisterXlaOps(LoweringRegistry& r);
 
 }  // namespace xc
 

@@ -88,6 +88,32 @@ TEST(LoweringTest, Quantization) {
   EXPECT_EQ(Refusal("QuantizeAndDequantizeV2", kFloat, in), "");
 }
 
+TEST(LoweringTest, QuantizedArrays) {
+  std::string limits = Attr("quantization_min_val", "i: -128") + Attr("quantization_max_val", "i: 127") +
+                       Attr("Tin", "type: DT_FLOAT") + Attr("Tout", "type: DT_QINT8");
+  std::vector<Operand> in = {{DT_FLOAT, {3, 4}}, {DT_FLOAT, {1}, {1}}, {DT_INT32, {1}, {3}}};
+  EXPECT_EQ(Refusal("UniformQuantize", limits, in), "");
+  EXPECT_THAT(Refusal("UniformQuantize", limits + Attr("quantization_axis", "i: 1"), in),
+              HasSubstr("there must be 4 scales and zero points"));
+  in[1].values = {0};
+  EXPECT_THAT(Refusal("UniformQuantize", limits, in), HasSubstr("scales must be positive"));
+}
+
+TEST(LoweringTest, SingleInstructions) {
+  std::vector<Operand> in = {
+      {DT_FLOAT, {3, 4}}, {DT_FLOAT, {}}, {DT_INT32, {2}, {1, 0}}, {DT_INT32, {2}, {0, 0}}, {DT_INT32, {2}, {0, 2}}};
+  std::string types = kFloat + Attr("Tindices", "type: DT_INT32");
+  EXPECT_EQ(Refusal("XlaPad", types, in), "");
+  in[4].values = {0, -2};
+  EXPECT_THAT(Refusal("XlaPad", types, in), HasSubstr("node 'n' (XlaPad)"));
+  in[4] = {DT_INT32, {1}, {0}};
+  EXPECT_THAT(Refusal("XlaPad", types, in), HasSubstr("operand 4 has 1 elements, expected 2"));
+  EXPECT_THAT(Refusal("XlaDot", kFloat + Attr("dimension_numbers", "s: '\\377'") + Attr("precision_config", "s: ''"),
+                      {{DT_FLOAT, {3, 4}}, {DT_FLOAT, {4, 5}}}),
+              HasSubstr("dimension_numbers cannot be read"));
+  EXPECT_EQ(Refusal("XlaReplicaId", "", {}), "");
+}
+
 TEST(LoweringTest, SpecialFunctionsBroadcast) {
   EXPECT_THAT(Refusal("Igamma", kFloat, {{DT_FLOAT, {3}}, {DT_FLOAT, {4}}}), HasSubstr("node 'n' (Igamma)"));
   EXPECT_EQ(Refusal("Igamma", kFloat, {{DT_FLOAT, {3, 1}}, {DT_FLOAT, {4}}}), "");

@@ -157,11 +157,49 @@ Val Digamma(Emitter& b, Val x) {
 
 namespace {
 
+Val Conj(Emitter& b, Val x) { return IsComplex(x->type()) ? b.Complex(b.Real(x), b.Neg(b.Imag(x))) : x; }
+
+// i x and -i x.
+Val TimesI(Emitter& b, Val x) { return b.Complex(b.Neg(b.Imag(x)), b.Real(x)); }
+Val TimesMinusI(Emitter& b, Val x) { return b.Complex(b.Imag(x), b.Neg(b.Real(x))); }
+
+// Hyperbolic functions of complex arguments by those of the parts; their inverses by logarithms, on the side of the
+// plane where nothing cancels.
+Val ComplexSinh(Emitter& b, Val x) {
+  Val re = b.Real(x), im = b.Imag(x);
+  return b.Complex(b.Mul(b.Unary(HloOpcode::kSinh, re), b.Unary(HloOpcode::kCosine, im)),
+                   b.Mul(b.Unary(HloOpcode::kCosh, re), b.Unary(HloOpcode::kSine, im)));
+}
+Val ComplexCosh(Emitter& b, Val x) {
+  Val re = b.Real(x), im = b.Imag(x);
+  return b.Complex(b.Mul(b.Unary(HloOpcode::kCosh, re), b.Unary(HloOpcode::kCosine, im)),
+                   b.Mul(b.Unary(HloOpcode::kSinh, re), b.Unary(HloOpcode::kSine, im)));
+}
+Val ComplexAsinh(Emitter& b, Val x) {
+  Val left = b.Lt(b.Real(x), b.Like(b.Real(x), 0));
+  Val z = b.Select(left, b.Neg(x), x);
+  Val y = b.Log(b.Add(z, b.Sqrt(b.AddC(b.Mul(z, z), 1))));
+  return b.Select(left, b.Neg(y), y);
+}
+Val ComplexAtanh(Emitter& b, Val x) {
+  return b.MulC(b.Sub(b.Unary(HloOpcode::kLogPlusOne, x), b.Unary(HloOpcode::kLogPlusOne, b.Neg(x))), 0.5);
+}
+Val ComplexAsin(Emitter& b, Val x) { return TimesMinusI(b, ComplexAsinh(b, TimesI(b, x))); }
+Val ComplexAcos(Emitter& b, Val x) { return b.Sub(b.Like(x, 1.57079632679489661923), ComplexAsin(b, x)); }
+Val ComplexAtan(Emitter& b, Val x) { return TimesMinusI(b, ComplexAtanh(b, TimesI(b, x))); }
+Val ComplexAcosh(Emitter& b, Val x) { return b.Log(b.Add(x, b.Mul(b.Sqrt(b.AddC(x, 1)), b.Sqrt(b.AddC(x, -1))))); }
+Val RealAtan(Emitter& b, Val x) { return b.Binary(HloOpcode::kAtan2, x, b.Like(x, 1)); }
+Val ComplexSigmoid(Emitter& b, Val x) { return b.Div(b.Like(x, 1), b.AddC(b.Exp(b.Neg(x)), 1)); }
+
+// One function for real types, another for complex ones.
+template <auto kReal, auto kComplex>
+Val Either(Emitter& b, Val x) {
+  return IsComplex(x->type()) ? kComplex(b, x) : kReal(b, x);
+}
+
 Val Reciprocal(Emitter& b, Val x) { return b.Div(b.Like(x, 1), x); }
 
 Val Square(Emitter& b, Val x) { return b.Mul(x, x); }
-
-Val Conj(Emitter& b, Val x) { return IsComplex(x->type()) ? b.Complex(b.Real(x), b.Neg(b.Imag(x))) : x; }
 
 Val IsInf(Emitter& b, Val x) {
   Val infinity = b.Like(x, std::numeric_limits<double>::infinity());
@@ -173,9 +211,13 @@ Val Sign(Emitter& b, Val x) {
   return b.Unary(HloOpcode::kSign, x);
 }
 
-Val RoundEven(Emitter& b, Val x) { return IsIntegral(x->type()) ? x : b.Unary(HloOpcode::kRoundNearestEven, x); }
+Val RoundEven(Emitter& b, Val x) {
+  if (IsComplex(x->type())) return b.Complex(RoundEven(b, b.Real(x)), RoundEven(b, b.Imag(x)));
+  return IsIntegral(x->type()) ? x : b.Unary(HloOpcode::kRoundNearestEven, x);
+}
 
-// dy * f(y) of the functions whose gradient is written in terms of their result.
+// The gradient in x, from dy, of a function that is written in terms of its result y; for complex types as the host has
+// it: some ops conjugate y themselves, for the others the caller does.
 template <auto kFn>
 absl::Status Grad(OpContext& c) {
   XC_RETURN_IF_ERROR(c.RequireSameDims(0, 1));
@@ -193,8 +235,8 @@ void RegisterMath(LoweringRegistry& r) {
   r.Add({"Neg"}, kNumericTypes, Unary<Direct<HloOpcode::kNegate>>);
   r.Add({"Ceil"}, kReal, Unary<Direct<HloOpcode::kCeil>>);
   r.Add({"Floor"}, kReal, Unary<Direct<HloOpcode::kFloor>>);
-  r.Add({"Round", "Rint"}, kRealTypes, Unary<RoundEven>);
-  r.Add({"Sign"}, kRealTypes, Unary<Sign>);
+  r.Add({"Round", "Rint"}, kNumericTypes, Unary<RoundEven>);
+  r.Add({"Sign"}, kNumericTypes, Unary<Sign>);
   r.Add({"Exp"}, kFloatOrComplex, Unary<Direct<HloOpcode::kExponential>>);
   r.Add({"Expm1"}, kFloatOrComplex, Unary<Direct<HloOpcode::kExponentialMinusOne>>);
   r.Add({"Log"}, kFloatOrComplex, Unary<Direct<HloOpcode::kLog>>);
@@ -202,20 +244,20 @@ void RegisterMath(LoweringRegistry& r) {
   r.Add({"Sqrt"}, kFloatOrComplex, Unary<Direct<HloOpcode::kSqrt>>);
   r.Add({"Rsqrt"}, kFloatOrComplex, Unary<Direct<HloOpcode::kRsqrt>>);
   r.Add({"Square"}, kNumericTypes, Unary<Square>);
-  r.Add({"Reciprocal", "Inv"}, kFloatOrComplex, Unary<Reciprocal>);
+  r.Add({"Reciprocal", "Inv"}, kFloatOrComplex | kSignedTypes, Unary<Reciprocal>);
   r.Add({"Sin"}, kFloatOrComplex, Unary<Direct<HloOpcode::kSine>>);
   r.Add({"Cos"}, kFloatOrComplex, Unary<Direct<HloOpcode::kCosine>>);
   r.Add({"Tan"}, kFloatOrComplex, Unary<Direct<HloOpcode::kTan>>);
   r.Add({"Tanh"}, kFloatOrComplex, Unary<Direct<HloOpcode::kTanh>>);
-  r.Add({"Sigmoid"}, kReal, Unary<Direct<HloOpcode::kLogistic>>);
-  r.Add({"Acos"}, kReal, Unary<Direct<HloOpcode::kAcos>>);
-  r.Add({"Acosh"}, kReal, Unary<Direct<HloOpcode::kAcosh>>);
-  r.Add({"Asin"}, kReal, Unary<Direct<HloOpcode::kAsin>>);
-  r.Add({"Asinh"}, kReal, Unary<Direct<HloOpcode::kAsinh>>);
-  r.Add({"Atanh"}, kReal, Unary<Direct<HloOpcode::kAtanh>>);
-  r.Add({"Cosh"}, kReal, Unary<Direct<HloOpcode::kCosh>>);
-  r.Add({"Sinh"}, kReal, Unary<Direct<HloOpcode::kSinh>>);
-  r.Add({"Atan"}, kReal, Unary<[](Emitter& b, Val x) { return b.Binary(HloOpcode::kAtan2, x, b.Like(x, 1)); }>);
+  r.Add({"Sigmoid"}, kFloatOrComplex, Unary<Either<Direct<HloOpcode::kLogistic>, ComplexSigmoid>>);
+  r.Add({"Acos"}, kFloatOrComplex, Unary<Either<Direct<HloOpcode::kAcos>, ComplexAcos>>);
+  r.Add({"Acosh"}, kFloatOrComplex, Unary<Either<Direct<HloOpcode::kAcosh>, ComplexAcosh>>);
+  r.Add({"Asin"}, kFloatOrComplex, Unary<Either<Direct<HloOpcode::kAsin>, ComplexAsin>>);
+  r.Add({"Asinh"}, kFloatOrComplex, Unary<Either<Direct<HloOpcode::kAsinh>, ComplexAsinh>>);
+  r.Add({"Atanh"}, kFloatOrComplex, Unary<Either<Direct<HloOpcode::kAtanh>, ComplexAtanh>>);
+  r.Add({"Cosh"}, kFloatOrComplex, Unary<Either<Direct<HloOpcode::kCosh>, ComplexCosh>>);
+  r.Add({"Sinh"}, kFloatOrComplex, Unary<Either<Direct<HloOpcode::kSinh>, ComplexSinh>>);
+  r.Add({"Atan"}, kFloatOrComplex, Unary<Either<RealAtan, ComplexAtan>>);
   r.Add({"Erf"}, kReal, Unary<Direct<HloOpcode::kErf>>);
   r.Add({"Erfc"}, kReal, Unary<Wide<Erfc>>);
   r.Add({"Erfinv"}, kReal, Unary<Wide<Erfinv>>);
@@ -232,14 +274,19 @@ void RegisterMath(LoweringRegistry& r) {
         Unary<[](Emitter& b, Val x) { return b.Binary(HloOpcode::kAtan2, b.Imag(x), b.Real(x)); }>);
   r.Add({"PopulationCount"}, kIntTypes,
         Unary<[](Emitter& b, Val x) { return b.Convert(b.Unary(HloOpcode::kPopcnt, x), ElementType::kU8); }>);
-  r.Add({"SqrtGrad"}, kReal, Grad<[](Emitter& b, Val y, Val dy) { return b.Div(b.Mul(dy, b.Like(y, 0.5)), y); }>);
-  r.Add({"RsqrtGrad"}, kReal,
-        Grad<[](Emitter& b, Val y, Val dy) { return b.Mul(b.Mul(b.Mul(y, y), y), b.Mul(dy, b.Like(y, -0.5))); }>);
-  r.Add({"ReciprocalGrad", "InvGrad"}, kReal,
-        Grad<[](Emitter& b, Val y, Val dy) { return b.Neg(b.Mul(dy, b.Mul(y, y))); }>);
-  r.Add({"SigmoidGrad"}, kReal,
+  r.Add({"SqrtGrad"}, kFloatOrComplex,
+        Grad<[](Emitter& b, Val y, Val dy) { return b.Div(b.Mul(dy, b.Like(y, 0.5)), Conj(b, y)); }>);
+  r.Add({"RsqrtGrad"}, kFloatOrComplex, Grad<[](Emitter& b, Val y, Val dy) {
+          y = Conj(b, y);
+          return b.Mul(b.Mul(b.Mul(y, y), y), b.Mul(dy, b.Like(y, -0.5)));
+        }>);
+  r.Add({"ReciprocalGrad", "InvGrad"}, kFloatOrComplex, Grad<[](Emitter& b, Val y, Val dy) {
+          y = Conj(b, y);
+          return b.Neg(b.Mul(dy, b.Mul(y, y)));
+        }>);
+  r.Add({"SigmoidGrad"}, kFloatOrComplex,
         Grad<[](Emitter& b, Val y, Val dy) { return b.Mul(b.Mul(dy, y), b.Sub(b.Like(y, 1), y)); }>);
-  r.Add({"TanhGrad"}, kReal,
+  r.Add({"TanhGrad"}, kFloatOrComplex,
         Grad<[](Emitter& b, Val y, Val dy) { return b.Mul(dy, b.Sub(b.Like(y, 1), b.Mul(y, y))); }>);
 }
 

@@ -311,7 +311,7 @@ void RegisterMatmul(LoweringRegistry& r) {
   r.Add({"SparseMatMul"}, TypeBit(DT_FLOAT), SparseMatMul);
   r.Add({"_FusedMatMul"}, kFloatTypes, FusedMatMul);
   r.Add({"BatchMatMul", "BatchMatMulV2", "BatchMatMulV3"}, kNumericTypes, BatchMatMul);
-  r.Add({"Einsum"}, kNumericTypes, Einsum);
+  r.Add({"Einsum", "XlaEinsum"}, kNumericTypes, Einsum);
   r.Add({"BiasAdd", "BiasAddV1"}, kNumericTypes, BiasAdd);
   r.Add({"BiasAddGrad"}, kNumericTypes, BiasAddGrad);
   r.Add({"Cross"}, kRealTypes, Cross);

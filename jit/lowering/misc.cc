@@ -191,11 +191,54 @@ absl::Status AdjustHue(OpContext& c) {
 
 absl::Status ToBool(OpContext& c) {
   if (c.rank(0) == 0) {
-    c.set(0, c.b.Convert(c.in(0), ElementType::kPred));
+    c.set(0, c.b.Ne(c.in(0), c.b.Like(c.in(0), 0)));
   } else {
     XC_ASSIGN_OR_RETURN(int64_t n, CheckedNumElements(c.dims(0)));
     c.set_constant(0, Tensor::Scalar<uint8_t>(DT_BOOL, n > 0));
   }
+  return absl::OkStatus();
+}
+
+// A chain of unary ops, each named; what the chain's op admits is what they do.
+absl::Status UnaryOps(OpContext& c) {
+  XC_ASSIGN_OR_RETURN(auto names, c.node.Strings("op_names"));
+  LoweredValue value = c.value(0);
+  for (const std::string& name : names) {
+    const Lowering* lowering = LoweringRegistry::Get().Find(name);
+    Node step = c.node;
+    step.op = name;
+    step.def = FindOpDef(name);
+    bool unary = lowering != nullptr && step.def != nullptr && step.def->inputs.size() == 1 &&
+                 step.def->outputs.size() == 1 && name != c.node.op;
+    if (!unary || !(lowering->types & TypeBit(c.type(0)))) return c.Unimplemented("op " + name + " in a chain");
+    OpContext inner(step, c.b, c.graph, {value});
+    XC_RETURN_IF_ERROR(lowering->fn(inner));
+    value = inner.outputs()[0];
+  }
+  c.set_value(0, value);
+  return absl::OkStatus();
+}
+
+// Stands for a value that nobody uses.
+absl::Status FakeParam(OpContext& c) {
+  XC_ASSIGN_OR_RETURN(PartialShape shape, c.node.ShapeAttr("shape"));
+  Dims dims = shape.known_rank ? shape.dims : Dims{};
+  for (int64_t& d : dims) d = std::max<int64_t>(d, 0);
+  XC_RETURN_IF_ERROR(CheckedNumElements(dims).status());
+  c.set(0, c.b.Full(c.out_etype(0), dims, 0));
+  return absl::OkStatus();
+}
+
+// The place of the one device, a CPU, in a list of device kinds.
+absl::Status DeviceIndex(OpContext& c) {
+  XC_ASSIGN_OR_RETURN(auto names, c.node.Strings("device_names"));
+  auto at = std::find(names.begin(), names.end(), "CPU") - names.begin();
+  c.set_constant(0, Tensor::Scalar<int32_t>(DT_INT32, static_cast<int32_t>(at)));
+  return absl::OkStatus();
+}
+
+absl::Status PassOn(OpContext& c) {
+  for (int i = 0; i < c.num_outputs(); ++i) c.set_value(i, c.value(i));
   return absl::OkStatus();
 }
 
@@ -213,7 +256,11 @@ void RegisterMisc(LoweringRegistry& r) {
   r.Add({"HSVToRGB"}, kFloatTypes, HsvToRgb);
   r.Add({"AdjustSaturation"}, kFloatTypes, AdjustSaturation);
   r.Add({"AdjustHue"}, kFloatTypes, AdjustHue);
-  r.Add({"ToBool"}, kRealTypes | TypeBit(DT_BOOL), ToBool);
+  r.Add({"_UnaryOpsComposition"}, kNumericTypes, UnaryOps);
+  r.Add({"FakeParam"}, kArrayTypes, FakeParam);
+  r.Add({"DeviceIndex"}, TypeBit(DT_INT32), DeviceIndex, {}, kShapeOnly);
+  r.Add({"_ListToArray", "_ArrayToList", "_EagerConst"}, kArrayTypes, PassOn);
+  r.Add({"ToBool"}, kNumericTypes | TypeBit(DT_BOOL), ToBool);
 }
 
 }  // namespace xc

@@ -140,6 +140,22 @@ absl::Status FusedBatchNorm(OpContext& c) {
   return absl::OkStatus();
 }
 
+// Batch normalization, then an optional sum with another array and an optional activation.
+absl::Status FusedBatchNormEx(OpContext& c) {
+  XC_ASSIGN_OR_RETURN(int64_t sides, c.node.Int("num_side_inputs"));
+  XC_ASSIGN_OR_RETURN(std::string activation, c.node.String("activation_mode"));
+  if (activation != "Identity" && activation != "Relu") return c.Error("unknown activation_mode " + activation);
+  if (sides > 1 || c.num_inputs() != 5 + sides) return c.Error("more than one side input");
+  XC_RETURN_IF_ERROR(FusedBatchNorm(c));
+  Val y = c.outputs()[0].array;
+  if (sides == 1) {
+    XC_RETURN_IF_ERROR(c.RequireSameDims(0, 5));
+    y = c.b.Add(y, c.in(5));
+  }
+  c.set(0, activation == "Relu" ? c.b.Max(y, c.b.Like(y, 0)) : y);
+  return absl::OkStatus();
+}
+
 absl::Status FusedBatchNormGrad(OpContext& c) {
   XC_ASSIGN_OR_RETURN(bool training, c.node.Bool("is_training"));
   XC_ASSIGN_OR_RETURN(float epsilon, c.node.Float("epsilon"));
@@ -223,6 +239,7 @@ void RegisterNormalization(LoweringRegistry& r) {
   r.Add({"SoftmaxCrossEntropyWithLogits"}, kFloatTypes, SoftmaxCrossEntropy);
   r.Add({"SparseSoftmaxCrossEntropyWithLogits"}, kFloatTypes, SparseSoftmaxCrossEntropy);
   r.Add({"FusedBatchNorm", "FusedBatchNormV2", "FusedBatchNormV3"}, kFloatTypes, FusedBatchNorm);
+  r.Add({"_FusedBatchNormEx"}, kFloatTypes, FusedBatchNormEx);
   r.Add({"FusedBatchNormGrad", "FusedBatchNormGradV2", "FusedBatchNormGradV3"}, kFloatTypes, FusedBatchNormGrad);
   r.Add({"LRN"}, kFloatTypes, Lrn);
   r.Add({"LRNGrad"}, kFloatTypes, LrnGrad);

@@ -239,8 +239,8 @@ void RegisterPooling(LoweringRegistry& r) {
   r.Add({"MaxPoolV2"}, kRealTypes, MaxPool, {"ksize", "strides"});
   r.Add({"AvgPool", "AvgPool3D"}, kFloatTypes, AvgPool);
   r.Add({"AvgPoolGrad", "AvgPool3DGrad"}, kFloatTypes, AvgPoolGrad, {"orig_input_shape"});
-  r.Add({"MaxPoolGrad", "MaxPool3DGrad"}, kFloatTypes, MaxPoolGrad);
-  r.Add({"MaxPoolGradV2"}, kFloatTypes, MaxPoolGrad, {"ksize", "strides"});
+  r.Add({"MaxPoolGrad", "MaxPool3DGrad"}, kRealTypes, MaxPoolGrad);
+  r.Add({"MaxPoolGradV2"}, kRealTypes, MaxPoolGrad, {"ksize", "strides"});
   r.Add({"ResizeNearestNeighbor"}, kRealTypes, Resize<true>, {"size"});
   r.Add({"ResizeBilinear"}, kRealTypes, Resize<false>, {"size"});
   r.Add({"ResizeBilinearGrad"}, kFloatTypes, ResizeBilinearGrad);

@@ -1,6 +1,7 @@
 // Lowerings of stateless random ops with the bits of TensorFlow's CPU kernels: Philox 4x32-10 over a 128-bit counter,
 // one block of four words per group of outputs.
 #include <cmath>
+#include <limits>
 
 #include "absl/strings/str_cat.h"
 #include "jit/lowering/variables.h"
@@ -170,8 +171,7 @@ std::vector<Val> Truncated(Emitter& b, const Stream& s, int64_t groups, bool wid
   return std::vector<Val>(state.begin() + 5, state.end());
 }
 
-absl::Status Fill(OpContext& c, const Stream& s, Kind kind, int first_limit) {
-  XC_ASSIGN_OR_RETURN(Dims dims, c.Ints(0));
+absl::Status Fill(OpContext& c, const Stream& s, Kind kind, const Dims& dims, int first_limit) {
   XC_ASSIGN_OR_RETURN(int64_t count, CheckedNumElements(dims));
   if (count > (int64_t{1} << 32)) return c.Error("the shape is too large");
   Emitter& b = c.b;
@@ -229,13 +229,15 @@ absl::Status Fill(OpContext& c, const Stream& s, Kind kind, int first_limit) {
 template <Kind kKind>
 absl::Status Seeded(OpContext& c) {
   XC_ASSIGN_OR_RETURN(Stream s, FromSeed(c, 1));
-  return Fill(c, s, kKind, 2);
+  XC_ASSIGN_OR_RETURN(Dims dims, c.Ints(0));
+  return Fill(c, s, kKind, dims, 2);
 }
 
 template <Kind kKind>
 absl::Status Keyed(OpContext& c) {
   XC_ASSIGN_OR_RETURN(Stream s, FromKey(c, 1, 2));
-  return Fill(c, s, kKind, 4);
+  XC_ASSIGN_OR_RETURN(Dims dims, c.Ints(0));
+  return Fill(c, s, kKind, dims, 4);
 }
 
 absl::Status KeyCounter(OpContext& c) {
@@ -252,24 +254,77 @@ absl::Status GetAlg(OpContext& c) {
   return absl::OkStatus();
 }
 
-// A generator's state is [counter low, counter high, key]; `delta` outputs skip 256 samples each.
-absl::Status ReadAndSkip(OpContext& c) {
+// The state of a generator (operand 0, with the algorithm next), [counter low, counter high, key]. The variable goes
+// on by `delta` outputs (a u64 scalar), 256 samples each.
+absl::StatusOr<Val> TakeState(OpContext& c, Val delta) {
   XC_ASSIGN_OR_RETURN(Val state, VariableValue(c, 0));
   XC_ASSIGN_OR_RETURN(int64_t alg, c.Int(1));
   if (alg != 1 && alg != 3) return c.Unimplemented(absl::StrCat("random algorithm ", alg, ": only Philox"));
   if (state->shape().dims() != Dims{3} || state->type() != ElementType::kS64) {
     return c.Error("the generator's state must be three int64");
   }
-  XC_RETURN_IF_ERROR(c.RequireRank(2, 0));
   Emitter& b = c.b;
   Val words = b.BitcastConvert(state, kU64), low = Element(b, words, 0), high = Element(b, words, 1);
-  Val delta = b.Convert(c.in(2), kU64);
   Val next = b.Add(low, b.Mul(delta, b.ScalarInt(kU64, 256)));
   Val carry =
       b.Add(b.Binary(HloOpcode::kShiftRightLogical, delta, b.ScalarInt(kU64, 56)), b.Convert(b.Lt(next, low), kU64));
   std::vector<Val> parts = {b.Reshape(next, {1}), b.Reshape(b.Add(high, carry), {1}), b.SliceDim(words, 0, 2, 3)};
+  XC_RETURN_IF_ERROR(SetVariable(c, 0, b.BitcastConvert(b.Concat(parts, 0), ElementType::kS64)));
+  return state;
+}
+
+absl::Status ReadAndSkip(OpContext& c) {
+  XC_RETURN_IF_ERROR(c.RequireRank(2, 0));
+  XC_ASSIGN_OR_RETURN(Val state, TakeState(c, c.b.Convert(c.in(2), kU64)));
   if (c.num_outputs() > 0) c.set(0, state);
-  return SetVariable(c, 0, b.BitcastConvert(b.Concat(parts, 0), ElementType::kS64));
+  return absl::OkStatus();
+}
+
+// Numbers from a generator that is a variable: (resource, algorithm, shape, limits).
+template <Kind kKind>
+absl::Status FromGenerator(OpContext& c) {
+  XC_ASSIGN_OR_RETURN(Dims dims, c.Ints(2));
+  XC_ASSIGN_OR_RETURN(int64_t count, CheckedNumElements(dims));
+  XC_ASSIGN_OR_RETURN(Val state, TakeState(c, c.b.ScalarInt(kU64, count)));
+  Emitter& b = c.b;
+  Val words = b.BitcastConvert(state, kU64);
+  return Fill(c, {Element(b, words, 2), Element(b, words, 0), Element(b, words, 1)}, kKind, dims, 3);
+}
+
+// Classes drawn with the probabilities that rows of logits give: each sample is a double against the running sum of
+// exp(logit).
+absl::Status Multinomial(OpContext& c) {
+  XC_ASSIGN_OR_RETURN(int64_t samples, c.Int(1));
+  XC_RETURN_IF_ERROR(c.RequireRank(0, 2));
+  int64_t rows = c.dims(0)[0], classes = c.dims(0)[1];
+  if (samples < 0) return c.Error("num_samples must not be negative");
+  if (classes == 0 && rows > 0) return c.Error("there must be a class");
+  XC_RETURN_IF_ERROR(CheckedNumElements(Dims{rows, samples, classes}).status());
+  XC_ASSIGN_OR_RETURN(Stream s, FromSeed(c, 2));
+  Emitter& b = c.b;
+  constexpr ElementType kF64 = ElementType::kF64;
+  int64_t count = rows * samples;
+  if (count == 0) {
+    c.set(0, b.Full(c.out_etype(0), {rows, samples}, 0));
+    return absl::OkStatus();
+  }
+  Val x = b.Convert(c.in(0), kF64), finite = b.Unary(HloOpcode::kIsFinite, x);
+  Val lowest = b.Like(x, -std::numeric_limits<double>::max());
+  Val top = b.Broadcast(b.ReduceMax(b.Select(finite, x, lowest), {1}), c.dims(0), {0});
+  Val sum = b.Select(finite, b.Exp(b.Sub(x, top)), b.Like(x, 0));
+  for (int64_t step = 1; step < classes; step *= 2) {
+    std::vector<PaddingDim> padding(2);
+    padding[1].low = step;
+    sum = b.Add(sum, b.SliceDim(b.Pad(sum, b.Scalar(kF64, 0), padding), 1, 0, classes));
+  }
+  Words w = Blocks(b, s, (count + 1) / 2);
+  Val draw = Interleave(b, {UnitDouble(b, w[0], w[1]), UnitDouble(b, w[2], w[3])}, {rows, samples}, count);
+  Val total = b.Reshape(b.SliceDim(sum, 1, classes - 1, classes), {rows});
+  Val found = b.Mul(draw, b.Broadcast(total, {rows, samples}, {0}));
+  Dims all = {rows, samples, classes};
+  Val passed = b.Le(b.Broadcast(sum, all, {0, 2}), b.Broadcast(found, all, {0, 1}));
+  c.set(0, b.Convert(b.ReduceSum(b.Convert(passed, ElementType::kS32), {2}), c.out_etype(0)));
+  return absl::OkStatus();
 }
 
 }  // namespace
@@ -286,6 +341,13 @@ void RegisterRandom(LoweringRegistry& r) {
   r.Add({"StatelessRandomUniformIntV2"}, kAny, Keyed<Kind::kInt>, {"shape"});
   r.Add({"StatelessTruncatedNormal"}, kAny, Seeded<Kind::kTruncated>, {"shape"});
   r.Add({"StatelessTruncatedNormalV2"}, kAny, Keyed<Kind::kTruncated>, {"shape"});
+  const std::vector<std::string> generator = {"algorithm", "shape"};
+  r.Add({"StatefulUniform"}, kAny, FromGenerator<Kind::kUniform>, generator, kUsesVariables);
+  r.Add({"StatefulStandardNormalV2"}, kAny, FromGenerator<Kind::kNormal>, generator, kUsesVariables);
+  r.Add({"StatefulTruncatedNormal"}, kAny, FromGenerator<Kind::kTruncated>, generator, kUsesVariables);
+  r.Add({"StatefulUniformInt"}, kAny, FromGenerator<Kind::kInt>, generator, kUsesVariables);
+  r.Add({"StatefulUniformFullInt"}, kAny, FromGenerator<Kind::kFullInt>, generator, kUsesVariables);
+  r.Add({"StatelessMultinomial"}, kRealTypes, Multinomial, {"num_samples"});
   r.Add({"RngReadAndSkip"}, kAny, ReadAndSkip, {"alg"}, kUsesVariables);
   r.Add({"RngSkip"}, kAny, ReadAndSkip, {"algorithm"}, kUsesVariables);
   r.Add({"StatelessRandomGetKeyCounter"}, kAny, KeyCounter);

@@ -58,6 +58,13 @@ Val MeanOf(OpContext& c, const std::vector<int64_t>& axes) {
   return c.b.Div(sum, c.b.Like(sum, count));
 }
 
+// The root of the sum of squares.
+Val EuclideanNormOf(OpContext& c, const std::vector<int64_t>& axes) {
+  Emitter& b = c.b;
+  Val x = b.Convert(c.in(0), Accumulator(c.etype(0)));
+  return b.Sqrt(b.ReduceSum(b.Mul(x, x), axes));
+}
+
 Val Extremum(OpContext& c, bool max, const std::vector<int64_t>& axes) {
   Val x = c.in(0);
   return c.b.Reduce(x, max ? c.b.Lowest(x->type()) : c.b.Highest(x->type()), axes,
@@ -156,6 +163,7 @@ void RegisterReductions(LoweringRegistry& r) {
         }>,
         kAxes);
   r.Add({"Mean"}, kNumericTypes, Reduce<MeanOf>, kAxes);
+  r.Add({"EuclideanNorm"}, kFloatTypes, Reduce<EuclideanNormOf>, kAxes);
   r.Add({"Max"}, kRealTypes,
         Reduce<[](OpContext& c, const std::vector<int64_t>& axes) { return Extremum(c, true, axes); }>, kAxes);
   r.Add({"Min"}, kRealTypes,

@@ -197,12 +197,13 @@ absl::Status DynamicStitch(OpContext& c) {
   return absl::OkStatus();
 }
 
+// How often each number below `size` occurs; of a matrix, in each row.
 absl::Status Bincount(OpContext& c) {
   bool dense = c.node.op == "DenseBincount", binary = false;
   XC_ASSIGN_OR_RETURN(int64_t size, c.Int(1));
   if (dense) {
     XC_ASSIGN_OR_RETURN(binary, c.node.Bool("binary_output"));
-    if (c.rank(0) != 1) return c.Unimplemented("inputs of rank other than 1");
+    if (c.rank(0) > 2) return c.Error("the input must be a vector or a matrix");
   }
   if (size < 0) return c.Error("size must not be negative");
   Emitter& b = c.b;
@@ -212,18 +213,28 @@ absl::Status Bincount(OpContext& c) {
   if (weighted != 0 && weighted != n) return c.Error("there must be one weight per value");
   Val weights = weighted == 0 ? b.Full(type, {n}, 1) : b.Reshape(c.in(2), {n});
   if (binary) weights = b.Full(type, {n}, 1);
-  Val zeros = b.Full(type, {size}, 0);
-  if (n == 0 || size == 0) {
-    c.set(0, zeros);
+  bool matrix = dense && c.rank(0) == 2;
+  int64_t rows = matrix ? c.dims(0)[0] : 1;
+  Dims out = matrix ? Dims{rows, size} : Dims{size};
+  XC_ASSIGN_OR_RETURN(int64_t counters, CheckedNumElements(out));
+  if (n == 0 || counters == 0) {
+    c.set(0, b.Full(type, out, 0));
     return absl::OkStatus();
   }
-  Val id = b.Reshape(c.in(0), {n, 1});
+  Val zeros = b.Full(type, {counters}, 0), id = b.Reshape(c.in(0), {n});
   c.FailIf(b.Lt(id, b.Like(id, 0)));
+  // The counter of each number; one past the last for those that have none.
+  Val place = b.Convert(id, ElementType::kS64);
+  Val row = b.Reshape(b.Iota(ElementType::kS64, {rows, n / rows}, 0), {n});
+  Val counted = b.Lt(place, b.Like(place, static_cast<double>(size)));
+  place = b.Add(place, b.MulC(row, static_cast<double>(size)));
+  id = b.Reshape(b.Select(counted, place, b.Like(place, static_cast<double>(counters))), {n, 1});
   ScatterDims d;
   d.inserted_window_dims = {0};
   d.scatter_dims_to_operand_dims = {0};
   d.index_vector_dim = 1;
-  c.set(0, b.Scatter(zeros, id, weights, d, Combiner(b, binary ? Combine::kUpdate : Combine::kAdd, type)));
+  Val counts = b.Scatter(zeros, id, weights, d, Combiner(b, binary ? Combine::kUpdate : Combine::kAdd, type));
+  c.set(0, b.Reshape(counts, out));
   return absl::OkStatus();
 }
 

@@ -12,6 +12,8 @@ absl::StatusOr<DataFormat> ReadDataFormat(OpContext& c, int64_t rank) {
     XC_ASSIGN_OR_RETURN(text, c.node.String("data_format"));
   }
   if (text == "NC") text = "NCHW";
+  if (text == "CHANNELS_LAST") text = rank == 5 ? "NDHWC" : "NHWC";
+  if (text == "CHANNELS_FIRST") text = rank == 5 ? "NCDHW" : "NCHW";
   if (static_cast<int64_t>(text.size()) != rank) {
     return c.Error(absl::StrCat("data_format ", text, " does not fit rank ", rank));
   }

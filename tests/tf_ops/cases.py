@@ -19,6 +19,7 @@ class Fed:
 class Case:
     def __init__(self, op, args, build=None, outputs=None, compiled=True, note=""):
         self.op, self.args, self.build, self.outputs, self.compiled = op, args, build, outputs, compiled
+        self.by_compiler = False  # only TensorFlow's own compiler runs the op
         parts = []
         for k, v in args.items():
             parts.append(
