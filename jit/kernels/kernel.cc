@@ -53,6 +53,8 @@ const KernelRegistry& KernelRegistry::Get() {
     RegisterMovementKernels(*r);
     RegisterArithmeticKernels(*r);
     RegisterStringKernels(*r);
+    RegisterTextKernels(*r);
+    RegisterSparseKernels(*r);
     RegisterListKernels(*r);
     RegisterUniqueKernels(*r);
     RegisterStateKernels(*r);

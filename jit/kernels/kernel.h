@@ -54,6 +54,8 @@ class KernelRegistry {
 void RegisterMovementKernels(KernelRegistry& r);    // reshape, slice, concat, gather, …: any type
 void RegisterArithmeticKernels(KernelRegistry& r);  // small element-wise and reduction kernels
 void RegisterStringKernels(KernelRegistry& r);
+void RegisterTextKernels(KernelRegistry& r);    // strings hashed, split, matched, joined, encoded
+void RegisterSparseKernels(KernelRegistry& r);  // sparse and ragged tensors
 void RegisterListKernels(KernelRegistry& r);
 void RegisterUniqueKernels(KernelRegistry& r);  // results whose size depends on values
 void RegisterStateKernels(KernelRegistry& r);   // variables, Assert, Print

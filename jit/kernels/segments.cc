@@ -13,9 +13,10 @@ namespace {
 constexpr int64_t kMaxSegments = int64_t{1} << 31;
 
 // Rows of data (or with indices, rows data[index]) of one segment after another, reduced by the op that the node's name
-// says. Segments without rows give zeros (ones for products).
+// says, into `segments` of them (if that is not negative). Segments without rows give zeros (ones for products).
 template <typename T>
-absl::Status Reduce(KernelContext& c, const std::vector<int64_t>* indices, const std::vector<int64_t>& ids) {
+absl::Status Reduce(KernelContext& c, const std::vector<int64_t>* indices, const std::vector<int64_t>& ids,
+                    int64_t segments) {
   const Tensor& data = c.in(0);
   const std::string& op = c.node.op;
   bool prod = absl::StrContains(op, "Prod"), mean = absl::StrContains(op, "Mean"),
@@ -34,6 +35,10 @@ absl::Status Reduce(KernelContext& c, const std::vector<int64_t>* indices, const
   Dims dims = data.dims();
   int64_t width = data.dims()[0] == 0 ? 0 : data.num_elements() / data.dims()[0];
   dims[0] = ids.empty() ? 0 : ids.back() + 1;
+  if (segments >= 0) {
+    if (dims[0] > segments) return c.Error(absl::StrCat("segment id ", dims[0] - 1, " is out of range"));
+    dims[0] = segments;
+  }
   XC_ASSIGN_OR_RETURN(Tensor out, c.Alloc(0, dims));
   T* to = out.data<T>();
   std::fill_n(to, out.num_elements(), prod ? T(1) : T(0));
@@ -74,19 +79,60 @@ absl::Status Segments(KernelContext& c) {
     XC_ASSIGN_OR_RETURN(indices, c.Ints(1));
   }
   XC_ASSIGN_OR_RETURN(std::vector<int64_t> ids, c.Ints(kIndexed ? 2 : 1));
+  int64_t segments = -1;  // as many as the ids say
+  if (kIndexed && c.num_inputs() > 3) {
+    XC_ASSIGN_OR_RETURN(segments, c.Int(3));
+    if (segments < 0) return c.Error("num_segments must not be negative");
+  }
   const std::vector<int64_t>* rows = kIndexed ? &indices : nullptr;
   switch (c.in(0).dtype()) {
     case DT_FLOAT:
-      return Reduce<float>(c, rows, ids);
+      return Reduce<float>(c, rows, ids, segments);
     case DT_DOUBLE:
-      return Reduce<double>(c, rows, ids);
+      return Reduce<double>(c, rows, ids, segments);
     case DT_INT32:
-      return Reduce<int32_t>(c, rows, ids);
+      return Reduce<int32_t>(c, rows, ids, segments);
     case DT_INT64:
-      return Reduce<int64_t>(c, rows, ids);
+      return Reduce<int64_t>(c, rows, ids, segments);
     default:
       return absl::UnimplementedError("segments of that type");
   }
+}
+
+// Each row of the gradient, shared among the rows of data that its segment had.
+template <typename T>
+absl::Status GradientOf(KernelContext& c, const std::vector<int64_t>& indices, const std::vector<int64_t>& ids,
+                        int64_t rows) {
+  const Tensor& gradient = c.in(0);
+  if (gradient.rank() < 1 || indices.size() != ids.size()) return c.Error("there must be one segment id per index");
+  Dims dims = gradient.dims();
+  int64_t segments = dims[0], width = segments == 0 ? 0 : gradient.num_elements() / segments;
+  std::vector<double> share(segments, 0);
+  for (size_t i = 0; i < ids.size(); ++i) {
+    if (ids[i] < 0 || ids[i] >= segments) return c.Error(absl::StrCat("segment id ", ids[i], " is out of range"));
+    if (indices[i] < 0 || indices[i] >= rows) return c.Error(absl::StrCat("index ", indices[i], " is out of range"));
+    share[ids[i]] += 1;
+  }
+  bool mean = absl::StrContains(c.node.op, "Mean"), root = absl::StrContains(c.node.op, "SqrtN");
+  for (double& s : share) s = s == 0 ? 0 : mean ? 1 / s : root ? 1 / std::sqrt(s) : 1;
+  dims[0] = rows;
+  XC_ASSIGN_OR_RETURN(Tensor out, c.Alloc(0, dims));
+  for (size_t i = 0; i < ids.size(); ++i) {
+    const T* from = gradient.data<T>() + ids[i] * width;
+    T* to = out.data<T>() + indices[i] * width;
+    for (int64_t k = 0; k < width; ++k) to[k] += from[k] * static_cast<T>(share[ids[i]]);
+  }
+  c.outputs[0] = std::move(out);
+  return absl::OkStatus();
+}
+
+absl::Status SegmentsGrad(KernelContext& c) {
+  XC_ASSIGN_OR_RETURN(std::vector<int64_t> indices, c.Ints(1));
+  XC_ASSIGN_OR_RETURN(std::vector<int64_t> ids, c.Ints(2));
+  XC_ASSIGN_OR_RETURN(int64_t rows, c.Int(3));
+  if (c.in(0).dtype() == DT_FLOAT) return GradientOf<float>(c, indices, ids, rows);
+  if (c.in(0).dtype() == DT_DOUBLE) return GradientOf<double>(c, indices, ids, rows);
+  return absl::UnimplementedError("gradients of that type");
 }
 
 template <typename T>
@@ -160,6 +206,9 @@ absl::Status SparseToDense(KernelContext& c) {
 void RegisterSegmentKernels(KernelRegistry& r) {
   r.Add({"SegmentSum", "SegmentMean", "SegmentProd", "SegmentMax", "SegmentMin"}, Segments<false>, false);
   r.Add({"SparseSegmentSum", "SparseSegmentMean", "SparseSegmentSqrtN"}, Segments<true>, false);
+  r.Add({"SparseSegmentSumWithNumSegments", "SparseSegmentMeanWithNumSegments", "SparseSegmentSqrtNWithNumSegments"},
+        Segments<true>, false);
+  r.Add({"SparseSegmentSumGrad", "SparseSegmentMeanGrad", "SparseSegmentSqrtNGrad"}, SegmentsGrad, false);
   r.Add({"Bincount"}, Bincount, false);
   r.Add({"SparseToDense"}, SparseToDense, false);
 }

@@ -19,6 +19,7 @@ from tensorflow.python.framework.convert_to_constants import convert_variables_t
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, os.path.join(os.path.dirname(HERE), "tf_ops")]
+import architectures  # noqa: F401  adds to models.MODELS
 import models
 import xc_graph
 
