@@ -1,11 +1,13 @@
 """Compares op lowerings with TensorFlow's own CPU kernels, op by op.
 
 Usage: python tf_ops.py LIBXC.so [--only=REGEX] [--platform=cpu|interpreter] [--mode=jit|host]
+                 [--seed=N --draws=M]
 Under Bazel's test sharding each shard runs its part. Every case is a graph of one op on placeholders (shape-like operands are constants); both sides run it on the same
 values. Ends with `N passed, N failed`; the exit status is 1 if any failed.
 """
 
 import argparse
+import itertools
 import os
 import re
 import sys
@@ -19,6 +21,7 @@ import tensorflow as tf
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import cases as op_cases
 import xc_graph
+from cases_random import random_cases
 
 
 def tolerance(dtype):
@@ -70,8 +73,13 @@ def run_case(library, case, options):
         result = case.build(args) if case.build else getattr(tf.raw_ops, case.op)(**args)
         flat = [t for t in tf.nest.flatten(result) if isinstance(t, tf.Tensor)]
         flat = [flat[i] for i in case.outputs] if case.outputs is not None else flat
-    with tf.compat.v1.Session(graph=graph) as session:
-        want = session.run(flat, {ph: a for ph, a in feeds})
+    if case.by_compiler:
+        names = list(case.args)
+        compiled = tf.function(lambda *a: case.build(dict(zip(names, a))), jit_compile=True, autograph=False)
+        want = [np.asarray(t) for t in tf.nest.flatten(compiled(*[tf.constant(case.args[n].array) for n in names]))]
+    else:
+        with tf.compat.v1.Session(graph=graph) as session:
+            want = session.run(flat, {ph: a for ph, a in feeds})
     loaded = xc_graph.Graph(
         library,
         graph.as_graph_def(),
@@ -103,6 +111,8 @@ def main():
     parser.add_argument("--platform", default="cpu")
     parser.add_argument("--mode", default="jit")
     parser.add_argument("--verbose", action="store_true", help="name each case before it runs")
+    parser.add_argument("--seed", type=int, default=0, help="random cases of another seed, and nothing else")
+    parser.add_argument("--draws", type=int, default=3, help="random cases per family")
     parser.add_argument("--stride", type=int, default=1)
     flags = parser.parse_args()
     library = xc_graph.Library(os.path.abspath(flags.library))
@@ -110,7 +120,8 @@ def main():
     if "TEST_SHARD_STATUS_FILE" in os.environ:
         open(os.environ["TEST_SHARD_STATUS_FILE"], "w").close()
     passed, failed, ops, failed_ops = 0, 0, set(), set()
-    for number, case in enumerate(op_cases.all_cases()):
+    every = op_cases.all_cases() if flags.seed == 0 else ()
+    for number, case in enumerate(itertools.chain(every, random_cases(flags.seed, flags.draws))):
         if not re.search(flags.only, case.op) or number % flags.stride or number % shards != shard:
             continue
         if flags.verbose:
