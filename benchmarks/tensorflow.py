@@ -34,22 +34,15 @@ def peak_memory():
 def work(name, way, plugin):
     """Answers the lines of standard input, one JSON line for each: `first N`, the first call with shapes N; `time N S`,
     calls with them for S seconds."""
-    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
-    os.environ["CUDA_VISIBLE_DEVICES"] = ""
     if way == "autojit":
         os.environ["TF_XLA_FLAGS"] = "--tf_xla_auto_jit=2 --tf_xla_cpu_global_jit"
-    # The benchmark's file has TensorFlow's name.
-    sys.path = [p for p in sys.path if pathlib.Path(p or ".").resolve() != HERE]
     import numpy as np
-    import tensorflow as tf
 
+    tf, tensorflow_models = import_models()
     if way == "plugin":
         from tensorflow.python.framework import load_library
 
         load_library.load_pluggable_device_library(plugin)
-    sys.path.append(str(HERE))
-    import tensorflow_models
-
     body, cases = tensorflow_models.load(name)
     function = tf.function(body, jit_compile=way == "jit_compile" or None, reduce_retracing=True)
 
@@ -150,15 +143,22 @@ def geometric_mean(values):
     return math.exp(sum(map(math.log, values)) / len(values))
 
 
-def families():
+def import_models():
+    # The benchmark's file has TensorFlow's name.
+    sys.path = [p for p in sys.path if pathlib.Path(p or ".").resolve() != HERE]
+    import tensorflow
+
     sys.path.append(str(HERE))
-    source = subprocess.run(
-        [sys.executable, "-c", "import tensorflow_models as m, json; print(json.dumps([m.names(False), m.names(True),"
-         " {n: m.family(n) for n in m.names(True)}]))"],
-        cwd=HERE, capture_output=True, text=True, check=True,
-        env={**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3", "CUDA_VISIBLE_DEVICES": "", "PYTHONPATH": str(HERE)},
-    )  # fmt: skip
-    return json.loads(source.stdout.strip().splitlines()[-1])
+    import tensorflow_models
+
+    return tensorflow, tensorflow_models
+
+
+def list_models(options):
+    """Names of the small models and of all, and families; from a process of its own, as this one stays small."""
+    command = [sys.executable, __file__, options.plugin, "--list"]
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
+    return json.loads(done.stdout.strip().splitlines()[-1])
 
 
 def main():
@@ -170,12 +170,20 @@ def main():
     parser.add_argument("--data", default=os.environ.get("XC_DATA"))
     parser.add_argument("--output")
     parser.add_argument("--way", choices=WAYS)
+    parser.add_argument("--list", action="store_true")
     options = parser.parse_args()
     options.plugin = os.path.abspath(options.plugin)
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+    os.environ["CUDA_VISIBLE_DEVICES"] = ""
     options.seconds = options.seconds or (0.7 if options.quick else 2.0)
     if options.way:
         return work(options.names[0], options.way, options.plugin)
-    small, large, family = families()
+    if options.list:
+        models = import_models()[1]
+        large = models.names(True)
+        print(json.dumps([models.names(False), large, {name: models.family(name) for name in large}]))
+        return 0
+    small, large, family = list_models(options)
     names = options.names or (small if options.quick else large)
     if not options.names and options.data:
         names += [str(p) for p in sorted((pathlib.Path(options.data) / "graphs").iterdir())]
