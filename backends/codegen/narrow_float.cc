@@ -142,7 +142,9 @@ V ElementEmitter::Widen(ElementType type, V bits) {
   if (type == ElementType::kF16 && target_.f16c) {
     llvm::Type* half = lanes == 1 ? b_.getHalfTy() : llvm::FixedVectorType::get(b_.getHalfTy(), lanes);
     V h = b_.CreateBitCast(b_.CreateTrunc(bits, RegisterType(ElementType::kU16, lanes)), half);
-    return b_.CreateFPExt(h, f32);
+    // LLVM moves operations in front of an extension that it sees, and has wrong or no code for some of them on halves
+    // (minimum of -0 and NaN, maximum of scalars): the fence keeps them in f32.
+    return b_.CreateArithmeticFence(b_.CreateFPExt(h, f32), f32);
   }
   const int64_t quiet_nan = 0x7fc00000;
   if (type == ElementType::kF8E8M0FNU) {

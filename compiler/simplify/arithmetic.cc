@@ -139,7 +139,9 @@ I* AbsOfSign(I* i, PassContext&) {
   I* x = i->operand(0);
   if (IsComplex(x->type())) return nullptr;
   if (x->opcode() == HloOpcode::kAbs && !IsComplex(x->operand(0)->type())) return x;
-  if (x->opcode() == HloOpcode::kNegate) return make::Unary(HloOpcode::kAbs, x->operand(0));
+  if (x->opcode() == HloOpcode::kNegate && !IsUnsignedInt(x->type())) {
+    return make::Unary(HloOpcode::kAbs, x->operand(0));
+  }
   return nullptr;
 }
 

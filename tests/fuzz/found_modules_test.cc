@@ -145,6 +145,37 @@ ENTRY main {
   b = s64[] parameter(1)
   ROOT r = s64[36,1] reduce-window(a, b), window={size=1x3 stride=1x2 pad=2_1x1_2 lhs_dilate=1x2}, to_apply=xor
 })"},
+    {"AbsoluteValuesOfUnsignedNegations", R"(HloModule m
+ENTRY main {
+  a = u8[16] parameter(0)
+  b = u8[16] negate(a)
+  ROOT c = u8[16] abs(b)
+})"},
+    {"LeastOfNegativeZeroAndNan", R"(HloModule m
+ENTRY main {
+  a = f16[40] parameter(0)
+  zero = f16[] constant(-0)
+  zeros = f16[40] broadcast(zero), dimensions={}
+  x = f16[40] multiply(a, zeros)
+  y = f16[40] remainder(x, x)
+  u = f16[40] minimum(x, y)
+  v = f16[40] maximum(y, zeros)
+  ROOT r = (f16[40], f16[40]) tuple(u, v)
+})"},
+    {"GreatestOfHalves", R"(HloModule m
+step {
+  x = f32[] parameter(0)
+  c = f16[] parameter(1)
+  y = f16[] convert(x)
+  m = f16[] maximum(c, y)
+  z = f32[] convert(m)
+  ROOT r = (f32[], f16[]) tuple(z, m)
+}
+ENTRY main {
+  a = f32[17] parameter(0)
+  b = f16[] parameter(1)
+  ROOT r = (f32[17], f16[]) scan(a, b), dimensions={0}, num_carries=1, to_apply=step
+})"},
 };
 
 INSTANTIATE_TEST_SUITE_P(All, FoundModules, testing::ValuesIn(kFound),
