@@ -34,12 +34,12 @@ absl::Status AddToBundle(const std::string& directory, absl::string_view name, a
   return absl::OkStatus();
 }
 
-absl::StatusOr<Bundle> ReadBundle(const std::string& directory) {
+absl::StatusOr<Bundle> ReadBundle(const std::string& directory, const ParseOptions& parse) {
   if (!FileExists(directory + "/module.hlo")) {
     return absl::InvalidArgumentError(absl::StrCat(directory, " is not a bundle: it has no module.hlo"));
   }
   Bundle bundle;
-  XC_ASSIGN_OR_RETURN(bundle.module, ReadModuleFile(directory + "/module.hlo"));
+  XC_ASSIGN_OR_RETURN(bundle.module, ReadModuleFile(directory + "/module.hlo", parse));
   if (FileExists(directory + "/options.txt")) {
     XC_ASSIGN_OR_RETURN(std::string text, ReadFile(directory + "/options.txt"));
     for (absl::string_view line : absl::StrSplit(text, '\n', absl::SkipWhitespace())) {

@@ -15,6 +15,7 @@
 #include "backends/backend.h"
 #include "hlo/literal.h"
 #include "hlo/module.h"
+#include "hlo/text/parser.h"
 
 namespace xc {
 
@@ -30,7 +31,7 @@ absl::Status BeginBundle(const std::string& directory, const HloModule& module, 
                          CompileOptions* options);
 // Adds `directory`/`name`/I.npy for each literal; name is "inputs" or "outputs".
 absl::Status AddToBundle(const std::string& directory, absl::string_view name, absl::Span<const Literal> values);
-absl::StatusOr<Bundle> ReadBundle(const std::string& directory);
+absl::StatusOr<Bundle> ReadBundle(const std::string& directory, const ParseOptions& parse = {});
 
 }  // namespace xc
 

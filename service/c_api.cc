@@ -14,6 +14,7 @@
 #include "service/c_status.h"
 #include "service/client.h"
 #include "service/cost_text.h"
+#include "service/read_limits.h"
 #include "service/xc.h"
 
 #define XC_EXPORT __attribute__((visibility("default")))
@@ -30,6 +31,7 @@ struct ApiOptions {
   std::string platform = "cpu";
   std::string dump_to;
   CompileOptions compile;
+  ParseOptions parse;
 };
 
 absl::StatusOr<ApiOptions> ParseApiOptions(const char* text) {
@@ -59,6 +61,8 @@ absl::StatusOr<ApiOptions> ParseApiOptions(const char* text) {
       options.compile.max_memory_bytes = number;
     } else if (entry.first == "max_instructions" && is_number) {
       options.compile.max_instructions = number;
+    } else if (IsReadLimit(entry.first) && is_number) {
+      XC_RETURN_IF_ERROR(SetReadLimit(entry.first, number, &options.parse));
     } else if (entry.first == "compile_threads" && is_number) {
       options.compile.compile_threads = static_cast<int>(number);
     } else if (entry.first == "compile_timeout_s" && is_number) {
@@ -72,7 +76,7 @@ absl::StatusOr<ApiOptions> ParseApiOptions(const char* text) {
 
 absl::StatusOr<std::shared_ptr<const Executable>> CompileBytes(absl::string_view bytes, const char* options_text) {
   XC_ASSIGN_OR_RETURN(ApiOptions options, ParseApiOptions(options_text));
-  XC_ASSIGN_OR_RETURN(std::unique_ptr<HloModule> module, ReadModule(bytes));
+  XC_ASSIGN_OR_RETURN(std::unique_ptr<HloModule> module, ReadModule(bytes, options.parse));
   if (!options.dump_to.empty()) {
     XC_RETURN_IF_ERROR(BeginBundle(options.dump_to, *module, options.platform, &options.compile));
   }

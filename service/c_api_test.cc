@@ -2,6 +2,7 @@
 #include <cstring>
 #include <string>
 
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "service/xc.h"
 
@@ -87,6 +88,33 @@ TEST(CApi, ErrorsAreObjects) {
   xc_status_free(status);
   EXPECT_NE(Message(xc_compile_hlo(kAdd, std::strlen(kAdd), "bogus=1", &executable)).find("unknown option"),
             std::string::npos);
+}
+
+TEST(CApi, LimitsAreOptions) {
+  const std::string text = R"(HloModule m
+inner { x = f32[2] parameter(0) ROOT y = f32[2] negate(x) }
+outer { x = f32[2] parameter(0) ROOT y = f32[2] call(x), to_apply=inner }
+ENTRY e {
+  p = ((f32[2])) parameter(0)
+  q = (f32[2]) get-tuple-element(p), index=0
+  r = f32[2] get-tuple-element(q), index=0
+  ROOT s = f32[2] call(r), to_apply=outer
+})";
+  const std::string elided = "HloModule m\nENTRY e { ROOT c = f32[300] constant({...}) }\n";
+  const auto message = [](const std::string& hlo, const char* options) {
+    xc_executable* executable = nullptr;
+    std::string text = Message(xc_compile_hlo(hlo.data(), hlo.size(), options, &executable));
+    xc_executable_free(executable);
+    return text;
+  };
+  EXPECT_EQ(message(text, "max_nesting=2\nmax_call_depth=3\nmax_instructions=8"), "");
+  EXPECT_THAT(message(text, "max_nesting=1"), testing::HasSubstr("nested more than 1 deep"));
+  EXPECT_THAT(message(text, "max_call_depth=1"), testing::HasSubstr("calls nest more than 1 deep"));
+  EXPECT_THAT(message(text, "max_instructions=7"), testing::HasSubstr("has 8 instructions; the limit is 7"));
+  EXPECT_THAT(message(elided, "max_elided_bytes=1199"), testing::HasSubstr("1199"));
+  EXPECT_THAT(message(text, "max_nesting=0"), testing::HasSubstr("max_nesting is 0; it may be 1 to 500"));
+  EXPECT_THAT(message(text, "max_call_depth=501"), testing::HasSubstr("it may be 1 to 500"));
+  EXPECT_THAT(message(text, "max_nesting=many"), testing::HasSubstr("unknown option or value"));
 }
 
 const char* Scale(void* user_data, const void* const* inputs, const xc_shape* input_shapes, size_t num_inputs,

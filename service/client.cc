@@ -13,31 +13,38 @@
 namespace xc {
 
 absl::StatusOr<std::shared_ptr<const Executable>> ExecutableCache::GetOrCompile(const std::string& key,
-                                                                                const Compile& compile) {
+                                                                                const Compile& compile,
+                                                                                absl::Time deadline) {
   std::shared_ptr<Entry> entry;
-  {
-    absl::MutexLock lock(&mu_);
+  for (std::unique_lock<std::mutex> lock(mu_);;) {
     auto it = entries_.find(key);
-    if (it != entries_.end()) {
-      entry = it->second;
-      if (entry->ready) {
-        ++stats_.hits;
-        lru_.splice(lru_.begin(), lru_, entry->position);
-        return entry->executable;
-      }
-      ++stats_.waits;
-      const auto done = [&entry] { return entry->ready || !entry->status.ok(); };
-      mu_.Await(absl::Condition(&done));
-      if (!entry->status.ok()) return entry->status;
+    if (it == entries_.end()) {
+      entry = std::make_shared<Entry>();
+      entries_[key] = entry;
+      ++stats_.misses;
+      break;
+    }
+    entry = it->second;
+    if (entry->ready) {
+      ++stats_.hits;
+      lru_.splice(lru_.begin(), lru_, entry->position);
       return entry->executable;
     }
-    entry = std::make_shared<Entry>();
-    entries_[key] = entry;
-    ++stats_.misses;
+    ++stats_.waits;
+    const auto done = [&entry] { return entry->ready || !entry->status.ok(); };
+    if (deadline == absl::InfiniteFuture()) {
+      finished_.wait(lock, done);
+    } else if (!finished_.wait_until(lock, absl::ToChronoTime(deadline), done)) {
+      return absl::DeadlineExceededError(
+          "waiting for another request's compilation took longer than the deadline allows");
+    }
+    if (entry->ready) return entry->executable;
+    if (!absl::IsDeadlineExceeded(entry->status)) return entry->status;
   }
   const absl::Time start = absl::Now();
   absl::StatusOr<std::shared_ptr<const Executable>> executable = compile();
-  absl::MutexLock lock(&mu_);
+  std::lock_guard<std::mutex> lock(mu_);
+  finished_.notify_all();
   stats_.compile_seconds += absl::ToDoubleSeconds(absl::Now() - start);
   if (!executable.ok()) {
     entry->status = executable.status();
@@ -69,27 +76,27 @@ void ExecutableCache::EvictOverBudget() {
 }
 
 void ExecutableCache::Clear() {
-  absl::MutexLock lock(&mu_);
+  std::lock_guard<std::mutex> lock(mu_);
   entries_.clear();
   lru_.clear();
   stats_.bytes = 0;
 }
 
 void ExecutableCache::SetBudget(int64_t bytes) {
-  absl::MutexLock lock(&mu_);
+  std::lock_guard<std::mutex> lock(mu_);
   stats_.budget_bytes = bytes;
   EvictOverBudget();
 }
 
 CacheStats ExecutableCache::stats() const {
-  absl::MutexLock lock(&mu_);
+  std::lock_guard<std::mutex> lock(mu_);
   CacheStats stats = stats_;
   stats.entries = static_cast<int64_t>(lru_.size());
   return stats;
 }
 
 void ExecutableCache::CountDisk(int64_t hits, int64_t writes) {
-  absl::MutexLock lock(&mu_);
+  std::lock_guard<std::mutex> lock(mu_);
   stats_.disk_hits += hits;
   stats_.disk_writes += writes;
 }
@@ -170,7 +177,8 @@ absl::StatusOr<std::shared_ptr<const Executable>> Client::Compile(std::unique_pt
   if (options.dump || options.keep_texts) return compile("");
   const Fingerprint print = FingerprintOf(*module);
   const std::string key = absl::StrCat(platform, "/", print.ToHex(), "/", options.KeyText());
-  return cache_.GetOrCompile(key, [&] { return compile(key); });
+  return cache_.GetOrCompile(
+      key, [&] { return compile(key); }, options.deadline);
 }
 
 absl::StatusOr<std::shared_ptr<const Executable>> Client::LoadOrCompile(std::unique_ptr<HloModule> module,

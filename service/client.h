@@ -2,6 +2,7 @@
 #ifndef XC_SERVICE_CLIENT_H_
 #define XC_SERVICE_CLIENT_H_
 
+#include <condition_variable>
 #include <cstdint>
 #include <list>
 #include <memory>
@@ -11,7 +12,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
-#include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
 #include "absl/types/span.h"
 #include "backends/backend.h"
 #include "hlo/literal.h"
@@ -39,7 +40,9 @@ class ExecutableCache {
   explicit ExecutableCache(int64_t budget_bytes) { stats_.budget_bytes = budget_bytes; }
 
   using Compile = std::function<absl::StatusOr<std::shared_ptr<const Executable>>()>;
-  absl::StatusOr<std::shared_ptr<const Executable>> GetOrCompile(const std::string& key, const Compile& compile);
+  // Waits for another request's compilation until `deadline`; if that one ran out of its own time, compiles itself.
+  absl::StatusOr<std::shared_ptr<const Executable>> GetOrCompile(const std::string& key, const Compile& compile,
+                                                                 absl::Time deadline = absl::InfiniteFuture());
   // Drops all entries; executables in use live on until they are released.
   void Clear();
   void SetBudget(int64_t bytes);
@@ -55,12 +58,14 @@ class ExecutableCache {
     int64_t bytes = 0;
     std::list<std::string>::iterator position;  // in lru_, when ready
   };
-  void EvictOverBudget() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void EvictOverBudget();  // with mu_ held
 
-  mutable absl::Mutex mu_;
-  absl::flat_hash_map<std::string, std::shared_ptr<Entry>> entries_ ABSL_GUARDED_BY(mu_);
-  std::list<std::string> lru_ ABSL_GUARDED_BY(mu_);  // most recent first
-  CacheStats stats_ ABSL_GUARDED_BY(mu_);
+  mutable std::mutex mu_;
+  std::condition_variable finished_;  // some compilation
+  // Guarded by mu_, as are the fields of the entries.
+  absl::flat_hash_map<std::string, std::shared_ptr<Entry>> entries_;
+  std::list<std::string> lru_;  // most recent first
+  CacheStats stats_;
 };
 
 class Client {

@@ -2,6 +2,7 @@
 #include "service/client.h"
 
 #include <atomic>
+#include <future>
 #include <string>
 #include <thread>
 
@@ -83,6 +84,37 @@ TEST(Client, ConcurrentRequestsAndRunsAgree) {
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(wrong, 0);
   EXPECT_EQ(client.cache().stats().misses, 3);
+}
+
+TEST(Client, ADeadlineIsTheRequestsOwn) {
+  ExecutableCache cache(1 << 20);
+  std::atomic<bool> begun = false;
+  std::promise<void> go_on;
+  std::thread slow([&] {
+    auto late = cache.GetOrCompile("key", [&]() -> absl::StatusOr<std::shared_ptr<const Executable>> {
+      begun = true;
+      go_on.get_future().wait();
+      return absl::DeadlineExceededError("too late");
+    });
+    EXPECT_EQ(late.status().message(), "too late");
+  });
+  while (!begun) std::this_thread::yield();
+  const auto never = []() -> absl::StatusOr<std::shared_ptr<const Executable>> {
+    return absl::InternalError("not asked for");
+  };
+  const auto waited = cache.GetOrCompile("key", never, absl::Now() + absl::Milliseconds(1));
+  EXPECT_EQ(waited.status().code(), absl::StatusCode::kDeadlineExceeded);
+  // A request with time left compiles for itself once the first has given up.
+  std::thread patient([&] {
+    auto own = cache.GetOrCompile("key", []() -> absl::StatusOr<std::shared_ptr<const Executable>> {
+      return absl::UnimplementedError("its own");
+    });
+    EXPECT_EQ(own.status().message(), "its own");
+  });
+  while (cache.stats().waits < 2) std::this_thread::yield();
+  go_on.set_value();
+  slow.join();
+  patient.join();
 }
 
 TEST(Client, RefusesWithAReason) {

@@ -41,8 +41,9 @@ typedef struct xc_executable xc_executable;
 
 /* Compiles a module: HLO text, or a binary or text HloModuleProto or HloProto. `options` is NULL or lines of key=value:
  *   platform=cpu|interpreter   cpu=NAME   disabled_passes=A,B   until_pass=NAME   dump_to=DIRECTORY
- *   keep_texts=1   max_memory_bytes=N   max_instructions=N   compile_timeout_s=N   compile_threads=N
- *   cache_dir=DIRECTORY   cache_dir_bytes=N
+ *   keep_texts=1   compile_threads=N   cache_dir=DIRECTORY   cache_dir_bytes=N
+ *   max_memory_bytes=N   max_instructions=N   compile_timeout_s=N: limits on the compilation; 0 or absent: none
+ *   max_nesting=N   max_call_depth=N   max_elided_bytes=N: limits on the text or message (docs/limits.md)
  * A module that was compiled before with the same options comes from the cache. With a cache directory (that of the
  * environment's XC_CACHE_DIR, if the options name none) it may have been compiled by another process: its code is
  * loaded from there, and new code is written there, up to N bytes (XC_CACHE_BYTES; 2 GiB). */

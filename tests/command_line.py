@@ -21,6 +21,7 @@ ENTRY e {
 """
 ELIDED = "HloModule m\nENTRY e { ROOT a = s32[3]{0} constant({...}) }\n"
 LARGE = "HloModule m\nENTRY e { p = f32[64,1024,1024] parameter(0) ROOT a = f32[64,1024,1024] add(p, p) }\n"
+DEEP = "HloModule m\nENTRY e { p = ((s32[3])) parameter(0) ROOT a = (s32[3]) get-tuple-element(p), index=0 }\n"
 
 
 class Checker:
@@ -46,7 +47,8 @@ def main():
     check = Checker(xla)
     with tempfile.TemporaryDirectory() as scratch:
         os.chdir(scratch)
-        for name, text in (("wrong.hlo", WRONG_PAIR), ("elided.hlo", ELIDED), ("large.hlo", LARGE)):
+        texts = {"wrong.hlo": WRONG_PAIR, "elided.hlo": ELIDED, "large.hlo": LARGE, "deep.hlo": DEEP}
+        for name, text in texts.items():
             pathlib.Path(name).write_text(text)
         pathlib.Path("manifest.tsv").write_text("program\tcheck\tpairs\nwrong\teq\t1\n")
         pathlib.Path("noise.pb").write_bytes(bytes(range(256)) * 20)
@@ -66,6 +68,8 @@ def main():
         check.refused("has no elements", "replay", "elided.hlo", "--nofill_elided")
         check.refused("the limit is 100 MiB", "replay", "large.hlo", "--memory_limit_mb=100")
         check.refused("the limit is 2", "replay", small, "--instruction_limit=2")
+        check.refused("it may be 1 to 500", "replay", small, "--nesting_limit=0")
+        check.refused("nested more than 1 deep", "replay", "deep.hlo", "--nesting_limit=1")
         check.refused("there is no pass", "opt", small, "--passes=bogus")
         check.refused("must be", "check", "manifest.tsv", "--stride=0")
         check.refused(".html, .svg or .dot", "view", small, "-o", "picture.xyz")

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <limits>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
@@ -14,6 +15,7 @@
 #include "service/files.h"
 #include "service/inputs.h"
 #include "service/npy.h"
+#include "service/read_limits.h"
 #include "tools/bisect.h"
 #include "tools/commands.h"
 #include "tools/program.h"
@@ -67,17 +69,24 @@ std::vector<const Literal*> Pointers(const std::vector<Literal>& literals) {
 struct Settings {
   std::string platform, against, inputs, output_dir, cpu, passes = "all", dump_to, disable, until, cache_dir;
   int64_t runs = 1, threads = 0, memory_limit_mb = 0, instruction_limit = 0;
+  int64_t nesting_limit = ParseOptions().max_nesting, call_depth_limit = ParseOptions().max_call_depth;
+  int64_t elided_limit_mb = ParseOptions().max_elided_bytes >> 20;
   double seconds = 0, compile_timeout_s = 0;
   bool json = false, guard_pages = false, dump_values = false, compile_only = false, fill_elided = true, bisect = false;
 };
 
 absl::Status Replay(const std::string& path, Settings s, bool* wrong) {
   const absl::Time parse_start = absl::Now();
+  ParseOptions parse;
+  XC_RETURN_IF_ERROR(SetReadLimit("max_nesting", s.nesting_limit, &parse));
+  XC_RETURN_IF_ERROR(SetReadLimit("max_call_depth", s.call_depth_limit, &parse));
+  XC_RETURN_IF_ERROR(SetReadLimit(
+      "max_elided_bytes", std::min(s.elided_limit_mb, std::numeric_limits<int64_t>::max() >> 20) << 20, &parse));
   Bundle bundle;
   if (IsDirectory(path)) {
-    XC_ASSIGN_OR_RETURN(bundle, ReadBundle(path));
+    XC_ASSIGN_OR_RETURN(bundle, ReadBundle(path, parse));
   } else {
-    XC_ASSIGN_OR_RETURN(bundle.module, ReadModuleFile(path));
+    XC_ASSIGN_OR_RETURN(bundle.module, ReadModuleFile(path, parse));
   }
   if (s.fill_elided) {
     if (const int64_t filled = FillElidedConstants(bundle.module.get()); filled > 0) {
@@ -199,6 +208,9 @@ int ReplayCommand(const std::vector<std::string>& args) {
   flags.Add("fill_elided", &s.fill_elided, "give elided constants the elements that XLA's text reader gives them");
   flags.Add("memory_limit_mb", &s.memory_limit_mb, "refuse programs that need more memory (0: no limit)");
   flags.Add("instruction_limit", &s.instruction_limit, "refuse modules with more instructions (0: no limit)");
+  flags.Add("nesting_limit", &s.nesting_limit, "refuse texts and messages that nest shapes or values deeper");
+  flags.Add("call_depth_limit", &s.call_depth_limit, "refuse modules whose computations call each other deeper");
+  flags.Add("elided_limit_mb", &s.elided_limit_mb, "refuse modules with more constants that have no elements");
   flags.Add("compile_timeout_s", &s.compile_timeout_s, "give up compiling after this time (0: never)");
   int exit_status = 0;
   if (!ParseFlags(flags, args, &exit_status)) return exit_status;

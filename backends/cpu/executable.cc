@@ -141,7 +141,7 @@ class CpuExecutable : public Executable {
     if (options.deadline != absl::InfiniteFuture() && absl::Now() > options.deadline) {
       return absl::DeadlineExceededError("buffer assignment took longer than the compile deadline allows");
     }
-    IrEmitter emitter(*m, buffers_, target);
+    IrEmitter emitter(*m, buffers_, target, options.deadline);
     XC_ASSIGN_OR_RETURN(EmittedProgram emitted, emitter.Emit());
     cpu::CompileOptions code_options;
     code_options.target = target;

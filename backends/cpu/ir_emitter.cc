@@ -2,6 +2,7 @@
 #include "backends/cpu/ir_emitter.h"
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
 #include "backends/cpu/ir_emitter_impl.h"
 #include "backends/cpu/kernel_analysis.h"
 #include "compiler/memory/in_place.h"
@@ -22,8 +23,9 @@ llvm::FunctionType* ComputationType(llvm::LLVMContext& context) {
 
 }  // namespace
 
-IrEmitter::IrEmitter(const HloModule& module, const BufferAssignment& buffers, const Target& target)
-    : module_(module), buffers_(buffers), target_(target), impl_(std::make_unique<Impl>()) {
+IrEmitter::IrEmitter(const HloModule& module, const BufferAssignment& buffers, const Target& target,
+                     absl::Time deadline)
+    : module_(module), buffers_(buffers), target_(target), deadline_(deadline), impl_(std::make_unique<Impl>()) {
   codegen_target_.fma = target.fma;
   codegen_target_.f16c = target.f16c;
   codegen_target_.masked_memory = target.avx512;
@@ -159,6 +161,9 @@ absl::Status IrEmitter::EmitFallback(const HloInstruction* instruction) {
 }
 
 absl::Status IrEmitter::EmitInstruction(const HloInstruction* i) {
+  if (deadline_ != absl::InfiniteFuture() && absl::Now() > deadline_) {
+    return absl::DeadlineExceededError("writing code took longer than the compile deadline allows");
+  }
   switch (i->opcode()) {
     case HloOpcode::kParameter:
     case HloOpcode::kConstant:

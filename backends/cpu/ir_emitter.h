@@ -9,6 +9,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
+#include "absl/time/time.h"
 #include "backends/codegen/element.h"
 #include "backends/cpu/jit.h"
 #include "backends/runtime/custom_call.h"
@@ -40,7 +41,8 @@ struct EmittedProgram {
 
 class IrEmitter {
  public:
-  IrEmitter(const HloModule& module, const BufferAssignment& buffers, const Target& target);
+  // Gives up after `deadline`.
+  IrEmitter(const HloModule& module, const BufferAssignment& buffers, const Target& target, absl::Time deadline);
   ~IrEmitter();
 
   absl::StatusOr<EmittedProgram> Emit();
@@ -115,6 +117,7 @@ class IrEmitter {
   const HloModule& module_;
   const BufferAssignment& buffers_;
   const Target target_;
+  const absl::Time deadline_;
   codegen::CodegenTarget codegen_target_;
   std::unique_ptr<Impl> impl_;
 };

@@ -121,13 +121,17 @@ class ComputationFuser {
   }
 
   absl::StatusOr<bool> Run() {
-    for (size_t i = order_.size(); i-- > 0;) Place(order_[i]);
+    for (size_t i = order_.size(); i-- > 0;) {
+      XC_RETURN_IF_ERROR(context_.CheckDeadline());
+      Place(order_[i]);
+    }
     MakeUnits();
-    if (context_.target.multi_output_fusion) MergeUnits();
+    if (context_.target.multi_output_fusion) XC_RETURN_IF_ERROR(MergeUnits());
     bool changed = false;
     for (Unit& unit : units_) {
       if (unit.merged_away) continue;
       if (unit.members.size() < 2) continue;
+      XC_RETURN_IF_ERROR(context_.CheckDeadline());
       Build(unit);
       changed = true;
     }
@@ -348,7 +352,7 @@ class ComputationFuser {
     return unit;
   }
 
-  void MergeUnits() {
+  absl::Status MergeUnits() {
     // Candidates: units that read one array, or where one reads the other's result.
     absl::flat_hash_map<const HloInstruction*, std::vector<int>> readers;
     for (size_t u = 0; u < units_.size(); ++u) {
@@ -357,6 +361,7 @@ class ComputationFuser {
     for (const HloInstruction* value : order_) {
       auto it = readers.find(value);
       if (it == readers.end() || !value->shape().IsArray() || Elements(value) <= 1) continue;
+      XC_RETURN_IF_ERROR(context_.CheckDeadline());
       std::vector<int> candidates = it->second;
       if (auto own = units_of_.find(value);
           own != units_of_.end() && own->second.size() == 1 && !alone_.contains(value)) {
@@ -371,6 +376,7 @@ class ComputationFuser {
         }
       }
     }
+    return absl::OkStatus();
   }
 
   void TryMerge(int a, int b) {
