@@ -23,6 +23,8 @@ absl::Span<const PipelineRow> Pipeline() {
        "simplified like others."},
       {"prepare", "batch-norm", ExpandBatchNorm, 0, "Backends know no batch norm; its parts are simplified and fused."},
       {"prepare", "bit-ops", ExpandBitOps, 0, "After the layouts, which leave bit conversions between widths."},
+      {"prepare", "convolutions", ExpandConvolutions, 0,
+       "Kernels know three spatial dimensions; what lays out the others is simplified like other code."},
       {"prepare", "scaled-dots", ExpandScaledDots, 0, "The parts are simplified and fused."},
       {"simplify", "tuples", SimplifyTuples, 1,
        "First in the round: elements lead to the instructions that made them."},

@@ -20,6 +20,8 @@ absl::StatusOr<bool> ExpandRunningWindows(HloModule* module, PassContext& contex
 absl::StatusOr<bool> ExpandScan(HloModule* module, PassContext& context);
 // bitcast-convert between widths below a byte, and stochastic-convert, as integer operations.
 absl::StatusOr<bool> ExpandBitOps(HloModule* module, PassContext& context);
+// Convolutions of more than three spatial dimensions as ones of three.
+absl::StatusOr<bool> ExpandConvolutions(HloModule* module, PassContext& context);
 // scaled-dot as dot; ragged-dot with one dimension of each kind.
 absl::StatusOr<bool> ExpandScaledDots(HloModule* module, PassContext& context);
 // Products, topk and solvers of types that have no kernels, in wider types.
