@@ -3,6 +3,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "backends/codegen/elementwise.h"
+#include "backends/codegen/fused_internal.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/Intrinsics.h"
 
@@ -181,7 +182,8 @@ absl::StatusOr<Element> FusedEmitter::EmitIndexed(const HloInstruction* instruct
         XC_ASSIGN_OR_RETURN(Element value, Get(o, Index{at}));
         operands.push_back(value);
       }
-      XC_ASSIGN_OR_RETURN(std::vector<Element> values, EmitApply(e_, instruction->to_apply(), operands));
+      XC_ASSIGN_OR_RETURN(std::vector<Element> values,
+                          EmitApply(e_, instruction->to_apply(), operands, true, Active()));
       return values[0];
     }
     default:
@@ -363,7 +365,7 @@ absl::StatusOr<Element> FusedEmitter::EmitIota(const HloInstruction* iota, const
 }
 
 absl::StatusOr<std::vector<Element>> EmitApply(ElementEmitter& element, const HloComputation* computation,
-                                               absl::Span<const Element> arguments, bool round) {
+                                               absl::Span<const Element> arguments, bool round, V active) {
   int lanes = 1;
   for (const Element& a : arguments) lanes = std::max(lanes, ElementEmitter::Lanes(a.re));
   const HloInstruction* root = computation->root();
@@ -372,6 +374,7 @@ absl::StatusOr<std::vector<Element>> EmitApply(ElementEmitter& element, const Hl
     XC_ASSIGN_OR_RETURN(Element value, EmitElementwise(element, *root, arguments, false));
     return std::vector<Element>{value};
   }
+  if (HasControl(*computation)) return EmitControl(element, *computation, arguments, lanes, active);
   FusedEmitter body(element, lanes);
   for (int64_t i = 0; i < computation->parameter_count(); ++i) body.BindValue(computation->parameter(i), arguments[i]);
   std::vector<Element> results;

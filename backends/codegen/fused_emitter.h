@@ -94,6 +94,8 @@ class FusedEmitter {
   static bool IsVector(V value) { return ElementEmitter::Lanes(value) > 1; }
   // 0 <= term < size, as i1 for uniform terms and else as a vector.
   V InRange(const Term& term, int64_t size);
+  // Where values are wanted: inside the array, and under the conditions of Where. Null: everywhere.
+  V Active() { return And(And(tail_, lane_condition_), uniform_condition_); }
   V And(V x, V y);
 
   friend class ReduceEmission;
@@ -112,8 +114,11 @@ class FusedEmitter {
 };
 
 // The value(s) of `computation`'s root where its scalar parameters are `arguments`; a tuple root gives its elements.
+// `active` are the lanes in which they are wanted (null: all): in others, where an argument may be anything, loops of
+// the computation do not run.
 absl::StatusOr<std::vector<Element>> EmitApply(ElementEmitter& element, const HloComputation* computation,
-                                               absl::Span<const Element> arguments, bool round = true);
+                                               absl::Span<const Element> arguments, bool round = true,
+                                               llvm::Value* active = nullptr);
 
 // Whether FusedEmitter knows `instruction`, and all it is made of if it is a fusion or has a called computation.
 bool CanEmitFused(const HloInstruction& instruction);

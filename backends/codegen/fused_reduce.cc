@@ -194,7 +194,7 @@ absl::StatusOr<std::vector<Element>> FusedEmitter::EmitReduceLoop(const HloInstr
       XC_ASSIGN_OR_RETURN(Element x, Get(reduce->operand(i), Index{to}));
       arguments.push_back(e_.Splat(x, lanes_));
     }
-    XC_ASSIGN_OR_RETURN(values, EmitApply(e_, reduce->to_apply(), arguments, !keep));
+    XC_ASSIGN_OR_RETURN(values, EmitApply(e_, reduce->to_apply(), arguments, !keep, Active()));
     for (Element& value : values) value = e_.Splat(value, lanes_);
   }
   for (size_t l = loops.size(); l-- > 0;) {

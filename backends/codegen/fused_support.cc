@@ -1,6 +1,7 @@
 // Which expressions the fused emitter can write.
 #include "backends/codegen/elementwise.h"
 #include "backends/codegen/fused_emitter.h"
+#include "backends/codegen/fused_internal.h"
 
 namespace xc::codegen {
 namespace {
@@ -80,6 +81,7 @@ bool CanEmitFused(const HloInstruction& instruction) {
 }
 
 bool CanEmitApply(const HloComputation& computation) {
+  if (HasControl(computation)) return CanEmitControl(computation);
   for (const auto& i : computation.instructions()) {
     if (i->opcode() == HloOpcode::kTuple && i->IsRoot()) continue;
     if (!i->shape().IsScalar()) return false;

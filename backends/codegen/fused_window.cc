@@ -71,7 +71,8 @@ absl::StatusOr<std::vector<Element>> FusedEmitter::EmitReduceWindow(const HloIns
   }
   const HloOpcode simple = n == 1 ? SimpleReducer(*reduce->to_apply()) : HloOpcode::kParameter;
   const bool keep = simple == HloOpcode::kAdd || simple == HloOpcode::kMultiply;
-  XC_ASSIGN_OR_RETURN(std::vector<Element> results, EmitApply(e_, reduce->to_apply(), arguments, !keep));
+  XC_ASSIGN_OR_RETURN(std::vector<Element> results,
+                      EmitApply(e_, reduce->to_apply(), arguments, !keep, And(Active(), inside)));
   // Positions outside the operand are not combined.
   for (int64_t i = 0; inside != nullptr && i < n; ++i) {
     Element all[] = {{inside}, results[i], arguments[i]};

@@ -1,0 +1,20 @@
+// What the files of the fused emitter share.
+#ifndef XC_BACKENDS_CODEGEN_FUSED_INTERNAL_H_
+#define XC_BACKENDS_CODEGEN_FUSED_INTERNAL_H_
+
+#include <vector>
+
+#include "backends/codegen/fused_emitter.h"
+
+namespace xc::codegen {
+
+// Whether the computation has loops, branches or calls, and whether EmitControl can write it with them.
+bool HasControl(const HloComputation& computation);
+bool CanEmitControl(const HloComputation& computation);
+// EmitApply for such computations, in vectors of `lanes`. Loops run only for lanes that are `active` (null: all).
+absl::StatusOr<std::vector<Element>> EmitControl(ElementEmitter& element, const HloComputation& computation,
+                                                 absl::Span<const Element> arguments, int lanes, llvm::Value* active);
+
+}  // namespace xc::codegen
+
+#endif  // XC_BACKENDS_CODEGEN_FUSED_INTERNAL_H_
