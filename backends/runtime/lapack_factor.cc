@@ -1,5 +1,9 @@
-// Factorizations and solves: potrf, trsm, getrf, geqrf, geqp3, orgqr, ormqr, gtsv.
+// Factorizations and solves: potrf, trsm, getrf, geqrf, geqp3, orgqr, ormqr, gtsv, and tridiagonal systems that may be
+// singular.
+#include <algorithm>
 #include <cmath>
+#include <complex>
+#include <limits>
 #include <vector>
 
 #include "backends/runtime/lapack_common.h"
@@ -165,45 +169,26 @@ struct Ormqr {  // (reflectors, tau, c) -> (op(q) * c or c * op(q))
   }
 };
 
+// A tridiagonal matrix in place, with a diagonal above the upper one that elimination fills.
 template <typename T>
-struct Gtsv {  // (lower, diagonal, upper, b) -> (three factors, solution, info); lower[0] and upper[n - 1] are unused
-  static absl::Status Run(RunContext* ctx, const CallArgs& args) {
-    XC_RETURN_IF_ERROR(CheckCounts(args, 4, 5));
-    Batch<T> lower, diagonal, upper, b;
-    Batch<int32_t> info;
-    XC_RETURN_IF_ERROR(lower.Init(ctx, args.outputs[0], 1, &args.inputs[0]));
-    XC_RETURN_IF_ERROR(diagonal.Init(ctx, args.outputs[1], 1, &args.inputs[1]));
-    XC_RETURN_IF_ERROR(upper.Init(ctx, args.outputs[2], 1, &args.inputs[2]));
-    XC_RETURN_IF_ERROR(b.Init(ctx, args.outputs[3], 2, &args.inputs[3]));
-    XC_RETURN_IF_ERROR(info.Init(ctx, args.outputs[4], 0));
-    if (lower.rows() != b.rows() || diagonal.rows() != b.rows() || upper.rows() != b.rows() ||
-        diagonal.count() != b.count() || lower.count() != b.count() || upper.count() != b.count() ||
-        info.count() != b.count()) {
-      return Mismatch();
-    }
-    XC_RETURN_IF_ERROR(ForMatrices(ctx, b.count(), [&](int64_t i) {
-      *info.at(i) = Solve(lower.at(i) + 1, diagonal.at(i), upper.at(i), b.matrix(i));
-      return absl::OkStatus();
-    }));
-    lower.Finish();
-    diagonal.Finish();
-    upper.Finish();
-    b.Finish();
-    info.Finish();
-    return absl::OkStatus();
-  }
+struct Tridiagonal {
+  T *lower, *diagonal, *upper;  // lower[k] is in row k + 1; it becomes the second diagonal above
+  int64_t n;
 
-  // Elimination with exchanges of neighbouring rows; `lower` becomes the second diagonal above.
-  static int32_t Solve(T* lower, T* diagonal, T* upper, const Matrix<T>& b) {
-    const int64_t n = b.rows;
-    for (int64_t k = 0; k + 1 < n; ++k) {
+  // Elimination with exchanges of neighbouring rows, of the matrix and `b`. Returns the 1-based place of the first zero
+  // on the diagonal, or 0.
+  int32_t Eliminate(const Matrix<T>& b) const {
+    int32_t first_zero = 0;
+    for (int64_t k = 0; k < n; ++k) {
+      if (k + 1 == n) {
+        if (diagonal[k] == T(0) && first_zero == 0) first_zero = static_cast<int32_t>(n);
+        break;
+      }
       const T below = lower[k];
       lower[k] = 0;
       if (below == T(0)) {
-        if (diagonal[k] == T(0)) return static_cast<int32_t>(k + 1);
-        continue;
-      }
-      if (std::abs(diagonal[k]) >= std::abs(below)) {
+        if (diagonal[k] == T(0) && first_zero == 0) first_zero = static_cast<int32_t>(k + 1);
+      } else if (std::abs(diagonal[k]) >= std::abs(below)) {
         const T factor = below / diagonal[k];
         diagonal[k + 1] -= factor * upper[k];
         for (int64_t j = 0; j < b.cols; ++j) b(k + 1, j) -= factor * b(k, j);
@@ -224,7 +209,26 @@ struct Gtsv {  // (lower, diagonal, upper, b) -> (three factors, solution, info)
         }
       }
     }
-    if (n > 0 && diagonal[n - 1] == T(0)) return static_cast<int32_t>(n);
+    return first_zero;
+  }
+
+  // After elimination: makes numbers on the diagonal that are tiny beside the matrix as large as its rounding errors.
+  void Perturb() const {
+    Real<T> largest = 0;
+    for (int64_t k = 0; k < n; ++k) {
+      largest = std::max(largest, std::abs(diagonal[k]));
+      if (k + 1 < n) largest = std::max({largest, std::abs(upper[k]), std::abs(lower[k])});
+    }
+    constexpr Real<T> kEpsilon = std::numeric_limits<Real<T>>::epsilon() / 2;
+    const Real<T> least = largest > 0 ? kEpsilon * largest : kEpsilon;
+    for (int64_t k = 0; k < n; ++k) {
+      const Real<T> size = std::abs(diagonal[k]);
+      if (size < least) diagonal[k] = size == 0 ? T(least) : diagonal[k] / size * least;
+    }
+  }
+
+  // b := the solution, after elimination.
+  void Substitute(const Matrix<T>& b) const {
     for (int64_t j = 0; j < b.cols; ++j) {
       for (int64_t k = n - 1; k >= 0; --k) {
         T x = b(k, j);
@@ -233,9 +237,79 @@ struct Gtsv {  // (lower, diagonal, upper, b) -> (three factors, solution, info)
         b(k, j) = x / diagonal[k];
       }
     }
-    return 0;
   }
 };
+
+template <typename T>
+struct Gtsv {  // (lower, diagonal, upper, b) -> (three factors, solution, info); lower[0] and upper[n - 1] are unused
+  static absl::Status Run(RunContext* ctx, const CallArgs& args) {
+    XC_RETURN_IF_ERROR(CheckCounts(args, 4, 5));
+    Batch<T> lower, diagonal, upper, b;
+    Batch<int32_t> info;
+    XC_RETURN_IF_ERROR(lower.Init(ctx, args.outputs[0], 1, &args.inputs[0]));
+    XC_RETURN_IF_ERROR(diagonal.Init(ctx, args.outputs[1], 1, &args.inputs[1]));
+    XC_RETURN_IF_ERROR(upper.Init(ctx, args.outputs[2], 1, &args.inputs[2]));
+    XC_RETURN_IF_ERROR(b.Init(ctx, args.outputs[3], 2, &args.inputs[3]));
+    XC_RETURN_IF_ERROR(info.Init(ctx, args.outputs[4], 0));
+    if (lower.rows() != b.rows() || diagonal.rows() != b.rows() || upper.rows() != b.rows() ||
+        diagonal.count() != b.count() || lower.count() != b.count() || upper.count() != b.count() ||
+        info.count() != b.count()) {
+      return Mismatch();
+    }
+    XC_RETURN_IF_ERROR(ForMatrices(ctx, b.count(), [&](int64_t i) {
+      const Tridiagonal<T> m{lower.at(i) + 1, diagonal.at(i), upper.at(i), b.rows()};
+      *info.at(i) = m.Eliminate(b.matrix(i));
+      if (*info.at(i) == 0) m.Substitute(b.matrix(i));
+      return absl::OkStatus();
+    }));
+    lower.Finish();
+    diagonal.Finish();
+    upper.Finish();
+    b.Finish();
+    info.Finish();
+    return absl::OkStatus();
+  }
+};
+
+// (lower, diagonal, upper, b) -> (solution), as Gtsv; a singular matrix is taken for the nearest that is not.
+template <typename T>
+absl::Status SolvePerturbed(RunContext* ctx, const CallArgs& args) {
+  Batch<T> b, parts[3];
+  XC_RETURN_IF_ERROR(b.Init(ctx, args.outputs[0], 2, &args.inputs[3]));
+  for (int i = 0; i < 3; ++i) {
+    XC_RETURN_IF_ERROR(parts[i].Read(ctx, args.inputs[i], 1));
+    if (parts[i].rows() != b.rows() || parts[i].count() != b.count()) return Mismatch();
+  }
+  const int64_t n = b.rows();
+  if (n == 0) return absl::OkStatus();
+  XC_RETURN_IF_ERROR(ForMatrices(ctx, b.count(), [&](int64_t i) {
+    std::vector<T> copies[3];
+    for (int k = 0; k < 3; ++k) copies[k].assign(parts[k].at(i), parts[k].at(i) + n);
+    const Tridiagonal<T> m{copies[0].data() + 1, copies[1].data(), copies[2].data(), n};
+    m.Eliminate(b.matrix(i));
+    m.Perturb();
+    m.Substitute(b.matrix(i));
+    return absl::OkStatus();
+  }));
+  b.Finish();
+  return absl::OkStatus();
+}
+
+absl::Status SolvePerturbedOfAnyType(RunContext* ctx, const CallArgs& args) {
+  XC_RETURN_IF_ERROR(CheckCounts(args, 4, 1));
+  switch (args.inputs[3].type) {
+    case RtType::kF32:
+      return SolvePerturbed<float>(ctx, args);
+    case RtType::kF64:
+      return SolvePerturbed<double>(ctx, args);
+    case RtType::kC64:
+      return SolvePerturbed<std::complex<float>>(ctx, args);
+    case RtType::kC128:
+      return SolvePerturbed<std::complex<double>>(ctx, args);
+    default:
+      return absl::InvalidArgumentError("takes arrays of f32, f64, c64 or c128");
+  }
+}
 
 }  // namespace
 
@@ -249,6 +323,7 @@ NamedCalls LapackFactorCalls() {
   AddCalls<Orgqr>("orgqr", "ungqr", &calls);
   AddCalls<Ormqr>("ormqr", "unmqr", &calls);
   AddCalls<Gtsv>("gtsv", "gtsv", &calls);
+  calls.emplace_back("tridiagonal_solve_perturbed_ffi", SolvePerturbedOfAnyType);
   return calls;
 }
 

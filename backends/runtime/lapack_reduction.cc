@@ -96,6 +96,7 @@ NamedCalls LapackCalls() {
   for (auto* part : {LapackFactorCalls, LapackReductionCalls, LapackSpectralCalls}) {
     for (auto& call : part()) all.push_back(std::move(call));
   }
+  for (auto& call : LapackOriginalCalls(all)) all.push_back(std::move(call));
   return all;
 }
 
