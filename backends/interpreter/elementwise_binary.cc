@@ -194,13 +194,15 @@ ElementwiseFn FindBinary(const ElementwiseOp& op) {
     return IsFloating(op.in[0]) && IsComplex(op.out) ? &BinaryLoop<double, Complex, MakeComplex> : nullptr;
   }
   if (op.in[0] != op.in[1]) return nullptr;
+  // On pred, sums are or and products are and.
+  const bool pred = op.in[0] == ElementType::kPred;
   switch (op.opcode) {
     case HloOpcode::kAdd:
-      return NumericOrComplex<Add>(op);
+      return pred ? Numeric<Maximum>(op) : NumericOrComplex<Add>(op);
     case HloOpcode::kSubtract:
       return NumericOrComplex<Subtract>(op);
     case HloOpcode::kMultiply:
-      return NumericOrComplex<Multiply>(op);
+      return pred ? Numeric<Minimum>(op) : NumericOrComplex<Multiply>(op);
     case HloOpcode::kDivide:
       return NumericOrComplex<Divide>(op);
     case HloOpcode::kRemainder:

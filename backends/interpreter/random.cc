@@ -10,14 +10,40 @@
 
 namespace xc::interp {
 
+namespace {
+
+// The type in which the runtime makes random numbers of `type`.
+ElementType RandomType(ElementType type) {
+  if (IsFloating(type) && ElementBits(type) < 16) return ElementType::kF32;
+  if (IsIntegral(type) && ElementBits(type) < 8) return IsSignedInt(type) ? ElementType::kS8 : ElementType::kU8;
+  return type;
+}
+
+Literal Converted(const Literal& from, ElementType type) {
+  Literal to(Shape(type, from.shape().dims()));
+  for (int64_t i = 0; i < from.size(); ++i) {
+    IsFloating(type) ? to.SetDouble(i, from.GetDouble(i)) : to.SetInt(i, from.GetInt(i));
+  }
+  return to;
+}
+
+}  // namespace
+
 OpResult RngNumbers(const HloInstruction& instruction, Operands& operands, OpContext& context) {
-  Literal out(Plain(instruction.shape()));
-  const RtType type = static_cast<RtType>(instruction.type());
-  const auto fill =
-      instruction.attr<AttrKind::kDistribution>() == RandomDistribution::kNormal ? xc::RngNormal : xc::RngUniform;
-  XC_RETURN_IF_ERROR(
-      fill(context.run_context(), type, out.size(), operands[0].bytes(), operands[1].bytes(), out.mutable_bytes()));
-  return out;
+  const ElementType type = instruction.type(), wide = RandomType(type);
+  const bool normal = instruction.attr<AttrKind::kDistribution>() == RandomDistribution::kNormal;
+  const Literal first = Converted(operands[0], wide), second = Converted(operands[1], wide);
+  Literal out(WithType(Plain(instruction.shape()), wide));
+  XC_RETURN_IF_ERROR((normal ? xc::RngNormal : xc::RngUniform)(context.run_context(), static_cast<RtType>(wide),
+                                                               out.size(), first.bytes(), second.bytes(),
+                                                               out.mutable_bytes()));
+  if (wide == type) return out;
+  Literal narrow = Converted(out, type);
+  // Rounding may reach the upper end, which is not in the range.
+  for (int64_t i = 0; !normal && IsFloating(type) && i < narrow.size(); ++i) {
+    if (narrow.GetDouble(i) >= second.GetDouble(0)) narrow.SetDouble(i, first.GetDouble(0));
+  }
+  return narrow;
 }
 
 OpResult RngBits(const HloInstruction& instruction, Operands& operands, OpContext& context) {

@@ -85,8 +85,29 @@ I* RandomBits(I* op) {
   return make::Tuple(op->parent(), {make::Element(bytes, 0), make::Convert(make::Element(bytes, 1), bits.type())});
 }
 
+// Random numbers are made in f32 or whole bytes; what the conversion rounds up to the end of a uniform range becomes
+// its beginning.
+I* RandomNumbers(I* op) {
+  const ElementType type = op->type();
+  ElementType wide = ElementType::kInvalid;
+  if (IsFloating(type) && ElementBits(type) < 16) wide = ElementType::kF32;
+  if (IsIntegral(type) && ElementBits(type) < 8) wide = IsSignedInt(type) ? ElementType::kS8 : ElementType::kU8;
+  if (wide == ElementType::kInvalid || op->operand_count() != 2 || op->shape().is_dynamic()) return nullptr;
+  const bool normal = op->attr<AttrKind::kDistribution>() == RandomDistribution::kNormal;
+  I *low = op->operand(0), *high = make::Convert(op->operand(1), wide);
+  I* numbers =
+      op->parent()->Add(op->CloneWith(WithType(WithoutLayout(op->shape()), wide), {make::Convert(low, wide), high}));
+  I* narrow = make::Convert(numbers, type);
+  if (normal || !IsFloating(type)) return narrow;
+  const Int64List& dims = op->shape().dims();
+  I* inside = make::Compare(CompareDirection::kLt, make::Convert(narrow, wide), make::Broadcast(high, dims, {}));
+  return make::Select(inside, narrow, make::Broadcast(low, dims, {}));
+}
+
 I* Widened(I* op) {
   switch (op->opcode()) {
+    case HloOpcode::kRng:
+      return RandomNumbers(op);
     case HloOpcode::kDot:
       return op->FindAttr<AttrKind::kSparsity>() == nullptr ? Product(op) : nullptr;
     case HloOpcode::kConvolution:

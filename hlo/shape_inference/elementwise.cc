@@ -43,13 +43,14 @@ int AllowedTypes(HloOpcode opcode) {
     case O::kAbs:
     case O::kNegate:
     case O::kSign:
-    case O::kAdd:
     case O::kSubtract:
-    case O::kMultiply:
     case O::kDivide:
     case O::kPower:
     case O::kRemainder:
       return kNumeric;
+    case O::kAdd:
+    case O::kMultiply:
+      return kAny;
     case O::kMaximum:
     case O::kMinimum:
       return kPredBit | kInts | kFloatBit;
