@@ -207,12 +207,46 @@ bool EmitRaggedDot(IrEmitter& e, const HloInstruction* dot) {
   return true;
 }
 
-// Moves all arrays of the shape, whose pointers are the leaves of `value`.
-void EmitTransfer(IrEmitter& e, const HloInstruction* value, const Shape& shape, const char* function) {
+// Moves all arrays of the shape, whose pointers are the leaves of `value`. With `channel`, that is the function's
+// argument before them.
+void EmitTransfer(IrEmitter& e, const HloInstruction* value, const Shape& shape, const char* function,
+                  const int64_t* channel = nullptr) {
   int64_t leaf = 0;
   for (const auto& [index, part] : Leaves(shape)) {
     if (part->IsArray()) {
-      e.CallChecked(function, {e.run_context(), e.Pointer(value, leaf), e.b().getInt64(part->ByteSize())});
+      std::vector<llvm::Value*> arguments = {e.run_context()};
+      if (channel != nullptr) arguments.push_back(e.b().getInt64(*channel));
+      arguments.insert(arguments.end(), {e.Pointer(value, leaf), e.b().getInt64(part->ByteSize())});
+      e.CallChecked(function, arguments);
+    }
+    ++leaf;
+  }
+}
+
+// send and recv-done: on a channel of the program's own, or through the host's queues.
+void EmitChannel(IrEmitter& e, const HloInstruction* i) {
+  const bool host = i->attr_or<AttrKind::kIsHostTransfer>(false), send = i->opcode() == HloOpcode::kSend;
+  const int64_t of_start = send ? 0 : i->operand(0)->attr_or<AttrKind::kChannelId>(0);
+  const int64_t channel = i->attr_or<AttrKind::kChannelId>(of_start);
+  const HloInstruction* sent = i->operand(0);
+  const Shape& data = send ? sent->shape() : i->shape().tuple_shape(0);
+  if (host) {
+    EmitTransfer(e, send ? sent : i, data, send ? "xc_rt_outfeed" : "xc_rt_infeed");
+  } else {
+    EmitTransfer(e, send ? sent : i, data, send ? "xc_rt_send" : "xc_rt_recv", &channel);
+  }
+}
+
+// (data, u32 handle, token) of send and recv: the data is what was sent, or unspecified; both are zeros but for that.
+void EmitTransferStart(IrEmitter& e, const HloInstruction* i) {
+  int64_t leaf = 0;
+  for (const auto& [index, part] : Leaves(i->shape())) {
+    if (part->IsArray()) {
+      if (i->opcode() == HloOpcode::kSend && index[0] == 0) {
+        e.Copy(e.Pointer(i, leaf), e.Pointer(i->operand(0), leaf), part->ByteSize());
+      } else {
+        e.b().CreateMemSet(e.Pointer(i, leaf), e.b().getInt8(0), part->ByteSize(), llvm::MaybeAlign(1));
+      }
     }
     ++leaf;
   }
@@ -291,6 +325,18 @@ absl::StatusOr<bool> IrEmitter::EmitLibraryOp(const HloInstruction* i) {
       return true;
     case HloOpcode::kOutfeed:
       EmitTransfer(e, i->operand(0), i->operand(0)->shape(), "xc_rt_outfeed");
+      return true;
+    case HloOpcode::kSend:
+      EmitTransferStart(e, i);
+      EmitChannel(e, i);
+      return true;
+    case HloOpcode::kRecv:
+      EmitTransferStart(e, i);
+      return true;
+    case HloOpcode::kSendDone:
+      return true;
+    case HloOpcode::kRecvDone:
+      EmitChannel(e, i);
       return true;
     case HloOpcode::kPartitionId:
     case HloOpcode::kReplicaId: {

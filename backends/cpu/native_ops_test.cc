@@ -184,6 +184,60 @@ TEST(NativeOps, OneDevice) {
       "f32", "f { a = f32[4] parameter(0) ROOT r = f32[4] negate(a) }\n");
 }
 
+// Between computations, where sends and recvs are not matched beforehand.
+TEST(NativeOps, ChannelsAndHostTransfers) {
+  const std::string text =
+      "HloModule m\n"
+      "give { x = f32[2] parameter(0) t = token[] after-all() y = f32[2] negate(x)\n"
+      "s = (f32[2], u32[], token[]) send(y, t), channel_id=1 ROOT d = token[] send-done(s), channel_id=1 }\n"
+      "keep { x = f32[2] parameter(0) ROOT t = token[] after-all() }\n"
+      "ENTRY e { x = f32[2] parameter(0) i = s32[] parameter(1) z = s32[] multiply(i, i) m = s32[] minimum(z, i)\n"
+      "n = s32[] subtract(m, m) k = token[] conditional(n, x, x), branch_computations={give, keep}\n"
+      "r = (f32[2], u32[], token[]) recv(k), channel_id=1 rd = (f32[2], token[]) recv-done(r), channel_id=1\n"
+      "y = f32[2] get-tuple-element(rd), index=0 t = token[] get-tuple-element(rd), index=1\n"
+      "s = (f32[2], u32[], token[]) send(y, t), channel_id=2, is_host_transfer=true\n"
+      "sd = token[] send-done(s), channel_id=2, is_host_transfer=true\n"
+      "h = ((s32[2], f32[]), u32[], token[]) recv(sd), channel_id=3, is_host_transfer=true\n"
+      "hd = ((s32[2], f32[]), token[]) recv-done(h), channel_id=3, is_host_transfer=true\n"
+      "ht = token[] get-tuple-element(hd), index=1\n"
+      "f = ((f32[2], s32[]), token[]) infeed(ht)\n"
+      "fd = (f32[2], s32[]) get-tuple-element(f), index=0 hv = (s32[2], f32[]) get-tuple-element(hd), index=0\n"
+      "ROOT o = (f32[2], (s32[2], f32[]), (f32[2], s32[])) tuple(y, hv, fd) }\n";
+  BothOptions options;
+  options.infeed = {"abcdefgh", "ijkl", "mnopqrst", "uvwx"};
+  for (bool passes : {true, false}) {
+    options.passes = passes;
+    ExpectSame(text, options);
+  }
+  EXPECT_EQ(RunOn(CpuBackend(), text, options).outfeed.size(), 1);
+  options.infeed.clear();
+  const RunResult starved = RunOn(CpuBackend(), text, options);
+  EXPECT_NE(starved.status.ToString().find("infeed: the queue is empty"), std::string::npos) << starved.status;
+  const RunResult none = RunOn(CpuBackend(),
+                               "HloModule m\nENTRY e { t = token[] after-all()\n"
+                               "r = (f32[2], u32[], token[]) recv(t), channel_id=1\n"
+                               "ROOT d = (f32[2], token[]) recv-done(r), channel_id=1 }\n",
+                               options);
+  EXPECT_NE(none.status.ToString().find("recv on channel 1: the queue is empty"), std::string::npos) << none.status;
+}
+
+TEST(NativeOps, RandomNumbersOfNarrowTypes) {
+  for (const char* type : {"f8e5m2", "f8e4m3fn", "f8e3m4", "f6e2m3fn", "f4e2m1fn", "s4", "u2", "s2"}) {
+    SCOPED_TRACE(type);
+    Same("a = T[] constant(0) b = T[] constant(1)\nROOT r = T[99] rng(a, b), distribution=rng_uniform", type);
+    if (type[0] != 'f') continue;
+    Same("a = T[] constant(0) b = T[] constant(1)\nROOT r = T[99] rng(a, b), distribution=rng_normal", type);
+  }
+}
+
+TEST(NativeOps, SumsAndProductsOfPred) {
+  Same(
+      "x = pred[9] parameter(0) y = pred[9] parameter(1) a = pred[9] add(x, y) b = pred[9] multiply(x, y)\n"
+      "z = pred[] constant(false) s = pred[] reduce(b, z), dimensions={0}, to_apply=add\n"
+      "ROOT r = (pred[9], pred[9], pred[]) tuple(a, b, s)",
+      "pred", kAdd);
+}
+
 TEST(NativeOps, NothingToMultiply) {
   Same(
       "x = f32[2,5,5,0] parameter(0) k = f32[3,3,0,4] parameter(1)\n"

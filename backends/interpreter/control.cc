@@ -67,44 +67,55 @@ absl::StatusOr<Value> Run::Conditional(const HloInstruction& instruction, std::v
   return RunComputation(*instruction.called(branch), std::move(arguments));
 }
 
-absl::StatusOr<Value> Run::Infeed(const HloInstruction& instruction) {
+absl::StatusOr<Value> Run::TakeFromHost(const Shape& shape) {
   if (options_.infeed == nullptr) return absl::FailedPreconditionError("this run has no infeed");
-  Literal data(Plain(instruction.shape().tuple_shape(0)));
-  const std::function<absl::Status(Literal*)> fill = [&](Literal* literal) -> absl::Status {
-    if (literal->IsTuple()) {
-      for (Literal& element : literal->mutable_tuple()) XC_RETURN_IF_ERROR(fill(&element));
-      return absl::OkStatus();
+  if (shape.IsTuple()) {
+    std::vector<Value> elements;
+    for (const Shape& element : shape.tuple_shapes()) {
+      XC_ASSIGN_OR_RETURN(Value value, TakeFromHost(element));
+      elements.push_back(std::move(value));
     }
-    if (!literal->shape().IsArray()) return absl::OkStatus();
-    std::string bytes;
-    XC_RETURN_IF_ERROR(options_.infeed->Pop(&bytes));
-    if (static_cast<int64_t>(bytes.size()) != literal->byte_size()) {
-      return absl::InvalidArgumentError(absl::StrCat("the infeed gave ", bytes.size(), " bytes for ",
-                                                     literal->shape().ToString(false), ", which takes ",
-                                                     literal->byte_size()));
-    }
-    std::memcpy(literal->mutable_bytes(), bytes.data(), bytes.size());
-    return absl::OkStatus();
-  };
-  XC_RETURN_IF_ERROR(fill(&data));
-  std::vector<Value> elements;
-  elements.push_back(Own(std::move(data)));
-  elements.push_back(Own(TokenLiteral()));
-  return TupleOf(std::move(elements));
+    return TupleOf(std::move(elements));
+  }
+  Literal literal(Plain(shape));
+  if (!shape.IsArray()) return Own(std::move(literal));
+  std::string bytes;
+  XC_RETURN_IF_ERROR(options_.infeed->Pop(&bytes));
+  if (static_cast<int64_t>(bytes.size()) != literal.byte_size()) {
+    return absl::InvalidArgumentError(absl::StrCat("the infeed gave ", bytes.size(), " bytes for ",
+                                                   shape.ToString(false), ", which takes ", literal.byte_size()));
+  }
+  std::memcpy(literal.mutable_bytes(), bytes.data(), bytes.size());
+  return Own(std::move(literal));
 }
 
-absl::StatusOr<Value> Run::Outfeed(std::vector<Value>& operands) {
+absl::Status Run::GiveToHost(const Value& value) {
   if (options_.outfeed == nullptr) return absl::FailedPreconditionError("this run has no outfeed");
-  const std::function<void(const Value&)> drain = [&](const Value& value) {
-    if (value.IsTuple()) {
-      for (const Value& element : *value.tuple) drain(element);
-    } else if (value.array->shape().IsArray()) {
-      options_.outfeed->Push(
-          std::string(reinterpret_cast<const char*>(value.array->bytes()), value.array->byte_size()));
-    }
-  };
-  drain(operands[0]);
-  return Own(TokenLiteral());
+  if (value.IsTuple()) {
+    for (const Value& element : *value.tuple) XC_RETURN_IF_ERROR(GiveToHost(element));
+  } else if (value.array->shape().IsArray()) {
+    options_.outfeed->Push(std::string(reinterpret_cast<const char*>(value.array->bytes()), value.array->byte_size()));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Value> Run::Receive(const HloInstruction& done) {
+  const Shape& shape = done.shape().tuple_shape(0);
+  if (done.attr_or<AttrKind::kIsHostTransfer>(false)) return TakeFromHost(shape);
+  const int64_t of_start = done.operand(0)->attr_or<AttrKind::kChannelId>(0);
+  auto& waiting = channels_[done.attr_or<AttrKind::kChannelId>(of_start)];
+  if (waiting.empty()) return absl::FailedPreconditionError("nothing was sent on its channel before");
+  Value data = std::move(waiting.front());
+  waiting.pop_front();
+  if (!HasShape(data, shape)) return absl::InvalidArgumentError("what was sent on its channel has another shape");
+  return data;
+}
+
+Value Run::Zeros(const Shape& shape) {
+  if (!shape.IsTuple()) return Own(Literal(shape.IsArray() ? Plain(shape) : shape));
+  std::vector<Value> elements;
+  for (const Shape& element : shape.tuple_shapes()) elements.push_back(Zeros(element));
+  return TupleOf(std::move(elements));
 }
 
 // Collectives among one participant.
@@ -224,13 +235,14 @@ absl::StatusOr<bool> Run::RunStructural(const HloInstruction& instruction, std::
       *result = Own(Literal(instruction.shape()));
       return true;
     case HloOpcode::kInfeed: {
-      XC_ASSIGN_OR_RETURN(*result, Infeed(instruction));
+      XC_ASSIGN_OR_RETURN(Value data, TakeFromHost(instruction.shape().tuple_shape(0)));
+      *result = TupleOf({std::move(data), Own(TokenLiteral())});
       return true;
     }
-    case HloOpcode::kOutfeed: {
-      XC_ASSIGN_OR_RETURN(*result, Outfeed(operands));
+    case HloOpcode::kOutfeed:
+      XC_RETURN_IF_ERROR(GiveToHost(operands[0]));
+      *result = Own(TokenLiteral());
       return true;
-    }
     case HloOpcode::kCopyStart:
       *result = TupleOf({operands[0], operands[0], Own(Literal(instruction.shape().tuple_shape(2)))});
       return true;
@@ -254,23 +266,22 @@ absl::StatusOr<bool> Run::RunStructural(const HloInstruction& instruction, std::
       *result = (*operands[0].tuple)[1];
       return true;
     case HloOpcode::kSend:
-      channels_[instruction.attr_or<AttrKind::kChannelId>(0)].push_back(operands[0]);
+      if (instruction.attr_or<AttrKind::kIsHostTransfer>(false)) {
+        XC_RETURN_IF_ERROR(GiveToHost(operands[0]));
+      } else {
+        channels_[instruction.attr_or<AttrKind::kChannelId>(0)].push_back(operands[0]);
+      }
       *result = TupleOf({operands[0], Own(Literal(Shape::Scalar(ElementType::kU32))), Own(TokenLiteral())});
       return true;
-    case HloOpcode::kRecv: {
-      auto& waiting = channels_[instruction.attr_or<AttrKind::kChannelId>(0)];
-      if (waiting.empty()) return absl::FailedPreconditionError("nothing was sent on its channel before");
-      Value data = std::move(waiting.front());
-      waiting.pop_front();
-      if (!HasShape(data, instruction.shape().tuple_shape(0))) {
-        return absl::InvalidArgumentError("what was sent on its channel has another shape");
-      }
-      *result = TupleOf({std::move(data), Own(Literal(Shape::Scalar(ElementType::kU32))), Own(TokenLiteral())});
+    case HloOpcode::kRecv:
+      // The data comes with recv-done: what is sent in between arrives.
+      *result = Zeros(instruction.shape());
+      return true;
+    case HloOpcode::kRecvDone: {
+      XC_ASSIGN_OR_RETURN(Value data, Receive(instruction));
+      *result = TupleOf({std::move(data), Own(TokenLiteral())});
       return true;
     }
-    case HloOpcode::kRecvDone:
-      *result = TupleOf({(*operands[0].tuple)[0], (*operands[0].tuple)[2]});
-      return true;
     default:
       break;
   }

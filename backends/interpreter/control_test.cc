@@ -74,6 +74,15 @@ TEST(ControlTest, SendToSelf) {
             w = (f32[2], token[]) recv-done(v), channel_id=3
             ROOT r = f32[2] get-tuple-element(w), index=0)",
          "{1, 2}");
+  // What is sent while a recv waits arrives.
+  Expect(R"(x = f32[2] constant({1, 2})
+            t = token[] after-all()
+            v = (f32[2], u32[], token[]) recv(t), channel_id=3
+            s = (f32[2], u32[], token[]) send(x, t), channel_id=3
+            d = token[] send-done(s), channel_id=3
+            w = (f32[2], token[]) recv-done(v), channel_id=3, control-predecessors={d}
+            ROOT r = f32[2] get-tuple-element(w), index=0)",
+         "{1, 2}");
   ExpectError(R"(t = token[] after-all()
                  v = (f32[2], u32[], token[]) recv(t), channel_id=3
                  w = (f32[2], token[]) recv-done(v), channel_id=3

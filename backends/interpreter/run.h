@@ -72,8 +72,11 @@ class Run : public OpContext {
                                     std::vector<Value>& operands);
   absl::StatusOr<Value> While(const HloInstruction& instruction, Value state);
   absl::StatusOr<Value> Conditional(const HloInstruction& instruction, std::vector<Value>& operands);
-  absl::StatusOr<Value> Infeed(const HloInstruction& instruction);
-  absl::StatusOr<Value> Outfeed(std::vector<Value>& operands);
+  // Arrays from and for the host's queues, which infeed, outfeed and host transfers of recv and send share.
+  absl::StatusOr<Value> TakeFromHost(const Shape& shape);
+  absl::Status GiveToHost(const Value& value);
+  absl::StatusOr<Value> Receive(const HloInstruction& done);
+  Value Zeros(const Shape& shape);
   absl::StatusOr<Value> Collective(const HloInstruction& instruction, std::vector<Value>& operands);
   // Ops that pass values on, make tuples or call computations; nothing if it is another op.
   absl::StatusOr<bool> RunStructural(const HloInstruction& instruction, std::vector<Value>& operands, Value* result);

@@ -37,6 +37,11 @@ size_t TransferQueue::size() const {
   return buffers_.size();
 }
 
+int64_t TransferQueue::next_bytes() const {
+  std::lock_guard<std::mutex> lock(mu_);
+  return buffers_.empty() ? -1 : static_cast<int64_t>(buffers_.front().size());
+}
+
 int RunContext::num_threads() const {
   int threads = executor_ == nullptr ? 1 : executor_->num_threads();
   return thread_limit_ > 0 ? std::min(threads, thread_limit_) : threads;
@@ -58,6 +63,11 @@ absl::Status RunContext::status() const {
 unsigned __int128 RunContext::AdvanceRngState(uint64_t delta) {
   std::lock_guard<std::mutex> lock(mu_);
   return std::exchange(rng_state_, rng_state_ + delta);
+}
+
+TransferQueue& RunContext::Channel(int64_t id) {
+  std::lock_guard<std::mutex> lock(mu_);
+  return channels_[id];
 }
 
 }  // namespace xc
@@ -84,18 +94,33 @@ int xc_rt_fail(void* ctx, int32_t code, const char* message) {
 
 int xc_rt_failed(void* ctx) { return Of(ctx)->failed(); }
 
-int xc_rt_infeed(void* ctx, void* dst, int64_t bytes) {
-  RunContext* run = Of(ctx);
-  if (run->infeed == nullptr) return run->Record(absl::FailedPreconditionError("this run has no infeed queue"));
+// Moves the queue's oldest buffer to `dst`; `what` names the queue in errors.
+static int Take(RunContext* run, xc::TransferQueue& queue, const std::string& what, void* dst, int64_t bytes) {
   std::string buffer;
-  absl::Status status = run->infeed->Pop(&buffer);
-  if (!status.ok()) return run->Record(absl::FailedPreconditionError(absl::StrCat("infeed: ", status.message())));
+  absl::Status status = queue.Pop(&buffer);
+  if (!status.ok()) return run->Record(absl::FailedPreconditionError(absl::StrCat(what, ": ", status.message())));
   if (static_cast<int64_t>(buffer.size()) != bytes) {
     return run->Record(absl::InvalidArgumentError(
-        absl::StrCat("infeed: the program takes ", bytes, " bytes, the next buffer has ", buffer.size())));
+        absl::StrCat(what, ": the program takes ", bytes, " bytes, the next buffer has ", buffer.size())));
   }
   std::memcpy(dst, buffer.data(), bytes);
   return 0;
+}
+
+int xc_rt_infeed(void* ctx, void* dst, int64_t bytes) {
+  RunContext* run = Of(ctx);
+  if (run->infeed == nullptr) return run->Record(absl::FailedPreconditionError("this run has no infeed queue"));
+  return Take(run, *run->infeed, "infeed", dst, bytes);
+}
+
+int xc_rt_send(void* ctx, int64_t channel, const void* src, int64_t bytes) {
+  Of(ctx)->Channel(channel).Push(std::string(static_cast<const char*>(src), bytes));
+  return 0;
+}
+
+int xc_rt_recv(void* ctx, int64_t channel, void* dst, int64_t bytes) {
+  RunContext* run = Of(ctx);
+  return Take(run, run->Channel(channel), absl::StrCat("recv on channel ", channel), dst, bytes);
 }
 
 int xc_rt_outfeed(void* ctx, const void* src, int64_t bytes) {

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <mutex>
 #include <string>
 
@@ -23,6 +24,8 @@ class TransferQueue {
   // Takes the oldest buffer; FailedPrecondition when there is none (a run never waits for its host program).
   absl::Status Pop(std::string* bytes);
   size_t size() const;
+  // Bytes of the oldest buffer; -1 when there is none.
+  int64_t next_bytes() const;
 
  private:
   mutable std::mutex mu_;
@@ -59,6 +62,9 @@ class RunContext {
   // Adds `delta`; returns the number from before.
   unsigned __int128 AdvanceRngState(uint64_t delta);
 
+  // What send instructions gave and no recv-done of the same channel has taken.
+  TransferQueue& Channel(int64_t id);
+
   // Replica and partition number that replica-id and partition-id give.
   uint32_t replica_id = 0;
   uint32_t partition_id = 0;
@@ -76,6 +82,7 @@ class RunContext {
   mutable std::mutex mu_;
   absl::Status status_;
   unsigned __int128 rng_state_ = 0x7012395ull;  // XLA's first state
+  std::map<int64_t, TransferQueue> channels_;   // queues never move
 };
 
 }  // namespace xc
@@ -90,6 +97,9 @@ int xc_rt_failed(void* ctx);
 // Moves the next infeed buffer, which must have `bytes` bytes, to `dst`; appends `src` to the outfeed.
 int xc_rt_infeed(void* ctx, void* dst, int64_t bytes);
 int xc_rt_outfeed(void* ctx, const void* src, int64_t bytes);
+// The same for a channel on which the program sends to itself.
+int xc_rt_send(void* ctx, int64_t channel, const void* src, int64_t bytes);
+int xc_rt_recv(void* ctx, int64_t channel, void* dst, int64_t bytes);
 // Writes the state's two words (low first: {low, high}) from before adding `delta`.
 void xc_rt_rng_get_and_update_state(void* ctx, uint64_t* state, int64_t delta);
 uint32_t xc_rt_replica_id(void* ctx);
