@@ -3,8 +3,8 @@
 #include <cmath>
 #include <vector>
 
+#include "backends/runtime/lapack.h"
 #include "backends/runtime/lapack_common.h"
-#include "backends/runtime/spectral.h"
 
 namespace xc {
 namespace {
@@ -21,32 +21,20 @@ struct Gehrd {  // (a) -> (Hessenberg form and reflectors, tau, info)
     XC_RETURN_IF_ERROR(tau.Init(ctx, args.outputs[1], 1));
     XC_RETURN_IF_ERROR(info.Init(ctx, args.outputs[2], 0));
     const int64_t n = a.rows();
-    if (n != a.cols() || tau.rows() != std::max<int64_t>(0, n - 1) || low < 1 || high > std::max<int64_t>(1, n) ||
-        tau.count() != a.count() || info.count() != a.count()) {
+    if (n != a.cols() || tau.rows() != std::max<int64_t>(0, n - 1) || low < 1 || low > std::max<int64_t>(1, n) ||
+        high < std::min(low, n) || high > std::max<int64_t>(1, n) || tau.count() != a.count() ||
+        info.count() != a.count()) {
       return Mismatch();
     }
     XC_RETURN_IF_ERROR(ForMatrices(ctx, a.count(), [&](int64_t i) {
-      *info.at(i) = 0;
-      Reduce(a.matrix(i), low - 1, std::min(high, n), tau.at(i));
+      std::fill_n(tau.at(i), tau.rows(), T(0));
+      XC_ASSIGN_OR_RETURN(*info.at(i), lapack::Hessenberg<T>(a.matrix(i), low, std::min(high, n), tau.at(i)));
       return absl::OkStatus();
     }));
     a.Finish();
     tau.Finish();
     info.Finish();
     return absl::OkStatus();
-  }
-
-  static void Reduce(const Matrix<T>& a, int64_t low, int64_t high, T* tau) {
-    const int64_t n = a.rows;
-    std::fill(tau, tau + std::max<int64_t>(0, n - 1), T(0));
-    for (int64_t i = low; i + 1 < high; ++i) {
-      T alpha = a(i + 1, i);
-      T* tail = i + 2 < high ? &a(i + 2, i) : nullptr;
-      MakeReflector(high - i - 1, &alpha, tail, 1, &tau[i]);
-      ReflectRight(tail, 1, tau[i], a.Part(0, i + 1, high, high - i - 1));
-      ReflectLeft(tail, 1, Conj(tau[i]), a.Part(i + 1, i + 1, high - i - 1, n - i - 1));
-      a(i + 1, i) = alpha;
-    }
   }
 };
 
@@ -69,8 +57,8 @@ struct Sytrd {  // (a) -> (reflectors in one triangle, diagonal, off-diagonal, t
       return Mismatch();
     }
     XC_RETURN_IF_ERROR(ForMatrices(ctx, a.count(), [&](int64_t i) {
-      *info.at(i) = 0;
-      Tridiagonalize<T>(a.matrix(i), uplo == 'L', diagonal.at(i), off.at(i), tau.at(i));
+      XC_ASSIGN_OR_RETURN(*info.at(i), lapack::Tridiagonal<T>(uplo == 'L' ? 'L' : 'U', a.matrix(i), diagonal.at(i),
+                                                              off.at(i), tau.at(i)));
       return absl::OkStatus();
     }));
     a.Finish();

@@ -4,8 +4,8 @@
 #include <limits>
 #include <vector>
 
+#include "backends/runtime/lapack.h"
 #include "backends/runtime/lapack_common.h"
-#include "backends/runtime/spectral.h"
 
 namespace xc {
 namespace {
@@ -16,6 +16,19 @@ constexpr bool kComplex = !std::is_floating_point_v<T>;
 template <typename T>
 void FillNan(T* to, int64_t n) {
   std::fill_n(to, n, T(std::numeric_limits<Real<T>>::quiet_NaN()));
+}
+
+// LAPACK's iterations are meant for numbers: what holds others is not handed over, and has no solution.
+template <typename T>
+bool Finite(const Matrix<T>& a) {
+  return std::all_of(a.data, a.data + a.rows * a.cols,
+                     [](T x) { return std::isfinite(std::real(x)) && std::isfinite(std::imag(x)); });
+}
+
+template <typename T>
+void SetIdentity(const Matrix<T>& a) {
+  std::fill_n(a.data, a.rows * a.cols, T(0));
+  for (int64_t i = 0; i < std::min(a.rows, a.cols); ++i) a(i, i) = T(1);
 }
 
 template <typename T>
@@ -35,7 +48,11 @@ struct Syevd {  // (a) -> (eigenvectors in columns, ascending eigenvalues, info)
       return Mismatch();
     }
     XC_RETURN_IF_ERROR(ForMatrices(ctx, a.count(), [&](int64_t i) {
-      *info.at(i) = HermitianEigen<T>(a.matrix(i), uplo == 'L', mode == 'V', values.at(i)) ? 0 : 1;
+      *info.at(i) = 1;
+      if (Finite(a.matrix(i))) {
+        XC_ASSIGN_OR_RETURN(*info.at(i), lapack::HermitianEigen<T>(mode == 'V' ? 'V' : 'N', uplo == 'L' ? 'L' : 'U',
+                                                                   a.matrix(i), values.at(i)));
+      }
       if (*info.at(i) != 0) {
         FillNan(values.at(i), n);
         FillNan(a.at(i), n * n);
@@ -49,8 +66,9 @@ struct Syevd {  // (a) -> (eigenvectors in columns, ascending eigenvalues, info)
   }
 };
 
-template <typename T>
-struct Gesdd {  // (a) -> (a destroyed, singular values, u, v^H, info)
+// (a) -> (a destroyed, singular values, u, v^H, info)
+template <typename T, lapack::SvdMethod kMethod>
+struct SingularValues {
   static absl::Status Run(RunContext* ctx, const CallArgs& args) {
     XC_RETURN_IF_ERROR(CheckCounts(args, 1, 5));
     XC_ASSIGN_OR_RETURN(int64_t mode, args.attributes->Int("mode"));
@@ -71,10 +89,19 @@ struct Gesdd {  // (a) -> (a destroyed, singular values, u, v^H, info)
     }
     XC_RETURN_IF_ERROR(ForMatrices(ctx, a.count(), [&](int64_t i) {
       const Matrix<T> none;
-      const bool solved =
-          Svd<T>(a.matrix(i), values.at(i), vectors ? u.matrix(i) : none, vectors ? vh.matrix(i) : none);
-      *info.at(i) = solved ? 0 : 1;
-      if (!solved) {
+      if (k == 0) {  // LAPACK would leave the vectors as they are
+        *info.at(i) = 0;
+        if (vectors) SetIdentity(u.matrix(i));
+        if (vectors) SetIdentity(vh.matrix(i));
+        return absl::OkStatus();
+      }
+      *info.at(i) = 1;
+      if (Finite(a.matrix(i))) {
+        XC_ASSIGN_OR_RETURN(*info.at(i),
+                            lapack::Svd<T>(kMethod, vectors ? (full ? 'A' : 'S') : 'N', a.matrix(i), values.at(i),
+                                           vectors ? u.matrix(i) : none, vectors ? vh.matrix(i) : none));
+      }
+      if (*info.at(i) != 0) {
         FillNan(values.at(i), k);
         if (vectors) FillNan(u.at(i), u.rows() * u.cols());
         if (vectors) FillNan(vh.at(i), vh.rows() * vh.cols());
@@ -89,6 +116,22 @@ struct Gesdd {  // (a) -> (a destroyed, singular values, u, v^H, info)
     return absl::OkStatus();
   }
 };
+
+template <typename T>
+using Gesdd = SingularValues<T, lapack::SvdMethod::kDivideAndConquer>;
+template <typename T>
+using Gesvd = SingularValues<T, lapack::SvdMethod::kQr>;
+
+// Complex types have one array of eigenvalues, real ones one for each part.
+template <typename T>
+void SetEigenvalue(std::complex<Real<T>> value, int64_t i, T* values, T* imaginary) {
+  if constexpr (kComplex<T>) {
+    values[i] = value;
+  } else {
+    values[i] = value.real();
+    imaginary[i] = value.imag();
+  }
+}
 
 template <typename T>
 struct Geev {  // (a) -> (eigenvalues, or for real types their two parts, left and right eigenvectors, info)
@@ -119,23 +162,21 @@ struct Geev {  // (a) -> (eigenvalues, or for real types their two parts, left a
     XC_RETURN_IF_ERROR(ForMatrices(ctx, a.count(), [&](int64_t i) {
       std::vector<C> spectrum(n);
       const Matrix<C> none;
-      const bool solved = GeneralEigen<T>(a.matrix(i), spectrum.data(), want_left ? left.matrix(i) : none,
-                                          want_right ? right.matrix(i) : none);
-      *info.at(i) = solved ? 0 : 1;
-      if (!solved) {
+      OwnedMatrix<T> work(n, n);
+      std::copy_n(a.at(i), n * n, work.data);
+      *info.at(i) = 1;
+      if (Finite(a.matrix(i))) {
+        XC_ASSIGN_OR_RETURN(*info.at(i),
+                            lapack::GeneralEigen<T>(work, spectrum.data(), want_left ? left.matrix(i) : none,
+                                                    want_right ? right.matrix(i) : none));
+      }
+      if (*info.at(i) != 0) {
         constexpr Real<T> kNan = std::numeric_limits<Real<T>>::quiet_NaN();
         std::fill(spectrum.begin(), spectrum.end(), C(kNan, kNan));
         if (want_left) FillNan(left.at(i), n * n);
         if (want_right) FillNan(right.at(i), n * n);
       }
-      for (int64_t j = 0; j < n; ++j) {
-        if constexpr (kComplex<T>) {
-          values.at(i)[j] = spectrum[j];
-        } else {
-          values.at(i)[j] = spectrum[j].real();
-          imaginary.at(i)[j] = spectrum[j].imag();
-        }
-      }
+      for (int64_t j = 0; j < n; ++j) SetEigenvalue<T>(spectrum[j], j, values.at(i), imaginary.at(i));
       return absl::OkStatus();
     }));
     values.Finish();
@@ -173,7 +214,11 @@ struct Gees {  // (a) -> (Schur form, Schur vectors, eigenvalues or their two pa
     XC_RETURN_IF_ERROR(ForMatrices(ctx, a.count(), [&](int64_t i) {
       const Matrix<T> t = a.matrix(i), none;
       *selected.at(i) = 0;
-      *info.at(i) = Schur<T>(t, want ? vectors.matrix(i) : none) ? 0 : 1;
+      std::vector<std::complex<Real<T>>> spectrum(n);
+      *info.at(i) = 1;
+      if (Finite(t)) {
+        XC_ASSIGN_OR_RETURN(*info.at(i), lapack::Schur<T>(t, want ? vectors.matrix(i) : none, spectrum.data()));
+      }
       if (*info.at(i) != 0) {
         FillNan(t.data, n * n);
         if (want) FillNan(vectors.at(i), n * n);
@@ -181,11 +226,7 @@ struct Gees {  // (a) -> (Schur form, Schur vectors, eigenvalues or their two pa
         if (kValues == 2) FillNan(imaginary.at(i), n);
         return absl::OkStatus();
       }
-      if constexpr (kComplex<T>) {
-        for (int64_t j = 0; j < n; ++j) values.at(i)[j] = t(j, j);
-      } else {
-        Eigenvalues(t, values.at(i), imaginary.at(i));
-      }
+      for (int64_t j = 0; j < n; ++j) SetEigenvalue<T>(spectrum[j], j, values.at(i), imaginary.at(i));
       return absl::OkStatus();
     }));
     a.Finish();
@@ -196,22 +237,6 @@ struct Gees {  // (a) -> (Schur form, Schur vectors, eigenvalues or their two pa
     info.Finish();
     return absl::OkStatus();
   }
-
-  // From blocks of 1 or 2 on the diagonal.
-  static void Eigenvalues(const Matrix<T>& t, T* re, T* im) {
-    for (int64_t j = 0; j < t.rows; ++j) {
-      re[j] = t(j, j);
-      im[j] = 0;
-      if (j + 1 == t.rows || t(j + 1, j) == T(0)) continue;
-      const T half = (t(j, j) - t(j + 1, j + 1)) / 2, middle = (t(j, j) + t(j + 1, j + 1)) / 2;
-      const T square = half * half + t(j, j + 1) * t(j + 1, j), root = std::sqrt(std::abs(square));
-      re[j] = square < 0 ? middle : middle + root;
-      re[j + 1] = square < 0 ? middle : middle - root;
-      im[j] = square < 0 ? root : 0;
-      im[j + 1] = -im[j];
-      ++j;
-    }
-  }
 };
 
 }  // namespace
@@ -220,7 +245,7 @@ NamedCalls LapackSpectralCalls() {
   NamedCalls calls;
   AddCalls<Syevd>("syevd", "heevd", &calls);
   AddCalls<Gesdd>("gesdd", "gesdd", &calls);
-  AddCalls<Gesdd>("gesvd", "gesvd", &calls);
+  AddCalls<Gesvd>("gesvd", "gesvd", &calls);
   AddCalls<Geev>("geev", "geev", &calls);
   AddCalls<Gees>("gees", "gees", &calls);
   return calls;
