@@ -2,7 +2,8 @@
 first call and steady time per model and shape, peak memory, and ratios. Each way has a process of its own for each
 model; their calls take turns in short rounds, so that what else the machine does falls on all of them alike.
 
-usage: tensorflow.py PLUGIN.so [NAME…] [--quick] [--seconds=S] [--data=DIR] [--output=FILE.md]
+usage: tensorflow.py PLUGIN.so [NAME…] [--quick] [--seconds=S] [--ways=LIST] [--data=DIR]
+                     [--output=FILE.md]
 NAME: names of tensorflow_models.py (with _train: a training step), or folders with a graph.pb; without any: all, and the
 graphs of --data (or XC_DATA). --quick: only the small models, fewer calls (under ten minutes on two cores).
 """
@@ -104,7 +105,7 @@ class Worker:
 
 def measure(name, options):
     """By shape and way: first call, best and median time, slowest later call, peak memory; None where a way fails."""
-    workers = {way: Worker(name, way, options) for way in WAYS}
+    workers = {way: Worker(name, way, options) for way in options.ways}
     shapes = None
     for worker in workers.values():
         worker.shapes = worker.read()
@@ -112,7 +113,7 @@ def measure(name, options):
     rows = []
     for i, shape in enumerate(shapes or []):
         firsts = {way: worker.ask("first", i) for way, worker in workers.items()}
-        times = {way: [] for way in WAYS}
+        times = {way: [] for way in options.ways}
         for way, worker in workers.items():  # compilation in the background, and the cost gate's decisions
             worker.ask("time", i, options.seconds / 2)
         for _ in range(ROUNDS):
@@ -169,10 +170,12 @@ def main():
     parser.add_argument("--seconds", type=float)
     parser.add_argument("--data", default=os.environ.get("XC_DATA"))
     parser.add_argument("--output")
+    parser.add_argument("--ways", default=",".join(WAYS), help="some of them, plain first")
     parser.add_argument("--way", choices=WAYS)
     parser.add_argument("--list", action="store_true")
     options = parser.parse_args()
     options.plugin = os.path.abspath(options.plugin)
+    options.ways = options.ways.split(",")
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     os.environ["CUDA_VISIBLE_DEVICES"] = ""
     options.seconds = options.seconds or (0.7 if options.quick else 2.0)
@@ -197,8 +200,14 @@ def main():
     say("# TensorFlow, alone and compiled\n")
     say("Written by `benchmarks/tensorflow.py`. Per way: best time in ms (first call, slowest later one; peak MB). The")
     say("ratios are plain TensorFlow's time over the way's, medians over rounds in turn: above 1 is faster.\n")
-    say("| model, shape | " + " | ".join(WAYS) + " | " + " | ".join(f"plain/{w}" for w in WAYS[1:]) + " |")
-    say("|---" * (2 * len(WAYS)) + "|")
+    say(
+        "| model, shape | "
+        + " | ".join(options.ways)
+        + " | "
+        + " | ".join(f"plain/{w}" for w in options.ways[1:])
+        + " |"
+    )
+    say("|---" * (2 * len(options.ways)) + "|")
     ratios, behind = {}, []
     for name in names:
         label = pathlib.Path(name).name
@@ -206,7 +215,7 @@ def main():
             if row["plain"] is None:
                 continue
             cells, speedups = [], {}
-            for way in WAYS:
+            for way in options.ways:
                 r = row[way]
                 if r is None:
                     cells.append("fails")
@@ -215,19 +224,21 @@ def main():
                     f"{r['best'] * 1e3:.3f} ({r['first'] * 1e3:.0f}, {r['slowest'] * 1e3:.0f}; {r['peak'] >> 20})"
                 )
                 speedups[way] = statistics.median(p / t for p, t in zip(row["plain"]["rounds"], r["rounds"]))
-            texts = [f"{speedups[way]:.2f}" if way in speedups else "" for way in WAYS[1:]]
+            texts = [f"{speedups[way]:.2f}" if way in speedups else "" for way in options.ways[1:]]
             say(f"| {label}, {shape} | " + " | ".join(cells + texts) + " |")
-            for way in WAYS[1:]:
+            for way in options.ways[1:]:
                 if way in speedups:
                     ratios.setdefault(family.get(name, "graph"), {}).setdefault(way, []).append(speedups[way])
-            ours, others = speedups.get("plugin"), [speedups[w] for w in WAYS[1:3] if w in speedups]
+            ours, others = speedups.get("plugin"), [
+                speedups[w] for w in options.ways[1:] if w in speedups and w != "plugin"
+            ]
             if ours is None or ours < max([0.95] + others):
                 behind.append(f"{label} {shape}")
     say("\nGeometric means of the ratios:\n")
-    say("| family | models and shapes | " + " | ".join(WAYS[1:]) + " |")
-    say("|---" * (len(WAYS) + 1) + "|")
+    say("| family | models and shapes | " + " | ".join(options.ways[1:]) + " |")
+    say("|---" * (len(options.ways) + 1) + "|")
     for key, rows in sorted(ratios.items()):
-        means = [f"{geometric_mean(rows[w]):.2f}" if w in rows else "" for w in WAYS[1:]]
+        means = [f"{geometric_mean(rows[w]):.2f}" if w in rows else "" for w in options.ways[1:]]
         say(f"| {key} | {max(map(len, rows.values()))} | " + " | ".join(means) + " |")
     if behind:
         say("\nBelow 0.95, or behind one of TensorFlow's own compilers: " + ", ".join(behind) + ".")

@@ -160,7 +160,7 @@ TEST_F(HostedClusterTest, WhatIsSlowerThanTheHostIsGivenBack) {
       cluster->HostRan(ticket_, nanoseconds);
     }
     EXPECT_EQ(outcome, given_back ? XC_CLUSTER_ON_HOST : XC_CLUSTER_RAN);
-    EXPECT_EQ(on_host, given_back ? 40 - 16 : size == 4 ? 0 : 4);
+    EXPECT_EQ(on_host, given_back ? 40 - 16 : size == 4 ? 0 : 6);
     EXPECT_THAT(cluster->Report()[0].state,
                 given_back ? HasSubstr("slower than the host's kernels") : HasSubstr("compiled"));
   }
