@@ -60,6 +60,8 @@ int ImportNumPy() {
 
 NB_MODULE(_core, m) {
   using namespace xla_core;
+  // At exit, modules still hold the functions that were compiled.
+  nb::set_leak_warnings(false);
   if (ImportNumPy() < 0) throw nb::python_error();
   m.def("load", &Load, nb::arg("path"), "Opens the core library; further calls do nothing.");
   m.def("cache_stats", &CacheStats, "Counters of the process-wide cache of executables.");

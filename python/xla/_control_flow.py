@@ -3,6 +3,7 @@
 
 import ast
 import copy
+import dataclasses
 import dis
 import functools
 import operator
@@ -130,6 +131,8 @@ def call(function):
         return function
     if isinstance(function, functools.partial):
         return functools.partial(call(function.func), *function.args, **function.keywords)
+    if isinstance(function, type) and _staging.inside() and function.__module__ != "builtins":
+        return _making(function)
     if isinstance(function, (type, types.BuiltinFunctionType, np.ufunc)):
         return function
     return _converted_object(function)
@@ -303,7 +306,29 @@ def assert_(test, message, line):
         return
     file, _ = user_location()
     said = "" if message is None else f": {message()}"
-    staged.check(_truth(test), AssertionError, f"{file}:{line}: the assertion does not hold{said}")
+    staged.check(_truth(test), AssertionError(f"{file}:{line}: the assertion does not hold{said}"))
+
+
+def raise_(error, cause):
+    """`raise error() from cause()`. Where a traced condition decides about it, the call raises at its end."""
+    raised = error()
+    if isinstance(raised, type) and issubclass(raised, BaseException):
+        raised = raised()
+    if not _staging.inside() or not isinstance(raised, BaseException):
+        if cause is None:
+            raise raised
+        raise raised from cause()
+    staged.check(False, raised)
+
+
+def result(value):
+    """What a function returns that has a `raise` on a way without `return`."""
+    try:
+        return value()
+    except NameError:
+        return staged.Poison(
+            "the function that was to give this value raises here, whatever its arguments are", ControlFlowError
+        )
 
 
 def goes_over(function, *args):
@@ -367,6 +392,16 @@ def change(container, name, *args, **kwargs):
     return container
 
 
+def refuse_outer(container, name):
+    """Called before a change of what the variable `name` of a function around this one holds."""
+    if _staging.inside() and isinstance(container, (list, dict, set, np.ndarray)):
+        fail(
+            ControlFlowError,
+            f"`{name}` belongs to a function around this one, or to the module, and is changed in a branch or loop on traced "
+            "values, which cannot be converted: give it as an argument and return it",
+        )
+
+
 _IN_PLACE = {
     "Add": operator.iadd,
     "Sub": operator.isub,
@@ -386,13 +421,47 @@ _IN_PLACE = {
 
 def set_attribute(owner, name, value):
     """`owner.name = value`."""
-    if _staging.inside() and getattr(owner, name, staged.UNDEFINED) is not value:
+    found = getattr(type(owner), name, None)
+    if not _staging.inside():
+        setattr(owner, name, value)
+    elif isinstance(found, property) and found.fset is not None:
+        call(found.fset)(owner, value)
+    elif isinstance(owner, (Tracer, types.ModuleType, type)):
+        what = "a traced array" if is_traced(owner) else f"{owner.__name__}"
         fail(
             ControlFlowError,
-            f"`.{name}` of a {type(owner).__name__} is set in a branch or loop on traced values: set a local variable "
-            "there, and the attribute after it",
+            f"`.{name}` of {what} is set in a branch or loop on traced values, which cannot be converted: "
+            "set a local variable there, and the attribute after it",
         )
-    setattr(owner, name, value)
+    else:
+        staged.set_attribute(owner, name, value)
+
+
+def augment_attribute(owner, name, operation, value):
+    """`owner.name op= value`."""
+    before = getattr(owner, name)
+    after = _IN_PLACE[operation](before, value)
+    if after is not before or not is_traced(after):
+        set_attribute(owner, name, after)
+
+
+def delete_attribute(owner, name):
+    """`del owner.name`."""
+    getattr(owner, name)
+    if _staging.inside():
+        staged.set_attribute(owner, name, staged.UNDEFINED)
+    else:
+        delattr(owner, name)
+
+
+def _making(function):
+    """`function`, whose result is a new object."""
+
+    @functools.wraps(function)
+    def make(*args, **kwargs):
+        return staged.made(function(*args, **kwargs))
+
+    return make
 
 
 def _holds_traced(index):
@@ -466,5 +535,10 @@ _BUILTINS = {
     all: _every(np.all, all),
     any: _every(np.any, any),
     bool: _bool,
+    setattr: set_attribute,
+    delattr: delete_attribute,
+    copy.copy: _making(copy.copy),
+    copy.deepcopy: _making(copy.deepcopy),
+    dataclasses.replace: _making(dataclasses.replace),
 }
 _ITERATION = {enumerate: iterables.enumerate_, zip: iterables.zip_, reversed: iterables.reversed_}

@@ -1,4 +1,4 @@
-"""Rewrites `break`, `continue` and `return` inside of branches and loops into flags and guards, so that every branch and
+"""Rewrites `break`, `continue`, `return` and `raise` inside of branches and loops into flags and guards, so that every branch and
 loop has one way in and one way out."""
 
 import ast
@@ -13,7 +13,7 @@ _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 
 def escaping(node):
     """The jumps ("return", "break", "continue") that can leave `node`."""
-    if isinstance(node, ast.Return):
+    if isinstance(node, ast.Return) or _raises(node):
         return {"return"}
     if isinstance(node, ast.Break):
         return {"break"}
@@ -27,6 +27,13 @@ def escaping(node):
     return set().union(*(escaping(child) for child in source.children(node)))
 
 
+def _raises(node):
+    """Whether `node` is a `raise` of an exception that it names: it ends the function as a return does."""
+    if not isinstance(node, ast.Raise) or node.exc is None:
+        return False
+    return not hasattr(node, "xla_plain") and not hasattr(node, "xla_late")
+
+
 def _always_jumps(statements):
     for s in statements:
         if isinstance(s, (ast.Return, ast.Break, ast.Continue, ast.Raise)):
@@ -34,6 +41,9 @@ def _always_jumps(statements):
         if isinstance(s, ast.If) and _always_jumps(s.body) and _always_jumps(s.orelse):
             return True
         if isinstance(s, ast.With) and _always_jumps(s.body):
+            return True
+        endless = isinstance(s, ast.While) and isinstance(s.test, ast.Constant) and bool(s.test.value)
+        if endless and not any("break" in escaping(b) for b in s.body):
             return True
     return False
 
@@ -76,6 +86,10 @@ class _Lowering:
             if isinstance(s, ast.Return):
                 out.append(_set(RESULT, s.value or _constant(None), s))
                 out.append(_set(RETURNED, _constant(True), s))
+                return out
+            if _raises(s):
+                s.xla_late = True
+                out += [s, _set(RETURNED, _constant(True), s)]
                 return out
             if isinstance(s, (ast.Break, ast.Continue)):
                 out.append(_set(loop["break" if isinstance(s, ast.Break) else "continue"], _constant(True), s))
@@ -158,6 +172,11 @@ def _crosses_try(s):
 def lower(function):
     """Rewrites the body of a FunctionDef in place."""
     body = function.body
+    for n in source.walk(function):
+        if isinstance(n, ast.ExceptHandler):
+            for s in n.body:
+                s.xla_plain = True  # a `raise` here turns one exception into another
+    raises = any(map(_raises, source.walk(function)))
     nested = any(escaping(s) for s in body if not isinstance(s, ast.Return))
     if not nested:
         tail = body[-1:] if isinstance(body[-1], ast.Return) else []
@@ -170,5 +189,6 @@ def lower(function):
     result = ast.Return(value=ast.Name(id=RESULT, ctx=ast.Load()))
     result.lineno = result.end_lineno = last.end_lineno
     result.col_offset = result.end_col_offset = last.col_offset
+    result.xla_may_raise = raises
     function.body = out + [ast.fix_missing_locations(result)]
     return function

@@ -70,6 +70,33 @@ class ArrayPlace:
         return f"an array of shape {self.tracer.shape} that is written in place"
 
 
+class AttributePlace:
+    """An attribute of an object. `note(place)` is told before it changes."""
+
+    internal = False
+
+    def __init__(self, owner, name, note):
+        self.owner, self.name, self.note, self.key = owner, name, note, ("attribute", id(owner), name)
+
+    def get(self):
+        return getattr(self.owner, self.name, UNDEFINED)
+
+    def put(self, content):
+        if content is not UNDEFINED:
+            setattr(self.owner, self.name, content)
+        elif hasattr(self.owner, self.name):
+            delattr(self.owner, self.name)
+
+    def set(self, content):
+        self.note(self)
+        self.put(content)
+
+    restore = set
+
+    def describe(self):
+        return f"`.{self.name}` of a {type(self.owner).__name__}"
+
+
 def raiser(name):
     def method(self, *unused, **unused_too):
         self._fail()

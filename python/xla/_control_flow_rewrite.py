@@ -43,7 +43,7 @@ def _stays(nodes):
             return "there is an await in it"
     for s in nodes:
         if jumps.escaping(s):
-            return "there is a break, continue or return inside of try in it"
+            return "there is a break, continue, return or raise inside of try in it"
     return None
 
 
@@ -123,10 +123,18 @@ class Rewriter:
             s = ast.copy_location(ast.Assign(targets=[s.target], value=s.value), s)
         if getattr(s, "xla_changes", None) is not None:
             return [self.change(s)]
-        if isinstance(s, ast.Assign) and len(s.targets) == 1 and isinstance(s.targets[0], ast.Attribute):
-            target = s.targets[0]
-            owner, value = self.expression(target.value), self.expression(s.value)
-            return [self.call_statement("set_attribute", [owner, ast.Constant(value=target.attr), value], s)]
+        before = []
+        if getattr(s, "xla_outer", None) is not None:
+            before = [self.call_statement("refuse_outer", [_load(s.xla_outer), ast.Constant(value=s.xla_outer)], s)]
+        if isinstance(s, (ast.Assign, ast.AugAssign, ast.Delete)):
+            changed = self.attributes(s)
+            if changed is not None:
+                return changed
+        if isinstance(s, ast.Raise) and getattr(s, "xla_late", False):
+            return [self.raise_(s)]
+        if isinstance(s, ast.Return) and getattr(s, "xla_may_raise", False):
+            s.value = self.call("result", [self.lambda_(s.value)], s)
+            return [s]
         for field, value in ast.iter_fields(s):
             if isinstance(value, ast.expr):
                 setattr(s, field, self.expression(value))
@@ -140,7 +148,49 @@ class Rewriter:
             part.body = self.block(part.body)
             if getattr(part, "guard", None) is not None:
                 part.guard = self.plain(part.guard, part.guard, "a guard of match")
-        return [s]
+        return [*before, s]
+
+    def attributes(self, s):
+        """Statements in place of one that sets or deletes attributes; None if it does neither."""
+        name = lambda target: ast.Constant(value=target.attr)
+        owner = lambda target: self.expression(target.value)
+        if isinstance(s, ast.AugAssign):
+            if not isinstance(s.target, ast.Attribute):
+                return None
+            operation = ast.Constant(value=type(s.op).__name__)
+            arguments = [owner(s.target), name(s.target), operation, self.expression(s.value)]
+            return [self.call_statement("augment_attribute", arguments, s)]
+        if isinstance(s, ast.Delete):
+            if not all(isinstance(t, ast.Attribute) for t in s.targets):
+                return None
+            return [self.call_statement("delete_attribute", [owner(t), name(t)], s) for t in s.targets]
+        found = [
+            n
+            for target in s.targets
+            for n in source.walk(target)
+            if isinstance(n, ast.Attribute) and isinstance(n.ctx, ast.Store)
+        ]
+        if not found:
+            return None
+        if len(s.targets) == 1 and s.targets == found:
+            return [
+                self.call_statement("set_attribute", [owner(found[0]), name(found[0]), self.expression(s.value)], s)
+            ]
+        # a.x, b = …: the attributes' values go through variables.
+        variables = {}
+        for n in found:
+            self.count += 1
+            variables[n] = f"{RUNTIME}value_{self.count}"
+        s.targets = [_AttributesReplaced(variables).visit(t) for t in s.targets]
+        s.value = self.expression(s.value)
+        sets = [self.call_statement("set_attribute", [owner(n), name(n), _load(v)], s) for n, v in variables.items()]
+        return [ast.fix_missing_locations(n) for n in [s, *sets]]
+
+    def raise_(self, s):
+        if not _simple(s.exc) or (s.cause is not None and not _simple(s.cause)):
+            return s
+        cause = ast.Constant(value=None) if s.cause is None else self.lambda_(self.expression(s.cause))
+        return self.call_statement("raise_", [self.lambda_(self.expression(s.exc)), cause], s)
 
     def change(self, s):
         """`x[i] = v`, `x[i] += v` and `x.append(v)` of a local variable x give it new contents."""
@@ -294,6 +344,18 @@ class Rewriter:
         return _Expressions(self).visit(node)
 
 
+class _AttributesReplaced(ast.NodeTransformer):
+    """Puts variables in the place of attributes that are assigned to."""
+
+    def __init__(self, variables):
+        self.variables = variables
+
+    def visit_Attribute(self, node):  # pylint: disable=invalid-name
+        if node not in self.variables:
+            return node
+        return ast.copy_location(ast.Name(id=self.variables[node], ctx=ast.Store()), node)
+
+
 class _Expressions(ast.NodeTransformer):
     def __init__(self, rewriter):
         self.rewriter = rewriter
@@ -376,12 +438,16 @@ def _mark_change(node, local):
         return
     if isinstance(target, ast.Name) and target.id in local:
         node.xla_changes = target.id
+    elif isinstance(target, ast.Name):
+        node.xla_outer = target.id
 
 
 def _has_effect(node):
     """Whether a statement changes what is no local variable, or prints: running it once is not running it n times."""
-    if isinstance(node, (ast.Attribute, ast.Subscript)) and isinstance(node.ctx, ast.Store):
-        return isinstance(node, ast.Attribute) or not isinstance(node.value, ast.Name)
+    if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store):
+        return not isinstance(node.value, ast.Name)
+    if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Del):
+        return True
     if isinstance(node, ast.Call):
         if isinstance(node.func, ast.Attribute) and node.func.attr in CHANGES:
             return True

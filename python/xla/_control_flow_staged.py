@@ -12,6 +12,7 @@ from . import _hlo, _ops, _pytree, _staging
 from ._control_flow_places import (
     UNDEFINED,
     ArrayPlace,
+    AttributePlace,
     Kind,
     NamePlace,
     Poison,
@@ -107,6 +108,7 @@ def _ways(index, functions, names, live, line, result=None):
         if result is not None:
             after[result.key] = value
         written.update({key: ArrayPlace(tracer) for key, tracer in region.written.items()})
+        written.update(region.changed)
         traced.append((region, after))
     places = live + list(written.values()) + ([] if result is None else [result])
     casts = []  # per leaf that becomes a result: (kind, its value on each way)
@@ -130,17 +132,54 @@ def _index(index):
     return value if value.dtype == np.bool_ else _ops.convert(value, np.int32)
 
 
+class _Changes:
+    """Attributes that code changes while it is traced in a region, and objects that it makes there: these are gone with
+    the region, and changes of theirs are nobody's business."""
+
+    def __init__(self):
+        self.places, self.made = {}, {}
+
+
+def _note(place):
+    """Called before a place of an attribute changes."""
+    changes = getattr(_local, "changes", None)
+    if changes and id(place.owner) not in changes[-1].made:
+        changes[-1].places.setdefault(place.key, (place, place.get()))
+
+
+def set_attribute(owner, name, value):
+    """`owner.name = value`; UNDEFINED deletes it."""
+    AttributePlace(owner, name, _note).set(value)
+
+
+def made(value):
+    """`value`, an object that has just been made."""
+    changes = getattr(_local, "changes", None)
+    if changes:
+        changes[-1].made[id(value)] = value
+    return value
+
+
 def _trace(region, function, names):
     """Runs `function` in `region`: (its result, contents of changed places by key). Everything is as before, after it."""
     before = [p.get() for p in names]
+    if not hasattr(_local, "changes"):
+        _local.changes = []
+    changes = _Changes()
+    _local.changes.append(changes)
     try:
         with region.traced():
             value = function()
             after = {p.key: p.get() for p in names}
+            after.update({key: place.get() for key, (place, _) in changes.places.items()})
     finally:
+        _local.changes.pop()
         for place, content in zip(names, before):
             place.restore(content)
+        for place, content in changes.places.values():
+            place.put(content)
         writes = region.leave()
+    region.changed.update({key: place for key, (place, _) in changes.places.items()})
     after.update(writes)
     return value, after
 
@@ -398,10 +437,19 @@ def loop(test, body, names, info, at_least_once=False, twice=False, eager=False)
 
             with _trial() if twice else contextlib.nullcontext():
                 _, after = _trace(region, trip, names)
+            for key, place in state.places.items():
+                if isinstance(place, ArrayPlace) and key not in after:
+                    # Written in another trial only: the name that led to it has an array of its own by now.
+                    after[key] = place.get()
+                    place.restore(state.entry[key])
             changed = False
             for key, tracer in region.written.items():
                 if key not in state.places:
                     state.add(ArrayPlace(tracer), True)
+                    changed = True
+            for key, place in region.changed.items():
+                if key not in state.places:
+                    state.add(place, True, eager or twice)
                     changed = True
             changed = state.widen(after) or changed
             text = _normal(region.computation.lines + trial.texts()) if twice else None
@@ -417,13 +465,20 @@ def loop(test, body, names, info, at_least_once=False, twice=False, eager=False)
         results = state.leaves(lambda key: after.get(key, UNDEFINED))
     condition = _staging.Region("condition")
 
+    begun = {}
+
     def decide():
         state.begin(condition)
+        begun.update({key: place.get() for key, place in state.places.items()})
         return _staging.cast(test(), np.bool_, ())
 
-    decision, _ = _trace(condition, decide, names)
+    decision, decided = _trace(condition, decide, names)
     if condition.written:
         fail(ControlFlowError, f"the condition of the loop at line {info.line} writes to an array: do it in the body")
+    for key, place in condition.changed.items():
+        if key not in begun or decided[key] is not begun[key]:
+            what = place.describe()
+            fail(ControlFlowError, f"the condition of the loop at line {info.line} sets {what}: do it in the body")
     init = state.leaves(lambda key: state.entry[key])
     state.end(_staging.emit_while(init, condition, decision, region, results))
 
@@ -495,14 +550,14 @@ def kinds_of_result(function):
     return kinds, structure
 
 
-def check(holds, kind, message):
-    """Makes the call raise `kind(message)` at its end if `holds` (traced) was false at this place once."""
+def check(holds, error):
+    """Makes the call raise `error` at its end if `holds` (traced or not) was false at this place once."""
     module = _hlo.current().module
-    key = (kind, message)
+    key = (type(error), str(error))
     if key not in module.checks:
         with _hlo.tracing(module.entry):
-            module.checks[key] = Tracer(_ops.constant(True, np.bool_))
-    tracer = module.checks[key]
+            module.checks[key] = (error, Tracer(_ops.constant(True, np.bool_)))
+    tracer = module.checks[key][1]
     tracer.assign(_ops.logical_and(value_of(tracer), value_of(holds, np.bool_)))
 
 

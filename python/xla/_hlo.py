@@ -99,7 +99,7 @@ class Module:
         self.scalar_computations = {}
         self.entry = None
         self.literals = {}  # name of a constant number -> the number: made again in each computation that uses it
-        self.checks = {}  # (exception, message) -> a traced bool: what must hold when the program ends
+        self.checks = {}  # its type and text -> (exception, a traced bool: what must hold when the program ends)
         self.hoisted = []  # (array, value): constants that became inputs, after the arguments
 
     def fresh(self, stem):

@@ -27,6 +27,7 @@ class Region:
         outer.no_regions()
         self.computation = _hlo.Computation(outer.module, stem, parent=outer, tuple_parameter=True)
         self.written = {}  # id of an array made outside -> the array
+        self.changed = {}  # key -> place, of attributes that were set
 
     @contextlib.contextmanager
     def traced(self):

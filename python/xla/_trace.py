@@ -5,6 +5,7 @@ import dataclasses
 import numpy as np
 
 from . import _control_flow, _errors, _hlo, _pytree
+from ._control_flow_places import Poison
 from ._masked import Masked
 from ._tracer import WEAK_TYPES, Tracer, check_dtype, tracer_of
 
@@ -18,7 +19,7 @@ class Traced:
     out_dtypes: list
     hoisted: list
     aliases: list  # (output, donated leaf) whose memory is one
-    checks: list  # (exception, message) of each further output, a bool: what the call raises where it is false
+    checks: list  # the exception of each further output, a bool: what the call raises where it is false
 
 
 def signature_of(leaf, name):
@@ -85,6 +86,8 @@ def _trace_once(function, name, structure, signatures, call, donated):
         for leaf in leaves:
             if isinstance(leaf, Masked):
                 leaf.__len__()  # says that its shape is not fixed
+            if isinstance(leaf, Poison):
+                leaf._fail()  # says why it has no value
             if not isinstance(leaf, (Tracer, np.ndarray, np.generic, bool, int, float, complex)):
                 _errors.fail(
                     _errors.ObjectArrayError,
@@ -92,19 +95,26 @@ def _trace_once(function, name, structure, signatures, call, donated):
                     "dicts or dataclasses",
                 )
             values.append(tracer_of(leaf).value)
-        values += [holds.value for holds in module.checks.values()]
+        values += [holds.value for _, holds in module.checks.values()]
         entry.finish(values, entry=True)
     aliases = _aliases(name, values, signatures, donated)
     hoisted = [array for array, _ in module.hoisted]
-    return Traced(module.text(aliases), out_structure, [v.dtype for v in values], hoisted, aliases, list(module.checks))
+    return Traced(
+        module.text(aliases),
+        out_structure,
+        [v.dtype for v in values],
+        hoisted,
+        aliases,
+        [error for error, _ in module.checks.values()],
+    )
 
 
 def result_of(traced, outputs):
     """What the function returns, from the program's outputs; raises what an assertion that did not hold says."""
     count = len(traced.checks)
-    for (kind, message), holds in zip(traced.checks, outputs[len(outputs) - count :]):
+    for error, holds in zip(traced.checks, outputs[len(outputs) - count :]):
         if not holds:
-            raise kind(message)
+            raise error.with_traceback(None)
     return _pytree.unflatten(traced.out_structure, outputs[: len(outputs) - count])
 
 
