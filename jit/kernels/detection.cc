@@ -103,12 +103,74 @@ absl::Status NonMaxSuppression(KernelContext& c) {
   return absl::OkStatus();
 }
 
+// boxes [batch, n, 1 or classes, 4], scores [batch, n, classes], sizes per class and in all, thresholds: the best boxes
+// of every class, suppressed class by class, best first.
+absl::Status CombinedNonMaxSuppression(KernelContext& c) {
+  const Tensor &boxes = c.in(0), &scores = c.in(1);
+  if (boxes.rank() != 4 || scores.rank() != 3 || boxes.dims()[3] != 4 || boxes.dims()[0] != scores.dims()[0] ||
+      boxes.dims()[1] != scores.dims()[1]) {
+    return c.Error("boxes must be [batch, n, q, 4] and scores [batch, n, classes]");
+  }
+  int64_t batch = scores.dims()[0], n = scores.dims()[1], classes = scores.dims()[2], sets = boxes.dims()[2];
+  if (sets != 1 && sets != classes) return c.Error("there must be one set of boxes, or one per class");
+  XC_ASSIGN_OR_RETURN(int64_t per_class, c.Int(2));
+  XC_ASSIGN_OR_RETURN(int64_t total, c.Int(3));
+  XC_ASSIGN_OR_RETURN(float overlap, Number(c, 4));
+  XC_ASSIGN_OR_RETURN(float least, Number(c, 5));
+  XC_ASSIGN_OR_RETURN(bool pad_per_class, c.node.Bool("pad_per_class"));
+  XC_ASSIGN_OR_RETURN(bool clip, c.node.Bool("clip_boxes"));
+  if (per_class <= 0 || total <= 0) return c.Error("the numbers of boxes must be positive");
+  if (!(overlap >= 0 && overlap <= 1)) return c.Error("iou_threshold must be in [0, 1]");
+  if (pad_per_class) total = std::min(total, per_class * classes);
+  XC_ASSIGN_OR_RETURN(c.outputs[0], c.Alloc(0, {batch, total, 4}));
+  XC_ASSIGN_OR_RETURN(c.outputs[1], c.Alloc(1, {batch, total}));
+  XC_ASSIGN_OR_RETURN(c.outputs[2], c.Alloc(2, {batch, total}));
+  XC_ASSIGN_OR_RETURN(c.outputs[3], c.Alloc(3, {batch}));
+  struct Found {
+    float score;
+    const float* box;
+    int64_t of_class;
+  };
+  for (int64_t b = 0; b < batch; ++b) {
+    std::vector<Found> found;
+    for (int64_t k = 0; k < classes; ++k) {
+      auto box = [&](int64_t i) { return boxes.data<float>() + ((b * n + i) * sets + (sets == 1 ? 0 : k)) * 4; };
+      auto score = [&](int64_t i) { return scores.data<float>()[(b * n + i) * classes + k]; };
+      std::vector<int64_t> order;
+      for (int64_t i = 0; i < n; ++i) {
+        if (score(i) > least) order.push_back(i);
+      }
+      std::stable_sort(order.begin(), order.end(), [&](int64_t x, int64_t y) { return score(x) > score(y); });
+      size_t first = found.size();
+      for (int64_t i : order) {
+        if (static_cast<int64_t>(found.size() - first) >= per_class) break;
+        bool dropped = false;
+        for (size_t j = first; j < found.size() && !dropped; ++j) dropped = Overlap(box(i), found[j].box) > overlap;
+        if (!dropped) found.push_back({score(i), box(i), k});
+      }
+    }
+    std::stable_sort(found.begin(), found.end(), [](const Found& x, const Found& y) { return x.score > y.score; });
+    int64_t kept = std::min<int64_t>(total, static_cast<int64_t>(found.size()));
+    for (int64_t i = 0; i < kept; ++i) {
+      for (int d = 0; d < 4; ++d) {
+        float v = found[i].box[d];
+        c.outputs[0].data<float>()[(b * total + i) * 4 + d] = clip ? std::clamp(v, 0.0f, 1.0f) : v;
+      }
+      c.outputs[1].data<float>()[b * total + i] = found[i].score;
+      c.outputs[2].data<float>()[b * total + i] = static_cast<float>(found[i].of_class);
+    }
+    c.outputs[3].data<int32_t>()[b] = static_cast<int32_t>(kept);
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 void RegisterDetectionKernels(KernelRegistry& r) {
   r.Add(
       {"NonMaxSuppression", "NonMaxSuppressionV2", "NonMaxSuppressionV3", "NonMaxSuppressionV4", "NonMaxSuppressionV5"},
       NonMaxSuppression, false);
+  r.Add({"CombinedNonMaxSuppression"}, CombinedNonMaxSuppression, false);
 }
 
 }  // namespace xc

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <type_traits>
 
 #include "absl/strings/str_cat.h"
 #include "jit/kernels/kernel.h"
@@ -212,6 +213,23 @@ absl::Status Concat(KernelContext& c) {
   return absl::OkStatus();
 }
 
+// Calls `fn` with a value of the C++ type of the values.
+template <typename Fn>
+absl::Status ForType(DataType type, Fn fn) {
+  switch (type) {
+    case DT_FLOAT:
+      return fn(float{});
+    case DT_DOUBLE:
+      return fn(double{});
+    case DT_INT32:
+      return fn(int32_t{});
+    case DT_INT64:
+      return fn(int64_t{});
+    default:
+      return absl::UnimplementedError("sparse arithmetic of that type");
+  }
+}
+
 template <typename T>
 absl::Status MatMulOf(KernelContext& c, const Coordinates& s, bool adjoint_a, bool adjoint_b) {
   const Tensor& b = c.in(3);
@@ -236,16 +254,7 @@ absl::Status TensorDenseMatMul(KernelContext& c) {
   XC_ASSIGN_OR_RETURN(bool adjoint_b, c.node.Bool("adjoint_b"));
   if (s.rank != 2 || c.in(3).rank() != 2) return c.Error("both sides must be matrices");
   if (c.in(1).dims() != Dims{s.n}) return c.Error("there must be one value per index");
-  switch (c.in(1).dtype()) {
-    case DT_FLOAT:
-      return MatMulOf<float>(c, s, adjoint_a, adjoint_b);
-    case DT_DOUBLE:
-      return MatMulOf<double>(c, s, adjoint_a, adjoint_b);
-    case DT_INT32:
-      return MatMulOf<int32_t>(c, s, adjoint_a, adjoint_b);
-    default:
-      return absl::UnimplementedError("a sparse product of that type");
-  }
+  return ForType(c.in(1).dtype(), [&](auto zero) { return MatMulOf<decltype(zero)>(c, s, adjoint_a, adjoint_b); });
 }
 
 // start, start + delta, … below each limit, one row each.
@@ -280,18 +289,7 @@ absl::Status RangesOf(KernelContext& c) {
 }
 
 absl::Status RaggedRange(KernelContext& c) {
-  switch (c.in(0).dtype()) {
-    case DT_INT32:
-      return RangesOf<int32_t>(c);
-    case DT_INT64:
-      return RangesOf<int64_t>(c);
-    case DT_FLOAT:
-      return RangesOf<float>(c);
-    case DT_DOUBLE:
-      return RangesOf<double>(c);
-    default:
-      return absl::UnimplementedError("ragged ranges of that type");
-  }
+  return ForType(c.in(0).dtype(), [&](auto zero) { return RangesOf<decltype(zero)>(c); });
 }
 
 // Row splits of each ragged dimension, outermost first, down to `values` rows.
@@ -434,6 +432,124 @@ absl::Status RaggedToDense(KernelContext& c) {
   return absl::OkStatus();
 }
 
+absl::Status ReduceSum(KernelContext& c) {
+  XC_ASSIGN_OR_RETURN(Coordinates s, ReadCoordinates(c, 0, 2));
+  XC_ASSIGN_OR_RETURN(auto axes, c.Ints(3));
+  XC_ASSIGN_OR_RETURN(bool keep, c.node.Bool("keep_dims"));
+  if (c.in(1).dims() != Dims{s.n}) return c.Error("there must be one value per index");
+  std::vector<bool> reduced(s.rank, false);
+  for (int64_t a : axes) {
+    XC_ASSIGN_OR_RETURN(a, c.Axis(a, s.rank));
+    reduced[a] = true;
+  }
+  Dims dims;
+  for (int64_t d = 0; d < s.rank; ++d) {
+    if (!reduced[d] || keep) dims.push_back(reduced[d] ? 1 : s.shape[d]);
+  }
+  XC_ASSIGN_OR_RETURN(Tensor out, c.Alloc(0, dims));
+  absl::Status status = ForType(out.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    for (int64_t i = 0; i < s.n; ++i) {
+      int64_t to = 0;
+      for (int64_t d = 0; d < s.rank; ++d) to = reduced[d] ? to : to * s.shape[d] + s.row(i)[d];
+      out.data<T>()[to] += c.in(1).data<T>()[i];
+    }
+    return absl::OkStatus();
+  });
+  c.outputs[0] = std::move(out);
+  return status;
+}
+
+// A sparse tensor plus a dense one, dense.
+absl::Status AddDense(KernelContext& c) {
+  XC_ASSIGN_OR_RETURN(Coordinates s, ReadCoordinates(c, 0, 2));
+  if (c.in(1).dims() != Dims{s.n}) return c.Error("there must be one value per index");
+  if (c.in(3).dims() != s.shape) return c.Error("the two sides differ in shape");
+  XC_ASSIGN_OR_RETURN(Tensor out, c.Alloc(0, s.shape));
+  absl::Status status = ForType(out.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    std::copy_n(c.in(3).data<T>(), out.num_elements(), out.data<T>());
+    for (int64_t i = 0; i < s.n; ++i) {
+      int64_t to = 0;
+      for (int64_t d = 0; d < s.rank; ++d) to = to * s.shape[d] + s.row(i)[d];
+      out.data<T>()[to] += c.in(1).data<T>()[i];
+    }
+    return absl::OkStatus();
+  });
+  c.outputs[0] = std::move(out);
+  return status;
+}
+
+// The values of a sparse tensor with those of a dense one, stretched to its shape, at the same places.
+absl::Status WithDense(KernelContext& c) {
+  XC_ASSIGN_OR_RETURN(Coordinates s, ReadCoordinates(c, 0, 2));
+  if (c.in(1).dims() != Dims{s.n}) return c.Error("there must be one value per index");
+  const Dims& dense = c.in(3).dims();
+  int64_t skipped = s.rank - static_cast<int64_t>(dense.size());
+  for (size_t d = 0; d < dense.size(); ++d) {
+    if (skipped < 0 || (dense[d] != 1 && dense[d] != s.shape[d + skipped]))
+      return c.Error("the dense side does not fit");
+  }
+  XC_ASSIGN_OR_RETURN(Tensor out, c.Alloc(0, {s.n}));
+  char kind = c.node.op.back();  // SparseDenseCwiseMul, …Div, …Add
+  absl::Status status = ForType(out.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    for (int64_t i = 0; i < s.n; ++i) {
+      int64_t from = 0;
+      for (size_t d = 0; d < dense.size(); ++d) from = from * dense[d] + (dense[d] == 1 ? 0 : s.row(i)[d + skipped]);
+      T x = c.in(1).data<T>()[i], y = c.in(3).data<T>()[from];
+      if (kind == 'v' && !std::is_floating_point_v<T> && y == 0) return c.Error("division by zero");
+      out.data<T>()[i] = kind == 'l' ? x * y : kind == 'v' ? x / y : x + y;
+    }
+    return absl::OkStatus();
+  });
+  c.outputs[0] = std::move(out);
+  return status;
+}
+
+// Rows of a ragged tensor by number.
+absl::Status RaggedGather(KernelContext& c) {
+  XC_ASSIGN_OR_RETURN(int64_t depth, c.node.Int("PARAMS_RAGGED_RANK"));
+  if (depth < 1 || depth + 2 != c.num_inputs()) return c.Error("there must be row splits");
+  std::vector<std::vector<int64_t>> splits(depth);
+  for (int64_t d = 0; d < depth; ++d) {
+    XC_ASSIGN_OR_RETURN(splits[d], c.Ints(static_cast<int>(d)));
+  }
+  const Tensor &values = c.in(static_cast<int>(depth)), &ids = c.in(static_cast<int>(depth) + 1);
+  if (values.rank() < 1) return c.Error("the values must have rank 1 or more");
+  XC_RETURN_IF_ERROR(CheckSplits(c, splits, values.dims()[0]));
+  XC_ASSIGN_OR_RETURN(auto rows, ids.AsInt64s());
+  if (ids.rank() != 1) return absl::UnimplementedError("indices that are not a vector");
+  // Stretches of the level below, followed down to the values.
+  std::vector<std::pair<int64_t, int64_t>> stretches;
+  for (int64_t r : rows) {
+    if (r < 0 || r + 1 >= static_cast<int64_t>(splits[0].size())) {
+      return c.Error(absl::StrCat("index ", r, " is not in [0, ", splits[0].size() - 1, ")"));
+    }
+    stretches.emplace_back(r, r + 1);
+  }
+  for (int64_t d = 0; d < depth; ++d) {
+    std::vector<int64_t> out = {0};
+    for (auto& [first, last] : stretches) {
+      for (int64_t r = first; r < last; ++r) out.push_back(out.back() + splits[d][r + 1] - splits[d][r]);
+      first = splits[d][first];
+      last = splits[d][last];
+    }
+    c.outputs[d] = c.node.output_types[d] == DT_INT64 ? Tensor::Int64s(out) : Tensor::Int32s(out);
+  }
+  Dims dims = values.dims();
+  int64_t width = dims[0] == 0 ? 0 : values.num_elements() / dims[0];
+  dims[0] = 0;
+  for (auto [first, last] : stretches) dims[0] += last - first;
+  XC_ASSIGN_OR_RETURN(Tensor out, c.Alloc(static_cast<int>(depth), dims));
+  int64_t to = 0;
+  for (auto [first, last] : stretches) {
+    for (int64_t i = first * width; i < last * width; ++i) CopyElement(values, i, out, to++);
+  }
+  c.outputs[depth] = std::move(out);
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 void RegisterSparseKernels(KernelRegistry& r) {
@@ -443,6 +559,10 @@ void RegisterSparseKernels(KernelRegistry& r) {
   r.Add({"SparseSlice"}, Slice, false);
   r.Add({"SparseConcat"}, Concat, false);
   r.Add({"SparseTensorDenseMatMul"}, TensorDenseMatMul, false);
+  r.Add({"SparseReduceSum"}, ReduceSum, false);
+  r.Add({"SparseTensorDenseAdd"}, AddDense, false);
+  r.Add({"SparseDenseCwiseMul", "SparseDenseCwiseDiv", "SparseDenseCwiseAdd"}, WithDense, false);
+  r.Add({"RaggedGather"}, RaggedGather, false);
   r.Add({"RaggedRange"}, RaggedRange, false);
   r.Add({"RaggedTensorToSparse"}, RaggedToSparse, false);
   r.Add({"RaggedTensorToTensor"}, RaggedToDense, false);

@@ -206,12 +206,12 @@ absl::Status ReduceJoin(KernelContext& c) {
     if (!reduced[d] || keep) out_dims.push_back(reduced[d] ? 1 : dims[d]);
   }
   XC_ASSIGN_OR_RETURN(Tensor out, c.Alloc(0, out_dims));
-  // Elements of one result stand in the order of the axes as they are given.
+  // Of the axes as they are given the first one varies fastest.
   std::vector<int64_t> order;
   for (int64_t d = 0; d < rank; ++d) {
     if (!reduced[d]) order.push_back(d);
   }
-  order.insert(order.end(), axes.begin(), axes.end());
+  order.insert(order.end(), axes.rbegin(), axes.rend());
   std::vector<int64_t> stride(rank, 1), at(rank, 0);
   for (int64_t d = rank - 2; d >= 0; --d) stride[d] = stride[d + 1] * dims[d + 1];
   int64_t per_result = 1;
@@ -299,6 +299,174 @@ absl::Status DecodeRaw(KernelContext& c) {
   return absl::OkStatus();
 }
 
+// What a string of bytes means, and what stands for bytes that mean nothing.
+struct Decoding {
+  std::string errors;
+  int32_t replacement = 0;
+  bool replace_control = false;
+};
+
+absl::StatusOr<Decoding> ReadDecoding(KernelContext& c) {
+  Decoding d;
+  XC_ASSIGN_OR_RETURN(std::string encoding, c.node.String("input_encoding"));
+  if (encoding != "UTF-8") return absl::UnimplementedError("encoding " + encoding);
+  XC_ASSIGN_OR_RETURN(d.errors, c.node.String("errors"));
+  XC_ASSIGN_OR_RETURN(int64_t replacement, c.node.Int("replacement_char"));
+  d.replacement = static_cast<int32_t>(replacement);
+  XC_ASSIGN_OR_RETURN(d.replace_control, c.node.Bool("replace_control_characters"));
+  return d;
+}
+
+struct Character {
+  int32_t code = 0;
+  int64_t start = 0;
+};
+
+// The characters of UTF-8 text. A sequence that breaks off counts as one error.
+absl::StatusOr<std::vector<Character>> DecodeUtf8(KernelContext& c, const Decoding& d, const std::string& s) {
+  std::vector<Character> out;
+  for (size_t i = 0; i < s.size();) {
+    size_t start = i;
+    unsigned char lead = s[i++];
+    int more = lead < 0x80                   ? 0
+               : lead >= 0xc2 && lead < 0xe0 ? 1
+               : (lead & 0xf0) == 0xe0       ? 2
+               : lead >= 0xf0 && lead < 0xf5 ? 3
+                                             : -1;
+    int32_t code = more == 0 ? lead : lead & (0x3f >> std::max(more, 0));
+    bool good = more >= 0;
+    for (int k = 0; good && k < more; ++k) {
+      unsigned char next = i < s.size() ? s[i] : 0;
+      // The second byte rules out what is too long, surrogates, and what is beyond the last character.
+      unsigned char low = k > 0 ? 0x80 : lead == 0xe0 ? 0xa0 : lead == 0xf0 ? 0x90 : 0x80;
+      unsigned char high = k > 0 ? 0xbf : lead == 0xed ? 0x9f : lead == 0xf4 ? 0x8f : 0xbf;
+      good = next >= low && next <= high;
+      if (good) code = (code << 6) | (s[i++] & 0x3f);
+    }
+    if (!good) {
+      if (d.errors == "strict") return c.Error("invalid formatting on input string");
+      if (d.errors == "ignore") continue;
+      code = d.replacement;
+    } else if (d.replace_control && code < 0x20) {
+      if (d.errors == "ignore") continue;
+      code = d.replacement;
+    }
+    out.push_back({code, static_cast<int64_t>(start)});
+  }
+  return out;
+}
+
+void AppendUtf8(int32_t code, std::string* out) {
+  if (code < 0x80) {
+    out->push_back(static_cast<char>(code));
+    return;
+  }
+  int more = code < 0x800 ? 1 : code < 0x10000 ? 2 : 3;
+  out->push_back(static_cast<char>((0xff00 >> (more + 1)) | (code >> (6 * more))));
+  for (int k = more - 1; k >= 0; --k) out->push_back(static_cast<char>(0x80 | ((code >> (6 * k)) & 0x3f)));
+}
+
+Tensor Splits(DataType type, const std::vector<int64_t>& splits) {
+  return type == DT_INT64 ? Tensor::Int64s(splits) : Tensor::Int32s(splits);
+}
+
+absl::Status UnicodeDecode(KernelContext& c) {
+  XC_ASSIGN_OR_RETURN(Decoding d, ReadDecoding(c));
+  std::vector<int64_t> splits = {0}, codes, starts;
+  for (const std::string& s : c.in(0).strings()) {
+    XC_ASSIGN_OR_RETURN(auto characters, DecodeUtf8(c, d, s));
+    for (const Character& ch : characters) {
+      codes.push_back(ch.code);
+      starts.push_back(ch.start);
+    }
+    splits.push_back(static_cast<int64_t>(codes.size()));
+  }
+  c.outputs[0] = Splits(c.node.output_types[0], splits);
+  c.outputs[1] = Tensor::Int32s(codes);
+  if (c.outputs.size() > 2) c.outputs[2] = Tensor::Int64s(starts);
+  return absl::OkStatus();
+}
+
+absl::Status UnicodeEncode(KernelContext& c) {
+  XC_ASSIGN_OR_RETURN(std::string encoding, c.node.String("output_encoding"));
+  XC_ASSIGN_OR_RETURN(std::string errors, c.node.String("errors"));
+  XC_ASSIGN_OR_RETURN(int64_t replacement, c.node.Int("replacement_char"));
+  if (encoding != "UTF-8") return absl::UnimplementedError("encoding " + encoding);
+  XC_ASSIGN_OR_RETURN(auto codes, c.Ints(0));
+  XC_ASSIGN_OR_RETURN(auto splits, c.Ints(1));
+  if (splits.empty() || splits[0] != 0 || splits.back() != static_cast<int64_t>(codes.size()) ||
+      !std::is_sorted(splits.begin(), splits.end())) {
+    return c.Error("input_splits do not fit the values");
+  }
+  XC_ASSIGN_OR_RETURN(Tensor out, c.Alloc(0, {static_cast<int64_t>(splits.size()) - 1}));
+  for (size_t r = 0; r + 1 < splits.size(); ++r) {
+    for (int64_t i = splits[r]; i < splits[r + 1]; ++i) {
+      bool good = codes[i] >= 0 && codes[i] <= 0x10ffff && (codes[i] < 0xd800 || codes[i] > 0xdfff);
+      if (!good && errors == "strict") return c.Error("code point is out of range for Unicode, or a noncharacter");
+      if (!good && errors == "ignore") continue;
+      AppendUtf8(static_cast<int32_t>(good ? codes[i] : replacement), &out.strings()[r]);
+    }
+  }
+  c.outputs[0] = std::move(out);
+  return absl::OkStatus();
+}
+
+absl::Status UnicodeTranscode(KernelContext& c) {
+  XC_ASSIGN_OR_RETURN(Decoding d, ReadDecoding(c));
+  XC_ASSIGN_OR_RETURN(std::string encoding, c.node.String("output_encoding"));
+  if (encoding != "UTF-8") return absl::UnimplementedError("encoding " + encoding);
+  XC_ASSIGN_OR_RETURN(Tensor out, c.Alloc(0, c.in(0).dims()));
+  for (int64_t i = 0; i < out.num_elements(); ++i) {
+    XC_ASSIGN_OR_RETURN(auto characters, DecodeUtf8(c, d, c.in(0).strings()[i]));
+    for (const Character& ch : characters) AppendUtf8(ch.code, &out.strings()[i]);
+  }
+  c.outputs[0] = std::move(out);
+  return absl::OkStatus();
+}
+
+// Stretches of `width` words of each row, which `pad` words on either side may widen.
+absl::Status NGrams(KernelContext& c) {
+  XC_ASSIGN_OR_RETURN(std::string separator, c.node.String("separator"));
+  XC_ASSIGN_OR_RETURN(auto widths, c.node.Ints("ngram_widths"));
+  XC_ASSIGN_OR_RETURN(std::string left, c.node.String("left_pad"));
+  XC_ASSIGN_OR_RETURN(std::string right, c.node.String("right_pad"));
+  XC_ASSIGN_OR_RETURN(int64_t pad_width, c.node.Int("pad_width"));
+  XC_ASSIGN_OR_RETURN(bool keep_short, c.node.Bool("preserve_short_sequences"));
+  XC_ASSIGN_OR_RETURN(auto rows, c.Ints(1));
+  const auto& words = c.in(0).strings();
+  if (rows.empty() || rows[0] != 0 || rows.back() != static_cast<int64_t>(words.size()) ||
+      !std::is_sorted(rows.begin(), rows.end())) {
+    return c.Error("data_splits do not fit the data");
+  }
+  std::vector<std::string> grams;
+  std::vector<int64_t> splits = {0};
+  for (size_t r = 0; r + 1 < rows.size(); ++r) {
+    int64_t length = rows[r + 1] - rows[r];
+    // The gram of `width` words that starts at place `at` of the padded row.
+    auto gram = [&](int64_t at, int64_t width, int64_t pad) {
+      std::vector<std::string> parts;
+      for (int64_t i = at - pad; i < at - pad + width; ++i) {
+        parts.push_back(i < 0 ? left : i >= length ? right : words[rows[r] + i]);
+      }
+      return absl::StrJoin(parts, separator);
+    };
+    for (int64_t width : widths) {
+      if (width < 1 || width > 4096) return c.Error("ngram_widths must be positive");
+      int64_t pad = pad_width < 0 ? width - 1 : std::min(pad_width, width - 1);
+      for (int64_t at = 0; at + width <= length + 2 * pad; ++at) grams.push_back(gram(at, width, pad));
+    }
+    if (keep_short && length > 0 && static_cast<int64_t>(grams.size()) == splits.back()) {
+      int64_t pad = std::max<int64_t>(pad_width, 0);
+      grams.push_back(gram(0, length + 2 * pad, pad));
+    }
+    splits.push_back(static_cast<int64_t>(grams.size()));
+  }
+  XC_ASSIGN_OR_RETURN(c.outputs[0], c.Alloc(0, {static_cast<int64_t>(grams.size())}));
+  c.outputs[0].strings() = std::move(grams);
+  c.outputs[1] = Splits(c.node.output_types[1], splits);
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 void RegisterTextKernels(KernelRegistry& r) {
@@ -310,6 +478,10 @@ void RegisterTextKernels(KernelRegistry& r) {
   r.Add({"ReduceJoin"}, ReduceJoin, false);
   r.Add({"UnsortedSegmentJoin"}, UnsortedSegmentJoin, false);
   r.Add({"EncodeBase64", "DecodeBase64"}, Base64, false);
+  r.Add({"UnicodeDecode", "UnicodeDecodeWithOffsets"}, UnicodeDecode, false);
+  r.Add({"UnicodeEncode"}, UnicodeEncode, false);
+  r.Add({"UnicodeTranscode"}, UnicodeTranscode, false);
+  r.Add({"StringNGrams"}, NGrams, false);
   r.Add({"DecodeRaw"}, DecodeRaw, false);
 }
 

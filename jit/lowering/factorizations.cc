@@ -162,6 +162,35 @@ Val Product(Emitter& b, Val x, int64_t dimension) {
   return b.Reduce(x, b.Scalar(x->type(), 1), {dimension}, HloOpcode::kMultiply);
 }
 
+// L and U in one matrix, and for each of its rows the row of the operand that it comes from.
+absl::Status Lu(OpContext& c) {
+  XC_ASSIGN_OR_RETURN(Matrices a, ReadMatrices(c, 0, true));
+  if (IsEmpty(c, 0)) return c.Unimplemented("empty matrices");
+  Emitter& b = c.b;
+  const Dims rows = a.Sized({a.n});
+  auto out = b.CustomCall(Routine(a.type, "getrf", "getrf"), {a.Array({a.n, a.n}), Shape(kS32, rows), a.Info()},
+                          {c.in(0)}, "{}");
+  FailUnlessZero(c, out[2]);
+  int64_t last = a.rank() - 2;
+  std::vector<int64_t> mapping(last);
+  std::iota(mapping.begin(), mapping.end(), 0);
+  // Exchange after exchange: entry i with entry pivots[i] (counted from 1).
+  auto order = b.ForLoop(a.n, {b.Iota(kS32, rows, last), out[1]},
+                         [&](Emitter& e, Val i, const std::vector<Val>& state) -> std::vector<Val> {
+                           Val place = e.Iota(kS32, rows, last), here = e.Eq(place, e.Splat(i, rows));
+                           auto entry = [&](Val x, Val where) {
+                             Val one = e.ReduceSum(e.Select(where, x, e.Like(x, 0)), {last});
+                             return e.Broadcast(one, rows, mapping);
+                           };
+                           Val there = e.Eq(place, e.AddC(entry(state[1], here), -1));
+                           Val first = entry(state[0], here), second = entry(state[0], there);
+                           return {e.Select(here, second, e.Select(there, first, state[0])), state[1]};
+                         });
+  c.set(0, out[0]);
+  c.set(1, b.Convert(order[0], c.out_etype(1)));
+  return absl::OkStatus();
+}
+
 absl::Status Determinant(OpContext& c) {
   XC_ASSIGN_OR_RETURN(Matrices a, ReadMatrices(c, 0, true));
   if (IsEmpty(c, 0)) {
@@ -277,6 +306,7 @@ void RegisterFactorizations(LoweringRegistry& r) {
   r.Add({"Qr"}, kAll, [](OpContext& c) { return Widened(c, Qr); });
   r.Add({"Svd", "XlaSvd"}, kAll, [](OpContext& c) { return Widened(c, Svd); });
   r.Add({"SelfAdjointEigV2", "XlaSelfAdjointEig"}, kAll, [](OpContext& c) { return Widened(c, SelfAdjointEig); });
+  r.Add({"Lu"}, kReal, Lu);  // for complex types the library chooses other pivots than the host
   r.Add({"MatrixDeterminant"}, kBoth, Determinant);
   r.Add({"LogMatrixDeterminant"}, kBoth, LogDeterminant);
   r.Add({"CholeskyGrad"}, kReal, CholeskyGrad);

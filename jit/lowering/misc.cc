@@ -242,6 +242,64 @@ absl::Status PassOn(OpContext& c) {
   return absl::OkStatus();
 }
 
+// Places in an array of shape `dims` from flat ones.
+absl::Status UnravelIndex(OpContext& c) {
+  XC_ASSIGN_OR_RETURN(Dims dims, c.Ints(1));
+  if (c.rank(0) > 1) return c.Error("indices must be a scalar or a vector");
+  XC_ASSIGN_OR_RETURN(int64_t total, CheckedNumElements(dims));
+  Emitter& b = c.b;
+  Val at = c.in(0);
+  if (total == 0) return c.Error("dims has a zero");
+  c.FailIf(b.Or(b.Lt(at, b.Like(at, 0)), b.Ge(at, b.Like(at, static_cast<double>(total)))));
+  Dims row = c.dims(0);
+  row.insert(row.begin(), 1);
+  std::vector<Val> rows;
+  for (size_t d = dims.size(); d-- > 0;) {
+    Val size = b.Like(at, static_cast<double>(dims[d]));
+    rows.insert(rows.begin(), b.Reshape(b.Rem(at, size), row));
+    at = b.Div(at, size);
+  }
+  if (rows.empty()) return c.Error("dims is empty");
+  c.set(0, b.Concat(rows, 0));
+  return absl::OkStatus();
+}
+
+// How many values fall into each of `nbins` equal parts of a range; the outer parts take what is beyond.
+absl::Status HistogramFixedWidth(OpContext& c) {
+  XC_ASSIGN_OR_RETURN(int64_t bins, c.Int(2));
+  XC_ASSIGN_OR_RETURN(int64_t n, CheckedNumElements(c.dims(0)));
+  if (c.dims(1) != Dims{2}) return c.Error("value_range must have two elements");
+  if (bins < 1) return c.Error("nbins must be positive");
+  XC_RETURN_IF_ERROR(CheckedNumElements(Dims{bins, n}).status());
+  Emitter& b = c.b;
+  constexpr ElementType kF64 = ElementType::kF64;
+  auto end = [&](int64_t i) { return b.Reshape(b.SliceDim(c.in(1), 0, i, i + 1), {}); };
+  Val low = end(0), high = end(1);
+  c.FailIf(b.Not(b.Lt(low, high)));
+  Val x = b.Reshape(c.in(0), {n});
+  Val above = b.Convert(b.Sub(b.Max(x, b.Splat(low, {n})), b.Splat(low, {n})), kF64);
+  Val step = b.Div(b.Convert(b.Sub(high, low), kF64), b.Scalar(kF64, static_cast<double>(bins)));
+  Val last = b.Full(kF64, {n}, static_cast<double>(bins - 1));
+  Val place = b.Convert(b.Min(b.Floor(b.Div(above, b.Splat(step, {n}))), last), ElementType::kS32);
+  Dims all = {bins, n};
+  Val hit = b.Eq(b.Broadcast(place, all, {1}), b.Iota(ElementType::kS32, all, 0));
+  c.set(0, b.ReduceSum(b.Convert(hit, c.out_etype(0)), {1}));
+  return absl::OkStatus();
+}
+
+// Arrays of one row each, one under the other.
+absl::Status ParallelConcat(OpContext& c) {
+  std::vector<Val> parts;
+  for (int i = 0; i < c.num_inputs(); ++i) {
+    XC_RETURN_IF_ERROR(c.RequireSameDims(0, i));
+    if (c.rank(i) < 1 || c.dims(i)[0] != 1) return c.Error("the first dimension of each value must be 1");
+    parts.push_back(c.in(i));
+  }
+  if (parts.empty()) return c.Error("has no values");
+  c.set(0, c.b.Concat(parts, 0));
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 void RegisterMisc(LoweringRegistry& r) {
@@ -259,7 +317,10 @@ void RegisterMisc(LoweringRegistry& r) {
   r.Add({"_UnaryOpsComposition"}, kNumericTypes, UnaryOps);
   r.Add({"FakeParam"}, kArrayTypes, FakeParam);
   r.Add({"DeviceIndex"}, TypeBit(DT_INT32), DeviceIndex, {}, kShapeOnly);
-  r.Add({"_ListToArray", "_ArrayToList", "_EagerConst"}, kArrayTypes, PassOn);
+  r.Add({"_ListToArray", "_ArrayToList", "_EagerConst", "GuaranteeConst", "DeepCopy"}, kArrayTypes, PassOn);
+  r.Add({"UnravelIndex"}, TypeBit(DT_INT32) | TypeBit(DT_INT64), UnravelIndex, {"dims"});
+  r.Add({"HistogramFixedWidth"}, kRealTypes, HistogramFixedWidth, {"nbins"});
+  r.Add({"ParallelConcat"}, kArrayTypes, ParallelConcat);
   r.Add({"ToBool"}, kNumericTypes | TypeBit(DT_BOOL), ToBool);
 }
 

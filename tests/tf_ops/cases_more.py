@@ -7,6 +7,7 @@ from cases import C64, F32, F64, I32, I64, Case, Fed, data, fed
 from cases_host import host_cases
 from cases_images import image_cases
 from cases_linalg import linalg_cases
+from cases_text import text_cases
 from cases_types import type_cases
 from cases_variables import variable_cases
 from cases_xla import xla_cases
@@ -154,6 +155,6 @@ def misc():
 
 
 def more_cases():
-    more = (linalg_cases, variable_cases, image_cases, host_cases, type_cases, xla_cases)
+    more = (linalg_cases, variable_cases, image_cases, host_cases, text_cases, type_cases, xla_cases)
     for family in (optimizers, randoms, linalg, misc) + more:
         yield from family()

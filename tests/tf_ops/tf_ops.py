@@ -90,7 +90,7 @@ def run_case(library, case, options):
     )
     got = loaded.run([a for _, a in feeds])
     for i, (g, w) in enumerate(zip(got, want)):
-        problem = compare(g, np.asarray(w))
+        problem = compare(g, np.array(w, object) if isinstance(w, bytes) else np.asarray(w))
         if problem:
             return "output %d %s" % (i, problem)
     if case.compiled and options.get("mode") == "jit":
