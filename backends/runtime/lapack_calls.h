@@ -1,5 +1,6 @@
-// The LAPACK custom calls of JAX's CPU lowering: lapack_…_ffi, with their operands, results and attributes, and the form
-// from before 2024 (lapack_…, blas_…trsm), which has sizes and choices as scalar operands and workspaces as results.
+// The LAPACK custom calls of JAX's CPU lowering: lapack_…_ffi, with their operands, results and attributes, and the
+// form from before 2024 (lapack_…, blas_…trsm), which has sizes and choices as scalar operands and workspaces as
+// results.
 #ifndef XC_BACKENDS_RUNTIME_LAPACK_CALLS_H_
 #define XC_BACKENDS_RUNTIME_LAPACK_CALLS_H_
 
