@@ -24,6 +24,10 @@ struct xc_executable {
   std::vector<xc_shape> inputs, outputs;
 };
 
+struct xc_queue {
+  xc::TransferQueue queue;
+};
+
 namespace xc {
 namespace {
 
@@ -157,6 +161,12 @@ XC_EXPORT void xc_string_free(char* string) { std::free(string); }
 
 XC_EXPORT xc_status* xc_executable_run(const xc_executable* executable, const void* const* inputs, size_t num_inputs,
                                        void* const* outputs, size_t num_outputs, int threads) {
+  return xc_executable_run_with_queues(executable, inputs, num_inputs, outputs, num_outputs, threads, nullptr, nullptr);
+}
+
+XC_EXPORT xc_status* xc_executable_run_with_queues(const xc_executable* executable, const void* const* inputs,
+                                                   size_t num_inputs, void* const* outputs, size_t num_outputs,
+                                                   int threads, xc_queue* infeed, xc_queue* outfeed) {
   if (executable == nullptr) return xc::ToCStatus(absl::InvalidArgumentError("xc_executable_run: no executable"));
   if (num_inputs != executable->inputs.size() || num_outputs != executable->outputs.size()) {
     return xc::ToCStatus(absl::InvalidArgumentError(
@@ -166,8 +176,27 @@ XC_EXPORT xc_status* xc_executable_run(const xc_executable* executable, const vo
   xc::RunOptions options;
   options.executor = threads == 1 ? nullptr : xc::DefaultExecutor();
   options.thread_limit = threads;
+  if (infeed != nullptr) options.infeed = &infeed->queue;
+  if (outfeed != nullptr) options.outfeed = &outfeed->queue;
   return xc::ToCStatus(executable->executable->Run(absl::MakeConstSpan(inputs, num_inputs),
                                                    absl::MakeConstSpan(outputs, num_outputs), options));
+}
+
+XC_EXPORT xc_queue* xc_queue_new(void) { return new (std::nothrow) xc_queue; }
+XC_EXPORT void xc_queue_free(xc_queue* queue) { delete queue; }
+XC_EXPORT void xc_queue_push(xc_queue* queue, const void* data, size_t bytes) {
+  queue->queue.Push(std::string(static_cast<const char*>(data), bytes));
+}
+XC_EXPORT int64_t xc_queue_next_bytes(const xc_queue* queue) { return queue->queue.next_bytes(); }
+XC_EXPORT xc_status* xc_queue_pop(xc_queue* queue, void* data, size_t bytes) {
+  if (const int64_t next = queue->queue.next_bytes(); next >= 0 && next != static_cast<int64_t>(bytes)) {
+    return xc::ToCStatus(
+        absl::InvalidArgumentError(absl::StrCat("xc_queue_pop: the next array has ", next, " bytes, not ", bytes)));
+  }
+  std::string array;
+  if (absl::Status status = queue->queue.Pop(&array); !status.ok()) return xc::ToCStatus(status);
+  std::memcpy(data, array.data(), std::min(bytes, array.size()));
+  return nullptr;
 }
 
 XC_EXPORT xc_cache_stats xc_cache_get_stats(void) {

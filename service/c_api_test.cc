@@ -117,6 +117,35 @@ ENTRY e {
   EXPECT_THAT(message(text, "max_nesting=many"), testing::HasSubstr("unknown option or value"));
 }
 
+TEST(CApi, FeedsAndDrainsARunningProgram) {
+  const std::string text =
+      "HloModule m\nENTRY e { t = token[] after-all() i = (f32[2], token[]) infeed(t)\n"
+      "x = f32[2] get-tuple-element(i), index=0 u = token[] get-tuple-element(i), index=1 y = f32[2] negate(x)\n"
+      "o = token[] outfeed(y, u), outfeed_shape=f32[2] ROOT r = f32[2] add(x, x) }\n";
+  for (const char* options : {"platform=cpu", "platform=interpreter"}) {
+    xc_executable* executable = Compile(text, options);
+    ASSERT_NE(executable, nullptr);
+    xc_queue *infeed = xc_queue_new(), *outfeed = xc_queue_new();
+    const float fed[2] = {1, 2};
+    xc_queue_push(infeed, fed, sizeof(fed));
+    float out[2] = {}, drained[2] = {};
+    void* outputs[] = {out};
+    EXPECT_EQ(Message(xc_executable_run_with_queues(executable, nullptr, 0, outputs, 1, 1, infeed, outfeed)), "");
+    EXPECT_EQ(out[1], 4);
+    EXPECT_EQ(xc_queue_next_bytes(infeed), -1);
+    EXPECT_EQ(xc_queue_next_bytes(outfeed), 8);
+    EXPECT_NE(Message(xc_queue_pop(outfeed, drained, 4)).find("has 8 bytes, not 4"), std::string::npos);
+    EXPECT_EQ(Message(xc_queue_pop(outfeed, drained, 8)), "");
+    EXPECT_EQ(drained[1], -2);
+    EXPECT_NE(Message(xc_queue_pop(outfeed, drained, 8)).find("empty"), std::string::npos);
+    EXPECT_NE(Message(xc_executable_run(executable, nullptr, 0, outputs, 1, 1)).find("this run has no infeed"),
+              std::string::npos);
+    xc_queue_free(infeed);
+    xc_queue_free(outfeed);
+    xc_executable_free(executable);
+  }
+}
+
 const char* Scale(void* user_data, const void* const* inputs, const xc_shape* input_shapes, size_t num_inputs,
                   void* const* outputs, const xc_shape* output_shapes, size_t num_outputs, const char* config) {
   if (num_inputs != 1 || num_outputs != 1 || input_shapes[0].bytes != output_shapes[0].bytes) return "wrong shapes";

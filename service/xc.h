@@ -15,7 +15,7 @@ extern "C" {
 #endif
 
 /* Grows by one with each addition. */
-#define XC_API_VERSION 2
+#define XC_API_VERSION 3
 int xc_api_version(void);
 
 /* Errors. */
@@ -72,6 +72,23 @@ void xc_string_free(char* string);
  */
 xc_status* xc_executable_run(const xc_executable* executable, const void* const* inputs, size_t num_inputs,
                              void* const* outputs, size_t num_outputs, int threads);
+
+/* Arrays on their way between the host program and a running one, first in, first out. */
+typedef struct xc_queue xc_queue;
+xc_queue* xc_queue_new(void);
+void xc_queue_free(xc_queue* queue);
+/* Appends a copy of an array's bytes (row-major, as in xc_executable_run). */
+void xc_queue_push(xc_queue* queue, const void* data, size_t bytes);
+/* Bytes of the oldest array, or -1 if there is none. */
+int64_t xc_queue_next_bytes(const xc_queue* queue);
+/* Takes the oldest array, which must have `bytes` bytes. */
+xc_status* xc_queue_pop(xc_queue* queue, void* data, size_t bytes);
+/* xc_executable_run for programs with infeed and outfeed instructions, or with recv and send to the host: each takes
+ * the next arrays of `infeed`, which must be there already, or appends to `outfeed`, one for each leaf of its shape.
+ * Either may be NULL. The queues may be used by other threads meanwhile. */
+xc_status* xc_executable_run_with_queues(const xc_executable* executable, const void* const* inputs, size_t num_inputs,
+                                         void* const* outputs, size_t num_outputs, int threads, xc_queue* infeed,
+                                         xc_queue* outfeed);
 
 /* The process-wide cache of executables. */
 typedef struct xc_cache_stats {

@@ -19,6 +19,22 @@ ENTRY e {
   ROOT t = (f32[2], f32[2]) tuple(a, b)
 }
 """
+TRANSFERS = """HloModule transfers
+ENTRY e {
+  t = token[] after-all()
+  i = (f32[2], token[]) infeed(t)
+  x = f32[2] get-tuple-element(i), index=0
+  u = token[] get-tuple-element(i), index=1
+  n = f32[2] negate(x)
+  o = token[] outfeed(n, u), outfeed_shape=f32[2]
+  j = (f32[2], token[]) infeed(o)
+  y = f32[2] get-tuple-element(j), index=0
+  v = token[] get-tuple-element(j), index=1
+  m = f32[2] negate(y)
+  p = token[] outfeed(m, v), outfeed_shape=f32[2]
+  ROOT r = f32[2] add(x, y)
+}
+"""
 ELIDED = "HloModule m\nENTRY e { ROOT a = s32[3]{0} constant({...}) }\n"
 LARGE = "HloModule m\nENTRY e { p = f32[64,1024,1024] parameter(0) ROOT a = f32[64,1024,1024] add(p, p) }\n"
 DEEP = "HloModule m\nENTRY e { p = ((s32[3])) parameter(0) ROOT a = (s32[3]) get-tuple-element(p), index=0 }\n"
@@ -88,6 +104,18 @@ def main():
         equal = all(np.array_equal(np.load(f"out/{i}.npy"), np.load(f"again/{i}.npy")) for i in range(count))
         check.expect("the bundle's outputs are the same", equal)
         check.expect("the bundle has stages", len(list(pathlib.Path("bundle").glob("[0-9]*.hlo"))) > 1)
+
+        pathlib.Path("transfers.hlo").write_text(TRANSFERS)
+        os.mkdir("fed")
+        np.save("fed/0.npy", np.array([1, 2], np.float32))
+        np.save("fed/1.npy", np.array([3, 4], np.float32))
+        check.refused("runs once", "replay", "transfers.hlo", "--infeed=fed", "--runs=2")
+        check.refused("the queue is empty", "replay", "transfers.hlo")
+        check.refused("the infeed has no", "replay", "transfers.hlo", "--infeed=empty")
+        done = check.run("replay", "transfers.hlo", "--infeed=fed", "--outfeed_dir=drained", "--against=interpreter")
+        check.expect("infeed and outfeed", done.returncode == 0, done)
+        drained = [np.load(f"drained/{i}.npy").tolist() for i in range(len(os.listdir("drained")))]
+        check.expect("what came out", drained == [[-1, -2], [-3, -4]], drained)
 
         done = check.run("opt", small, "--passes=none")
         pathlib.Path("printed.hlo").write_text(done.stdout)

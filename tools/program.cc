@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "backends/runtime/arena.h"
 #include "hlo/base/status.h"
+#include "service/npy.h"
 
 namespace xc {
 absl::Status TimeRuns(const Executable& executable, const std::vector<Literal>& inputs, const RunOptions& options,
@@ -44,6 +45,24 @@ absl::Status TimeRuns(const Executable& executable, const std::vector<Literal>& 
   *best_ms = times.front();
   *median_ms = times[times.size() / 2];
   return absl::OkStatus();
+}
+
+absl::StatusOr<Literal> ReadArray(const std::string& path, const Shape& shape) {
+  XC_ASSIGN_OR_RETURN(Literal read, ReadNpy(path));
+  if (read.shape().dims() != shape.dims()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(path, " is ", read.shape().ToString(), ", but should be ", shape.ToString(false)));
+  }
+  if (read.shape().type() == shape.type()) return read;
+  Literal converted(shape);
+  for (int64_t e = 0; e < converted.size(); ++e) {
+    if (IsIntegral(shape.type()) || shape.type() == ElementType::kPred) {
+      converted.SetInt(e, read.GetInt(e));
+    } else {
+      converted.SetComplex(e, read.GetComplex(e));
+    }
+  }
+  return converted;
 }
 
 namespace {

@@ -2,6 +2,7 @@
 #ifndef XC_TOOLS_PROGRAM_H_
 #define XC_TOOLS_PROGRAM_H_
 
+#include <string>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -18,6 +19,9 @@ absl::Status TimeRuns(const Executable& executable, const std::vector<Literal>& 
 absl::Status CheckInputMemory(const HloModule& module, int64_t limit_bytes);
 // ResourceExhausted if a timed run, which holds inputs and outputs twice and the temporary memory, would be.
 absl::Status CheckRunMemory(const Executable& executable, int64_t limit_bytes);
+
+// The array of a .npy file, which must have the dimensions of `shape`, converted to its element type.
+absl::StatusOr<Literal> ReadArray(const std::string& path, const Shape& shape);
 
 // Gives constants whose elements the text leaves out (`{...}`) the elements that XLA's own text reader gives them:
 // bytes that count up through the module (pred: their lowest bit). Returns how many constants there were. Only for

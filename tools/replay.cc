@@ -19,6 +19,7 @@
 #include "tools/bisect.h"
 #include "tools/commands.h"
 #include "tools/program.h"
+#include "tools/transfers.h"
 
 namespace xc {
 namespace {
@@ -37,25 +38,8 @@ absl::StatusOr<std::vector<Literal>> LoadInputs(const std::vector<Shape>& leaves
       inputs.push_back(MakeInput(i, leaves[i]));
       continue;
     }
-    const std::string path = absl::StrCat(directory, "/", i, ".npy");
-    XC_ASSIGN_OR_RETURN(Literal read, ReadNpy(path));
-    if (read.shape().dims() != leaves[i].dims()) {
-      return absl::InvalidArgumentError(absl::StrCat(path, " is ", read.shape().ToString(), ", but parameter ", i,
-                                                     " is ", leaves[i].ToString(false)));
-    }
-    if (read.shape().type() == leaves[i].type()) {
-      inputs.push_back(std::move(read));
-      continue;
-    }
-    Literal converted(leaves[i]);
-    for (int64_t e = 0; e < converted.size(); ++e) {
-      if (IsIntegral(leaves[i].type()) || leaves[i].type() == ElementType::kPred) {
-        converted.SetInt(e, read.GetInt(e));
-      } else {
-        converted.SetComplex(e, read.GetComplex(e));
-      }
-    }
-    inputs.push_back(std::move(converted));
+    XC_ASSIGN_OR_RETURN(Literal input, ReadArray(absl::StrCat(directory, "/", i, ".npy"), leaves[i]));
+    inputs.push_back(std::move(input));
   }
   return inputs;
 }
@@ -67,7 +51,8 @@ std::vector<const Literal*> Pointers(const std::vector<Literal>& literals) {
 }
 
 struct Settings {
-  std::string platform, against, inputs, output_dir, cpu, passes = "all", dump_to, disable, until, cache_dir;
+  std::string platform, against, inputs, output_dir, infeed, outfeed_dir, cpu, passes = "all", dump_to, disable, until,
+                                                                               cache_dir;
   int64_t runs = 1, threads = 0, memory_limit_mb = 0, instruction_limit = 0;
   int64_t nesting_limit = ParseOptions().max_nesting, call_depth_limit = ParseOptions().max_call_depth;
   int64_t elided_limit_mb = ParseOptions().max_elided_bytes >> 20;
@@ -118,6 +103,10 @@ absl::Status Replay(const std::string& path, Settings s, bool* wrong) {
 
   if (!s.compile_only) XC_RETURN_IF_ERROR(CheckInputMemory(*bundle.module, options.max_memory_bytes));
   if (!s.dump_to.empty()) XC_RETURN_IF_ERROR(BeginBundle(s.dump_to, *bundle.module, s.platform, &options));
+  XC_ASSIGN_OR_RETURN(Transfers transfers, Transfers::Make(*bundle.module, s.infeed));
+  if (transfers.any() && (s.runs > 1 || s.seconds > 0 || s.bisect)) {
+    return absl::InvalidArgumentError("a program with infeed or outfeed runs once: no --runs, --seconds or --bisect");
+  }
   std::unique_ptr<HloModule> original = bundle.module->Clone();
   const std::string name = BaseName(path, ".hlo");
   const absl::Time compile_start = absl::Now();
@@ -131,9 +120,13 @@ absl::Status Replay(const std::string& path, Settings s, bool* wrong) {
   }
   XC_RETURN_IF_ERROR(CheckRunMemory(*executable, options.max_memory_bytes));
   XC_ASSIGN_OR_RETURN(std::vector<Literal> inputs, LoadInputs(executable->parameter_leaves(), s.inputs));
-  XC_ASSIGN_OR_RETURN(std::vector<Literal> outputs, RunOnLiterals(*executable, Pointers(inputs), run));
-  double best_ms = 0, median_ms = 0;
-  XC_RETURN_IF_ERROR(TimeRuns(*executable, inputs, run, s.runs, s.seconds, &best_ms, &median_ms));
+  const absl::Time run_start = absl::Now();
+  XC_ASSIGN_OR_RETURN(std::vector<Literal> outputs, transfers.Run(*executable, Pointers(inputs), run));
+  double best_ms = absl::ToDoubleMilliseconds(absl::Now() - run_start), median_ms = best_ms;
+  if (!transfers.any()) {
+    XC_RETURN_IF_ERROR(TimeRuns(*executable, inputs, run, s.runs, s.seconds, &best_ms, &median_ms));
+  }
+  if (!s.outfeed_dir.empty()) XC_RETURN_IF_ERROR(transfers.Write(s.outfeed_dir));
   if (!s.output_dir.empty()) {
     XC_RETURN_IF_ERROR(MakeDirectories(s.output_dir));
     for (size_t i = 0; i < outputs.size(); ++i) {
@@ -160,7 +153,7 @@ absl::Status Replay(const std::string& path, Settings s, bool* wrong) {
   CompileOptions plain;
   XC_ASSIGN_OR_RETURN(std::shared_ptr<const Executable> other,
                       Client::Default()->Compile(original->Clone(), s.against, plain));
-  XC_ASSIGN_OR_RETURN(std::vector<Literal> expected, RunOnLiterals(*other, Pointers(inputs), run));
+  XC_ASSIGN_OR_RETURN(std::vector<Literal> expected, transfers.Run(*other, Pointers(inputs), run));
   for (size_t i = 0; i < outputs.size(); ++i) {
     const std::string difference = CompareNorm(outputs[i], expected[i]);
     if (difference.empty()) continue;
@@ -192,6 +185,8 @@ int ReplayCommand(const std::vector<std::string>& args) {
             "with --against: name the first pass, then the first instruction or fusion, that changes the result");
   flags.Add("inputs", &s.inputs, "directory with 0.npy, 1.npy, … (default: deterministic inputs)");
   flags.Add("output_dir", &s.output_dir, "write the outputs as 0.npy, 1.npy, … (bf16 and f8 as f32, s4 as int8)");
+  flags.Add("infeed", &s.infeed, "directory with 0.npy, 1.npy, …: the arrays that the program takes while it runs");
+  flags.Add("outfeed_dir", &s.outfeed_dir, "write the arrays that the program gives while it runs as 0.npy, 1.npy, …");
   flags.Add("runs", &s.runs, "runs to time");
   flags.Add("seconds", &s.seconds, "stop timing after this many seconds (0: never)");
   flags.Add("threads", &s.threads, "threads to compile and run with (0: all)");
