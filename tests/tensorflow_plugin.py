@@ -7,7 +7,9 @@ import importlib.util
 import json
 import os
 import pathlib
+import re
 import sys
+import tempfile
 import threading
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
@@ -395,6 +397,29 @@ def threads_and_shapes():
         assert xla_tf.stats().host_runs > 0
     finally:
         xla_tf.configure(policy="now", max_shapes=24, log=True)
+
+
+@check
+def dumped_modules():
+    """What lies in the dump directory is HLO text, with names that its syntax has."""
+
+    def loop(a):
+        with tf.name_scope("scope/of/a/loop"):
+            for _ in tf.range(3):
+                a = tf.exp(-a) * 2.0
+        return a
+
+    with tempfile.TemporaryDirectory() as folder:
+        xla_tf.configure(dump_dir=folder)
+        try:
+            same(lambda: tf.function(loop), tf.ones(7))
+        finally:
+            xla_tf.configure(dump_dir="")
+        texts = [path.read_text() for path in pathlib.Path(folder).glob("cluster_*.hlo")]
+        assert any(" while(" in text for text in texts), texts
+        for line in "\n".join(texts).splitlines():
+            if line.startswith(("%", "ENTRY")):
+                assert re.match(r"(ENTRY )?%[\w.-]+ \(", line), line
 
 
 @check

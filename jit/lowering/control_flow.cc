@@ -2,12 +2,22 @@
 // that is a TensorList or a variable travels as its array.
 #include <algorithm>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "jit/lowering/graph_lowering.h"
 #include "jit/lowering/list_sizes.h"
 
 namespace xc {
 namespace {
+
+// The name of a function as HLO's text takes it.
+std::string ComputationName(const Graph& function) {
+  std::string name = function.name;
+  for (char& c : name) {
+    if (!absl::ascii_isalnum(static_cast<unsigned char>(c)) && c != '_' && c != '.' && c != '-') c = '_';
+  }
+  return name;
+}
 
 absl::StatusOr<std::shared_ptr<const Graph>> Body(OpContext& c, const NameAttrList& name) {
   const auto library = c.graph.graph().library();
@@ -226,7 +236,7 @@ class WhileLowering {
     }
     std::vector<Shape> shapes = shapes_;
     if (final && checks_) shapes.push_back(Shape::Scalar(ElementType::kPred));
-    HloComputation* computation = c_.b.module()->AddComputation(body_->name);
+    HloComputation* computation = c_.b.module()->AddComputation(ComputationName(*body_));
     Emitter e(c_.b.module(), computation);
     Val state = e.Parameter(0, Shape::Tuple(shapes), "state");
     GraphLowering nested(*body_, e, c_.graph.depth() + 1);
@@ -280,7 +290,7 @@ class WhileLowering {
     XC_RETURN_IF_ERROR(LowerBody(/*final=*/true));
     if (checks_) leaves.push_back(c_.b.Scalar(ElementType::kPred, 0));
     Val init = c_.b.Tuple(leaves);
-    HloComputation* computation = c_.b.module()->AddComputation(condition_->name);
+    HloComputation* computation = c_.b.module()->AddComputation(ComputationName(*condition_));
     Emitter e(c_.b.module(), computation);
     Val state = e.Parameter(0, init->shape(), "state");
     GraphLowering nested(*condition_, e, c_.graph.depth() + 1);
@@ -400,7 +410,7 @@ absl::Status Conditional(OpContext& c, Val selector, const std::vector<std::shar
   std::vector<Branch> branches(graphs.size());
   for (size_t k = 0; k < graphs.size(); ++k) {
     Branch& br = branches[k];
-    br.computation = c.b.module()->AddComputation(graphs[k]->name);
+    br.computation = c.b.module()->AddComputation(ComputationName(*graphs[k]));
     br.emitter = std::make_unique<Emitter>(c.b.module(), br.computation);
     Val state = br.emitter->Parameter(0, operand->shape(), "arguments");
     br.lowering = std::make_unique<GraphLowering>(*graphs[k], *br.emitter, c.graph.depth() + 1);
@@ -518,7 +528,7 @@ absl::StatusOr<HloComputation*> LowerFunction(OpContext& c, const NameAttrList& 
     return c.Error(absl::StrCat("function '", function.name(), "' takes ", body->Args().size(), " arguments, expected ",
                                 parameters.size()));
   }
-  HloComputation* computation = c.b.module()->AddComputation(body->name);
+  HloComputation* computation = c.b.module()->AddComputation(ComputationName(*body));
   Emitter e(c.b.module(), computation);
   GraphLowering nested(*body, e, c.graph.depth() + 1);
   std::vector<LoweredValue> args;
