@@ -219,7 +219,7 @@ struct Tridiagonal {
       largest = std::max(largest, std::abs(diagonal[k]));
       if (k + 1 < n) largest = std::max({largest, std::abs(upper[k]), std::abs(lower[k])});
     }
-    constexpr Real<T> kEpsilon = std::numeric_limits<Real<T>>::epsilon() / 2;
+    constexpr Real<T> kEpsilon = std::numeric_limits<Real<T>>::epsilon();
     const Real<T> least = largest > 0 ? kEpsilon * largest : kEpsilon;
     for (int64_t k = 0; k < n; ++k) {
       const Real<T> size = std::abs(diagonal[k]);
