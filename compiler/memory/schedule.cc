@@ -245,6 +245,44 @@ std::vector<int> InOrder(const Graph& graph) {
   return order;
 }
 
+// The order with each instruction that reads constants and parameters at most (a splat, say) right before the first one
+// that needs it: its result lives shorter, and nothing lives longer.
+std::vector<int> SinkProducers(const Graph& graph, const std::vector<int>& order) {
+  const int n = static_cast<int>(graph.nodes.size());
+  std::vector<std::vector<int>> predecessors(n);
+  for (int i = 0; i < n; ++i) {
+    for (int next : graph.successors[i]) predecessors[next].push_back(i);
+  }
+  const auto sinks = [&](int i) {
+    const HloInstruction* instruction = graph.nodes[i];
+    if (instruction->HasSideEffect() || !InlineCallees(instruction).empty()) return false;
+    const auto takes_no_room = [&](int b) { return graph.bytes[b] == 0; };
+    return IsForwarding(instruction) || std::all_of(graph.buffers[i].begin(), graph.buffers[i].end(), takes_no_room);
+  };
+  std::vector<bool> done(n);
+  std::vector<int> sunk, work;
+  sunk.reserve(n);
+  // Twice: those that nothing needs come at the end.
+  for (const bool all : {false, true}) {
+    for (int i : order) {
+      if (done[i] || (!all && sinks(i))) continue;
+      work.push_back(i);
+      while (!work.empty()) {
+        const int at = work.back();
+        const size_t before = work.size();
+        for (int p : predecessors[at]) {
+          if (!done[at] && !done[p]) work.push_back(p);
+        }
+        if (work.size() != before) continue;
+        work.pop_back();
+        if (!done[at]) sunk.push_back(at);
+        done[at] = true;
+      }
+    }
+  }
+  return sunk;
+}
+
 }  // namespace
 
 int64_t PeakBytes(const std::vector<HloInstruction*>& order, const CalleePeaks& callee_peak) {
@@ -269,9 +307,15 @@ absl::Status ScheduleModule(HloModule* module) {
     if (list.size() != graph.nodes.size() || plain.size() != graph.nodes.size()) {
       return absl::InternalError(absl::StrCat("computation ", computation->name(), " has a dependency cycle"));
     }
-    const int64_t list_peak = Peak(graph, list), plain_peak = Peak(graph, plain);
-    const std::vector<int>& best = list_peak < plain_peak ? list : plain;
-    peaks[computation] = std::min(list_peak, plain_peak);
+    std::vector<int> best;
+    int64_t lowest = 0;
+    for (const std::vector<int>& order : {plain, list, SinkProducers(graph, plain), SinkProducers(graph, list)}) {
+      const int64_t peak = Peak(graph, order);
+      if (!best.empty() && peak >= lowest) continue;
+      best = order;
+      lowest = peak;
+    }
+    peaks[computation] = lowest;
     auto& sequence = module->schedule()[computation];
     sequence.reserve(best.size());
     for (int i : best) sequence.push_back(graph.nodes[i]);

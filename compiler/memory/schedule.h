@@ -10,9 +10,10 @@
 namespace xc {
 
 // Fills module->schedule() for every computation of EmittedComputations (compiler/memory/in_place.h). The order is the
-// best of: list scheduling by bytes freed less bytes allocated, a depth-first post-order, and the module's own order if
-// that is one. Operands and control predecessors come first; instructions with side effects keep their order among
-// themselves; readers of a value come before an instruction that can update it in place, where dependencies allow.
+// best of: list scheduling by bytes freed less bytes allocated, a depth-first post-order, and both with what reads
+// constants and parameters at most moved to its first reader. Operands and control predecessors come first;
+// instructions with side effects keep their order among themselves; readers of a value come before an instruction that
+// can update it in place, where dependencies allow.
 absl::Status ScheduleModule(HloModule* module);
 
 // The peak of live bytes of `order` (a schedule of one computation); `callee_peak` gives the bytes that a while,
