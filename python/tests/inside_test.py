@@ -1,5 +1,9 @@
 """Looking inside: lowered programs, counters, reasons, dumps."""
 
+import ast
+import importlib
+import inspect
+import pathlib
 import os
 import pickle
 import subprocess
@@ -97,3 +101,17 @@ def test_wrapper_keeps_name_and_doc():
     assert documented.__name__ == "documented" and documented.__doc__ == "What it does."
     assert "xla.compile of" in repr(documented)
     assert documented.__wrapped__(3) == 3
+
+
+@pytest.mark.parametrize("name", ["xla.nn", "xla.lax", "xla.lax.random"])
+def test_stubs_have_every_function_and_parameter(name):
+    module = importlib.import_module(name)
+    stub = pathlib.Path(module.__file__).with_suffix(".pyi")
+    stubs = {n.name: n.args for n in ast.parse(stub.read_text()).body if isinstance(n, ast.FunctionDef)}
+    functions = {n: f for n, f in vars(module).items() if not n.startswith("_") and inspect.isfunction(f)}
+    own = {n for n, f in functions.items() if name == "xla.lax" or f.__module__ == name}
+    assert own <= set(stubs) <= set(functions)
+    for n, arguments in stubs.items():
+        written = [a.arg for a in arguments.posonlyargs + arguments.args + arguments.kwonlyargs]
+        written += [a.arg for a in (arguments.vararg, arguments.kwarg) if a is not None]
+        assert sorted(written) == sorted(inspect.signature(functions[n]).parameters), n
