@@ -173,7 +173,7 @@ def main():
     parser.add_argument("--ways", default=",".join(WAYS), help="some of them, plain first")
     parser.add_argument("--way", choices=WAYS)
     parser.add_argument("--list", action="store_true")
-    options = parser.parse_args()
+    options = parser.parse_intermixed_args()
     options.plugin = os.path.abspath(options.plugin)
     options.ways = options.ways.split(",")
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")

@@ -186,7 +186,7 @@ def main():
     parser.add_argument("names", nargs="*")
     parser.add_argument("--large", action="store_true")
     parser.add_argument("--alone", help="run without the plugin and write the results to this file")
-    options = parser.parse_args()
+    options = parser.parse_intermixed_args()
     with tempfile.TemporaryDirectory() as folder:
         stored = pathlib.Path(folder) / "alone"
         # TensorFlow alone runs beside, in a process of its own.
