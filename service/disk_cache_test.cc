@@ -83,16 +83,12 @@ ENTRY e { p = f32[4] parameter(0) z = s32[] constant(0) t = (s32[], f32[4]) tupl
       R"(HloModule m
 ENTRY e { p = f32[6] parameter(0) n = f32[6] custom-call(p), custom_call_target="disk_cache_test.negate"
   ROOT t = (f32[2], s32[2]) custom-call(n), custom_call_target="TopK", called_computations={} })",
-      // No native code: a loop inside of a reducer runs in the interpreter.
+      // No native code: arrays inside of a reducer, which the interpreter runs.
       R"(HloModule m
-c { s = (s32[], f32[]) parameter(0) i = s32[] get-tuple-element(s), index=0 k = s32[] constant(2)
-  ROOT l = pred[] compare(i, k), direction=LT }
-b { s = (s32[], f32[]) parameter(0) i = s32[] get-tuple-element(s), index=0 one = s32[] constant(1)
-  x = f32[] get-tuple-element(s), index=1 h = f32[] constant(0.5) y = f32[] multiply(x, h)
-  j = s32[] add(i, one) ROOT t = (s32[], f32[]) tuple(j, y) }
-r { x = f32[] parameter(0) y = f32[] parameter(1) a = f32[] add(x, y) z = s32[] constant(0)
-  t = (s32[], f32[]) tuple(z, a) w = (s32[], f32[]) while(t), condition=c, body=b
-  ROOT g = f32[] get-tuple-element(w), index=1 }
+l { p = f32[] parameter(0) q = f32[] parameter(1) ROOT t = pred[] compare(p, q), direction=LT }
+r { x = f32[] parameter(0) y = f32[] parameter(1) b = f32[2] broadcast(x), dimensions={} v = f32[1] reshape(y)
+  c = f32[3] concatenate(b, v), dimensions={0} s = f32[3] sort(c), dimensions={0}, to_apply=l
+  f = f32[1] slice(s), slice={[2:3]} ROOT g = f32[] reshape(f) }
 ENTRY e { p = f32[3,4] parameter(0) z = f32[] constant(1) q = f32[4] reduce(p, z), dimensions={0}, to_apply=r
   ROOT s = f32[4] sine(q) })",
   };
