@@ -208,10 +208,11 @@ absl::StatusOr<LoweredCluster> LowerCluster(const Graph& graph, const std::vecto
     ClusterResult result;
     if (r.array != nullptr) {
       for (size_t i = 0; i < values.size() && result.argument < 0; ++i) {
-        if (values[i].array == r.array) result.argument = static_cast<int>(i);
+        // (Several host types share an element type.)
+        if (values[i].array == r.array && values[i].type == r.type) result.argument = static_cast<int>(i);
       }
       if (result.argument < 0) {
-        // A result that is there already is stored once. (Several host types share an element type.)
+        // A result that is there already is stored once.
         for (size_t j = 0; j < out.results.size() && result.output < 0; ++j) {
           if ((*results)[j].array == r.array && (*results)[j].type == r.type) result.output = out.results[j].output;
         }
