@@ -184,7 +184,9 @@ void Pack(const T* from, int64_t rows, int64_t k, int64_t row_stride, int64_t k_
 template <typename Acc>
 struct Areas {
   explicit Areas(const GemmTile& t)
-      : k_block(t.k < 1 ? 1 : t.k < kKBlock ? t.k : kKBlock),
+      : k_block(t.k < 1         ? 1
+                : t.k < kKBlock ? t.k
+                                : kKBlock),
         m_block(RoundUp(t.m < kMBlock ? t.m : kMBlock, kRows)),
         n_block(RoundUp(t.n < NBlock<Acc>() ? t.n : NBlock<Acc>(), NR<Acc>())),
         a(RoundUp(m_block * k_block, 64)),

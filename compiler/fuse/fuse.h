@@ -33,8 +33,8 @@ absl::StatusOr<bool> FuseInstructions(HloModule* module, PassContext& context);
 // them as nested fusions: the last is the result, the others give one value for each row.
 absl::StatusOr<bool> StitchRows(HloModule* module, PassContext& context);
 
-// Each scatter or dynamic-update-slice of an array of equal elements gets an array of its own to write over, where others
-// read it too.
+// Each scatter or dynamic-update-slice of an array of equal elements gets an array of its own to write over, where
+// others read it too.
 absl::StatusOr<bool> GiveUpdatesOwnSplats(HloModule* module, PassContext& context);
 
 }  // namespace xc

@@ -43,7 +43,8 @@ absl::StatusOr<bool> InlineCalls(HloModule* module, PassContext& context) {
   bool changed = false;
   int64_t total = module->InstructionCount();
   for (HloComputation* computation : module->ComputationPostOrder()) {
-    // Operands first: a call that inlining another one leaves without a user goes with it, and has been inlined by then.
+    // Operands first: a call that inlining another one leaves without a user goes with it, and has been inlined by
+    // then.
     std::vector<HloInstruction*> calls;
     for (HloInstruction* instruction : computation->PostOrder()) {
       if (instruction->opcode() == HloOpcode::kCall || instruction->opcode() == HloOpcode::kFusion) {

@@ -58,8 +58,8 @@ void xc_cluster_host_ran(xc_cluster* cluster, void* ticket, int64_t nanoseconds)
 void xc_plugin_log(const char* message);
 
 typedef struct xc_plugin_stats {
-  /* Counts since the start. Of the ops that compute something in all graphs that came, how many are in clusters; sets of
-   * shapes that were slower than the host's kernels; arguments of all launches. */
+  /* Counts since the start. Of the ops that compute something in all graphs that came, how many are in clusters; sets
+   * of shapes that were slower than the host's kernels; arguments of all launches. */
   int64_t graphs, clusters, launches, host_runs, compilations, failures;
   int64_t ops, clustered_ops, given_back, launch_arguments;
   /* Time inside xc_cluster_run, and the part of it in compiled code. */
