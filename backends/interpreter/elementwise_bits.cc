@@ -67,7 +67,14 @@ struct Bytes16 {
   uint64_t a, b;
 };
 
-// clamp(low, x, high): low if x < low, high if that is above high; NaN if any of them is.
+// In the order of maximum and minimum, where -0 is below +0.
+template <typename C>
+bool IsBelow(C x, C y) {
+  if constexpr (std::is_floating_point_v<C>) return x < y || (x == y && std::signbit(x) && !std::signbit(y));
+  return x < y;
+}
+
+// clamp(low, x, high) = minimum(maximum(low, x), high): NaN if any of them is.
 template <typename C>
 void Clamp(const ElementwiseOp& op, const uint8_t* const* in, uint8_t* out, int64_t n) {
   OperandLanes<C> low(op.in[0], in[0]), value(op.in[1], in[1]), high(op.in[2], in[2]);
@@ -84,12 +91,12 @@ void Clamp(const ElementwiseOp& op, const uint8_t* const* in, uint8_t* out, int6
         } else if (std::isnan(ph[j])) {
           x = ph[j];
         } else if (!std::isnan(x)) {
-          x = x < pl[j] ? pl[j] : x;
-          x = x > ph[j] ? ph[j] : x;
+          x = IsBelow(x, pl[j]) ? pl[j] : x;
+          x = IsBelow(ph[j], x) ? ph[j] : x;
         }
       } else {
-        x = x < pl[j] ? pl[j] : x;
-        x = x > ph[j] ? ph[j] : x;
+        x = IsBelow(x, pl[j]) ? pl[j] : x;
+        x = IsBelow(ph[j], x) ? ph[j] : x;
       }
       pr[j] = x;
     }

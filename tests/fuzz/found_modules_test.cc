@@ -176,6 +176,19 @@ ENTRY main {
   b = f16[] parameter(1)
   ROOT r = (f32[17], f16[]) scan(a, b), dimensions={0}, num_carries=1, to_apply=step
 })"},
+    {"ClampBetweenZeros", R"(HloModule m
+ENTRY main {
+  plus = f32[] constant(0)
+  minus = f32[] constant(-0)
+  a = f32[33] parameter(0)
+  all = f32[33] broadcast(plus), dimensions={}
+  zeros = f32[33] multiply(a, all)
+  low = f32[] constant(-2)
+  high = f32[] constant(2)
+  x = f32[33] clamp(low, zeros, minus)
+  y = f32[33] clamp(plus, zeros, high)
+  ROOT r = (f32[33], f32[33]) tuple(x, y)
+})"},
 };
 
 INSTANTIATE_TEST_SUITE_P(All, FoundModules, testing::ValuesIn(kFound),
