@@ -27,6 +27,19 @@ def test_the_line_is_the_users_own():
     assert "x.astype(int)" in str(error.value) and "static_argnums" in str(error.value)
 
 
+def test_what_is_wrong_with_a_result_is_said_of_the_function():
+    def chosen(x):
+        y = x + 1
+        return x[y > 0]
+
+    def text(x):
+        return "text"
+
+    for f, kind, lines in ((chosen, xla.DataDependentShapeError, 2), (text, xla.ObjectArrayError, 0)):
+        with pytest.raises(kind, match=rf"errors_test\.py:{f.__code__.co_firstlineno + lines}: "):
+            xla.compile(f)(np.ones(3))
+
+
 def test_python_numbers_of_traced_values():
     x = np.ones(())
     refused(xla.ConcretizationError, r"int\(\) asks for the number .*x\.astype\(int\)", lambda x: int(x), x)

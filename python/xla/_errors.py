@@ -56,6 +56,12 @@ class StaticArgumentError(Error, TypeError):
     """An argument that cannot be static."""
 
 
+MASK_MESSAGE = (
+    "the shape of x[mask] depends on the mask's values; write np.where(mask, x, other), a reduction with where=mask, "
+    "or x[mask] = y[mask], whose shapes are fixed"
+)
+
+
 def _is_inside(file):
     found = _inside.get(file)
     if found is None:
@@ -71,6 +77,12 @@ def user_location():
     while frame is not None and _is_inside(frame.f_code.co_filename):
         frame = frame.f_back
     return ("unknown", 0) if frame is None else (frame.f_code.co_filename, frame.f_lineno)
+
+
+def definition(function):
+    """ "file:line: " of a function's first line, for what is wrong with it as a whole; "" of one that has no code."""
+    code = getattr(function, "__code__", None)
+    return "" if code is None else f"{code.co_filename}:{code.co_firstlineno}: "
 
 
 def at_user(message):

@@ -6,11 +6,6 @@ import numpy as np
 from . import _errors, _ops as o
 from ._tracer import Tracer, as_array, value_of
 
-_MASK_MESSAGE = (
-    "the shape of x[mask] depends on the mask's values; write np.where(mask, x, other), a reduction with where=mask, "
-    "or x[mask] = number, whose shapes are fixed"
-)
-
 
 def _entries(index, ndim):
     """The index as a list of entries that each consume one dimension (int, slice, Tracer, array) or none (None)."""
@@ -25,7 +20,7 @@ def _entries(index, ndim):
             entry = np.asarray(entry)
         if isinstance(entry, (np.ndarray, np.generic, Tracer)) and entry.dtype == np.bool_:
             if isinstance(entry, Tracer):
-                _errors.fail(_errors.DataDependentShapeError, _MASK_MESSAGE)
+                _errors.fail(_errors.DataDependentShapeError, _errors.MASK_MESSAGE)
             consumed += entry.ndim
             if entry.ndim == 0:
                 _errors.fail(_errors.UnsupportedError, "indexing by one bool is not compiled; write np.where")

@@ -7,17 +7,13 @@ from . import _errors, _ops as o
 from ._tracer import HANDLERS, Tracer, value_of
 from ._ufuncs import COMPARE_OPERATORS, OPERATORS
 
-_MESSAGE = (
-    "the shape of x[mask] depends on the mask's values; write np.where(mask, x, other), a reduction with where=mask, "
-    "or x[mask] = y[mask], whose shapes are fixed"
-)
 _REDUCTIONS = ("sum", "prod", "mean", "min", "max", "any", "all", "var", "std")
 
 
 class Masked:
     """The elements of `array` for which `mask` holds."""
 
-    __slots__ = ("array", "mask")
+    __slots__ = ("array", "mask", "place")
     __array_priority__ = 1001
     __hash__ = None
 
@@ -28,6 +24,12 @@ class Masked:
             )
         # As they are now: a later write to the array does not change what was read.
         self.array, self.mask = Tracer(array.value), Tracer(mask.value)
+        self.place = _errors.user_location()
+
+    def refuse_result(self):
+        """Fails at the line that chose the elements: where a function returns them, no line of the user's runs."""
+        file, line = self.place
+        raise _errors.DataDependentShapeError(f"{file}:{line}: {_errors.MASK_MESSAGE}")
 
     @property
     def dtype(self):
@@ -37,23 +39,26 @@ class Masked:
         """The values at all places, for an assignment through `mask`."""
         if mask.value is not self.mask.value:
             _errors.fail(
-                _errors.DataDependentShapeError, "x[mask] = y[other] needs one mask on both sides; " + _MESSAGE
+                _errors.DataDependentShapeError,
+                "x[mask] = y[other] needs one mask on both sides; " + _errors.MASK_MESSAGE,
             )
         return self.array.value
 
     def __array_ufunc__(self, ufunc, method, *inputs, **kwargs):
         if method != "__call__" or kwargs.get("out") is not None:
-            _errors.fail(_errors.DataDependentShapeError, _MESSAGE)
+            _errors.fail(_errors.DataDependentShapeError, _errors.MASK_MESSAGE)
         plain = []
         for x in inputs:
             if isinstance(x, Masked):
                 if x.mask.value is not self.mask.value:
-                    _errors.fail(_errors.DataDependentShapeError, "two arrays chosen by different masks; " + _MESSAGE)
+                    _errors.fail(
+                        _errors.DataDependentShapeError, "two arrays chosen by different masks; " + _errors.MASK_MESSAGE
+                    )
                 plain.append(x.array)
             elif np.ndim(x) <= self.array.ndim - self.mask.ndim:
                 plain.append(x)
             else:
-                _errors.fail(_errors.DataDependentShapeError, _MESSAGE)
+                _errors.fail(_errors.DataDependentShapeError, _errors.MASK_MESSAGE)
         made = getattr(ufunc, method)(*plain, **kwargs)
         if isinstance(made, tuple):
             return tuple(Masked(m, self.mask) for m in made)
@@ -62,11 +67,11 @@ class Masked:
     def __array_function__(self, function, types, args, kwargs):
         if function.__name__ in _REDUCTIONS and args and args[0] is self and len(args) == 1 and not kwargs:
             return self._reduce(function)
-        _errors.fail(_errors.DataDependentShapeError, _MESSAGE)
+        _errors.fail(_errors.DataDependentShapeError, _errors.MASK_MESSAGE)
 
     def _reduce(self, function):
         if self.mask.ndim != self.array.ndim:
-            _errors.fail(_errors.DataDependentShapeError, _MESSAGE)
+            _errors.fail(_errors.DataDependentShapeError, _errors.MASK_MESSAGE)
         if function in (np.min, np.max):
             info = np.finfo if self.dtype.kind == "f" else np.iinfo
             end = info(self.dtype).max if function is np.min else info(self.dtype).min
@@ -88,16 +93,16 @@ class Masked:
         return Masked(self.array, self.mask)
 
     def __getattr__(self, name):
-        _errors.fail(_errors.DataDependentShapeError, f".{name} of x[mask]: {_MESSAGE}")
+        _errors.fail(_errors.DataDependentShapeError, f".{name} of x[mask]: {_errors.MASK_MESSAGE}")
 
     def __len__(self):
-        _errors.fail(_errors.DataDependentShapeError, _MESSAGE)
+        _errors.fail(_errors.DataDependentShapeError, _errors.MASK_MESSAGE)
 
     def __iter__(self):
-        _errors.fail(_errors.DataDependentShapeError, _MESSAGE)
+        _errors.fail(_errors.DataDependentShapeError, _errors.MASK_MESSAGE)
 
     def __getitem__(self, index):
-        _errors.fail(_errors.DataDependentShapeError, _MESSAGE)
+        _errors.fail(_errors.DataDependentShapeError, _errors.MASK_MESSAGE)
 
 
 for _name in _REDUCTIONS:

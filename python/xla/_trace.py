@@ -85,13 +85,12 @@ def _trace_once(function, name, structure, signatures, call, donated):
         values = []
         for leaf in leaves:
             if isinstance(leaf, Masked):
-                leaf.__len__()  # says that its shape is not fixed
+                leaf.refuse_result()
             if isinstance(leaf, Poison):
                 leaf._fail()  # says why it has no value
             if not isinstance(leaf, (Tracer, np.ndarray, np.generic, bool, int, float, complex)):
-                _errors.fail(
-                    _errors.ObjectArrayError,
-                    f"{name} returns a {type(leaf).__name__}; compiled functions return arrays and numbers, in tuples, lists, "
+                raise _errors.ObjectArrayError(
+                    f"{_errors.definition(function)}{name} returns a {type(leaf).__name__}; compiled functions return arrays and numbers, in tuples, lists, "
                     "dicts or dataclasses",
                 )
             values.append(tracer_of(leaf).value)
