@@ -159,9 +159,31 @@ def custom_gradients():
     return [fit(model, data, "mse", tf.keras.optimizers.RMSprop(1e-3)), model.predict(a[:33], verbose=0)]
 
 
-# Values that are rounded to 8 bits differ by steps of that size; what feeds on itself for 20 steps by more.
-def tolerance(name):
-    return dict(rtol=4e-2, atol=4e-2) if name.endswith("_bf16") else dict(rtol=2e-3, atol=2e-4)
+def in_f32(name, i, expected):
+    """Result `i` of the model in bf16 called `name`, from the same model in f32; None if `name` is not in bf16."""
+    twin = name.removesuffix("_bf16")
+    if twin == name:
+        return None
+    of_shape = lambda: 1 + models.MODELS[twin].shapes.index(models.MODELS[name].shapes[i - 1])
+    return expected[twin][of_shape() if i > 0 else 0]
+
+
+def check(name, i, got, want, exact):
+    """Result `i` of a program beside that of TensorFlow alone. Training in bf16 spreads its roundings: what a model
+    trained so predicts must be about as near to `exact`, what the same model trained in f32 predicts, as TensorFlow's.
+    """
+    assert np.shape(got) == np.shape(want), f"{name}, result {i}: shape {np.shape(got)}, expected {np.shape(want)}"
+    if exact is None or i == 0:
+        bound = 2e-3 if exact is None else 4e-2
+        np.testing.assert_allclose(
+            got, want, rtol=bound, atol=2e-4 if exact is None else bound, err_msg=f"{name}, result {i}"
+        )
+        return
+    exact, got, want = (np.asarray(x, np.float64) for x in (exact, got, want))
+    size, ours, theirs = (np.linalg.norm(x) for x in (exact, got - exact, want - exact))
+    distances = f"{name}, result {i}: {ours / size:.3f} from what f32 gives, TensorFlow {theirs / size:.3f}"
+    print(f"  {distances}")
+    assert ours <= 1.5 * theirs + 0.01 * size, distances
 
 
 # The least share of the ops that did something which must be inside clusters. What stays outside are variables and
@@ -198,7 +220,9 @@ def main():
         models = import_file(options.models, "tensorflow_models")
         chosen = models.LARGE if options.large else models.SMALL
         programs = {name: model_program(name) for name in chosen} | ({} if options.large else PROGRAMS)
-        programs = {name: run for name, run in programs.items() if not options.names or name in options.names}
+        # A model in bf16 is compared with the same one in f32.
+        names = {*options.names, *(name.removesuffix("_bf16") for name in options.names)}
+        programs = {name: run for name, run in programs.items() if not names or name in names}
         if options.alone:
             with open(options.alone, "wb") as file:
                 pickle.dump({name: run() for name, run in programs.items()}, file)
@@ -231,7 +255,7 @@ def main():
         for name, result in results.items():
             for i, (got, want) in enumerate(zip(result, expected[name], strict=True)):
                 try:
-                    np.testing.assert_allclose(got, want, err_msg=f"{name}, result {i}", **tolerance(name))
+                    check(name, i, got, want, in_f32(name, i, expected))
                 except AssertionError as error:
                     failures.append(str(error))
         print(*failures, sep="\n")
