@@ -122,6 +122,7 @@ for nm, f in dict(
     perm=lambda k: lax.random.permutation(k, 10),
     choice=lambda k: lax.random.choice(k, 10, (4,)),
     choice2=lambda k: lax.random.choice(k, 10, (4,), False),
+    choicer=lambda k: lax.random.choice(k, np.arange(12.0).reshape(6, 2), (2, 2), False),
     choicep=lambda k: lax.random.choice(k, 4, (20,), True, np.array([0.1, 0.2, 0.3, 0.4])),
     fold=lambda k: lax.random.fold_in(k, 7),
     gumbel=lambda k: lax.random.gumbel(k, (30,)),

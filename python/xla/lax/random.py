@@ -245,4 +245,4 @@ def choice(key_, a, shape=(), replace=True, p=None):
     else:
         p = p if isinstance(p, Tracer) else np.asarray(p)
         order = np.argsort(-(np.log(p) + gumbel(key_, (a.shape[0],))), kind="stable")
-    return _rows(a, order[:count]).reshape(shape)
+    return _rows(a, order[:count].reshape(shape))
