@@ -17,20 +17,37 @@ def open_library():
 
 
 def cache_stats():
-    """Counters of the process-wide cache of compiled programs, which all functions share: entries, bytes, budget_bytes,
-    hits, misses, waits, evictions, compile_seconds; of the misses, disk_hits were loaded from a cache directory, and
-    disk_writes programs were written to one."""
+    """Counters of the process-wide cache of compiled programs, which all functions share.
+
+    A dict of numbers: entries, bytes, budget_bytes, hits, misses, waits, evictions, compile_seconds; of the misses,
+    disk_hits were loaded from a cache directory, and disk_writes programs were written to one.
+
+    >>> stats = cache_stats()
+    >>> stats["bytes"] <= stats["budget_bytes"]
+    True
+    """
     open_library()
     return _core.cache_stats()
 
 
 def cache_clear():
-    """Drops all programs from the process-wide cache; functions keep those that they hold (f.clear_cache)."""
+    """Drops all programs from the process-wide cache; functions keep those that they hold (f.clear_cache).
+
+    >>> cache_clear()
+    >>> cache_stats()["entries"]
+    0
+    """
     open_library()
     _core.cache_clear()
 
 
 def cache_set_budget(bytes):
-    """Bytes of code and constants that the process-wide cache keeps at most; the least recently used programs go first."""
+    """Sets how many bytes of code and constants, an int, the process-wide cache keeps at most; the least recently used
+    programs go first.
+
+    >>> cache_set_budget(1 << 30)
+    >>> cache_stats()["budget_bytes"]
+    1073741824
+    """
     open_library()
     _core.cache_set_budget(bytes)

@@ -1,9 +1,10 @@
 """Clustering inside TensorFlow: switches, statistics and the report. `import tensorflow` itself turns clustering on where
 the wheel is installed; `load(path)` does it for a library that lies elsewhere.
 
->>> import tensorflow as tf, xla.tf
+>>> import xla.tf  # after `import tensorflow`
 >>> xla.tf.configure(policy="now", min_cluster_size=3)
 >>> xla.tf.stats().launches
+0
 """
 
 import ctypes
@@ -86,15 +87,24 @@ def _take_string(pointer):
 
 
 def load(path):
-    """Loads the plugin from `path` into TensorFlow. Not needed where the wheel is installed."""
+    """Loads the plugin's library from `path` into TensorFlow; not needed where the wheel is installed.
+
+    >>> xla.tf.load("xc_tensorflow.so")  # doctest: +SKIP
+    """
     from tensorflow.python.framework import load_library
 
     load_library.load_pluggable_device_library(path)
 
 
 def configure(**values):
-    """Changes settings: those of clustering hold for functions traced from now on, the others at once. Lists of ops are
-    sequences of names. See settings() for all of them."""
+    """Changes settings: those of clustering hold for functions traced from now on, the others at once.
+
+    values: numbers, bools and texts by name; lists of ops are sequences of names. See settings() for all of them.
+
+    >>> xla.tf.configure(min_cluster_size=3, deny=["Conv2D", "MatMul"])
+    >>> xla.tf.settings()["deny"]
+    'Conv2D,MatMul'
+    """
     lines = []
     for key, value in values.items():
         if isinstance(value, bool):
@@ -110,20 +120,40 @@ def configure(**values):
 
 
 def enable():
+    """Functions traced from now on are clustered again.
+
+    >>> xla.tf.enable()
+    >>> xla.tf.settings()["enabled"]
+    '1'
+    """
     configure(enabled=True)
 
 
 def disable():
-    """Functions traced from now on stay as they are."""
+    """Functions traced from now on stay as they are.
+
+    >>> xla.tf.disable()
+    >>> xla.tf.settings()["enabled"]
+    '0'
+    """
     configure(enabled=False)
 
 
 def settings():
-    """All settings, as a dictionary of texts."""
+    """All settings, as a dict of texts.
+
+    >>> sorted(xla.tf.settings())[:3]
+    ['allow', 'cost_gate', 'deny']
+    """
     return dict(line.split("=", 1) for line in _take_string(_core().xc_plugin_settings()).splitlines())
 
 
 def stats():
+    """Totals over the process so far: a Stats, whose fields are numbers.
+
+    >>> xla.tf.stats().launches >= 0
+    True
+    """
     raw = _core().xc_plugin_get_stats()
     return Stats(
         **{name: getattr(raw, name) for name in _NAMES},
@@ -135,12 +165,22 @@ def stats():
 
 
 def wait(seconds=60.0):
-    """Waits until nothing is being compiled in the background; False if that took longer than `seconds`."""
+    """Waits until nothing is being compiled in the background; False if that took longer than `seconds`, a number.
+
+    >>> xla.tf.wait(seconds=1.0)
+    True
+    """
     return bool(_core().xc_plugin_wait(seconds))
 
 
 def report(format="text"):
-    """What was clustered and compiled, with times, and why the rest was left out; "text" or "html"."""
+    """What was clustered and compiled, with times, and why the rest was left out: a text.
+
+    format: "text" or "html".
+
+    >>> xla.tf.report().splitlines()[0]
+    'xla.tf'
+    """
     if format not in ("text", "html"):
         raise Error(f"there is no report format '{format}'; there are text and html")
     return _take_string(_core().xc_plugin_report(format.encode()))

@@ -141,7 +141,14 @@ def conv_general(
 
 
 def conv(lhs, rhs, window_strides=1, padding="VALID"):
-    """A convolution of (batch, channels, …) with (outputs, channels, …); `conv_general` has more options."""
+    """A convolution with the channels in front; `conv_general` has more options.
+
+    lhs: (batch, channels, spatial…), rhs: (outputs, channels, spatial…). window_strides, padding: as in `conv_general`.
+    Gives (batch, outputs, spatial…) of the type that lhs and rhs have in common.
+
+    >>> conv(np.ones((1, 1, 4)), np.ones((1, 1, 2)))
+    array([[[2., 2., 2.]]])
+    """
     return conv_general(lhs, rhs, strides=window_strides, padding=padding)
 
 
@@ -180,13 +187,23 @@ def sort(operand, dimension=-1, num_keys=1):
 
 
 def sort_key_val(keys, values, dimension=-1):
-    """(keys sorted along a dimension, the values that stood beside them); equal keys keep their order."""
+    """Keys sorted along a dimension, and the values that stood beside them; equal keys keep their order.
+
+    keys, values: arrays of one shape. Gives a pair of arrays of this shape, each of its own type.
+
+    >>> sort_key_val(np.array([3, 1, 2]), np.array([0.5, 1.5, 2.5]))
+    (array([1, 2, 3]), array([1.5, 2.5, 0.5]))
+    """
     return sort((keys, values), dimension)
 
 
 @compiled_alone("axis")
 def argsort(operand, axis=-1):
-    """The indices (int64) that sort an array along an axis; equal elements keep their order."""
+    """The indices (int64, of the shape of operand) that sort an array along an axis; equal elements keep their order.
+
+    >>> argsort(np.array([30, 10, 20, 10]))
+    array([1, 3, 2, 0])
+    """
     value = _array(operand)
     axis = normalize_axis(axis, len(value.shape))
     return _sorted([operand, Tracer(_ops.iota(np.int64, value.shape, axis))], axis, 1)[1]
@@ -239,14 +256,29 @@ def dynamic_slice(operand, start_indices, slice_sizes):
 
 @compiled_alone()
 def dynamic_update_slice(operand, update, start_indices):
-    """`operand` with the window at `start_indices` replaced by `update`, moved inside where it would stick out."""
+    """A copy of `operand` with the window at `start_indices` replaced, moved inside where it would stick out.
+
+    operand: any shape; update: as many dimensions, none larger, converted to operand's type; start_indices: an integer
+    for each dimension, traced or not. Gives the shape and type of operand.
+
+    >>> dynamic_update_slice(np.zeros(5), np.array([1.0, 2.0]), [2])
+    array([0., 0., 1., 2., 0.])
+    """
     value = _array(operand)
     new = value_of(update, value.dtype)
     return Tracer(_ops.dynamic_update_slice(value, new, _starts(start_indices, value, new.shape)))
 
 
 def dynamic_slice_in_dim(operand, start_index, slice_size, axis=0):
-    """`slice_size` elements from `start_index` along one axis."""
+    """`slice_size` elements from `start_index` (an integer, traced or not) along one axis, moved inside as in
+    `dynamic_slice`.
+
+    operand: (…, n, …) with slice_size <= n. Gives (…, slice_size, …) of operand's type.
+
+    >>> dynamic_slice_in_dim(np.arange(6).reshape(2, 3), 1, 2, axis=1)
+    array([[1, 2],
+           [4, 5]])
+    """
     shape = list(np.shape(operand) if not isinstance(operand, Tracer) else operand.shape)
     starts = [0] * len(shape)
     starts[axis], shape[axis] = start_index, slice_size
@@ -254,13 +286,23 @@ def dynamic_slice_in_dim(operand, start_index, slice_size, axis=0):
 
 
 def dynamic_index_in_dim(operand, index, axis=0, keepdims=True):
-    """The element (a slice of size 1) at `index` along one axis."""
+    """The slice of size 1 at `index` (an integer, traced or not) along one axis; an index outside is moved inside.
+
+    operand: (…, n, …). Gives (…, 1, …) of operand's type, without this axis if not keepdims.
+
+    >>> dynamic_index_in_dim(np.arange(6).reshape(3, 2), 1, keepdims=False)
+    array([2, 3])
+    """
     found = dynamic_slice_in_dim(operand, index, 1, axis)
     return found if keepdims else np.squeeze(found, axis)
 
 
 def optimization_barrier(operand):
-    """`operand` (an array or a tree of arrays) as it is; the compiler moves and merges nothing across it."""
+    """`operand` (an array or a tree of arrays) as it is; the compiler moves and merges nothing across it.
+
+    >>> optimization_barrier((np.arange(3), np.ones(2)))
+    (array([0, 1, 2]), array([1., 1.]))
+    """
     if not _hlo.is_tracing():
         return operand
     from .. import _pytree
@@ -281,37 +323,63 @@ def optimization_barrier(operand):
 
 
 def iota(dtype, size):
-    """np.arange(size) of a type; in a compiled function it takes no memory."""
+    """np.arange(size) of a type: shape (size,); in a compiled function it takes no memory.
+
+    >>> iota(np.int32, 4)
+    array([0, 1, 2, 3], dtype=int32)
+    """
     if not _hlo.is_tracing():
         return np.arange(size, dtype=dtype)
     return Tracer(_ops.iota(check_dtype(dtype), (size,), 0))
 
 
 def select(pred, on_true, on_false):
-    """on_true where pred, else on_false, element by element; the shapes are equal, or that of pred is ()."""
+    """on_true where pred, else on_false, element by element.
+
+    pred: bool, of the shape of the others or (). on_true, on_false: arrays of a shape S. Gives S, of their common type.
+
+    >>> select(np.array([True, False]), np.array([1, 2]), np.array([3, 4]))
+    array([1, 4])
+    """
     return np.where(pred, on_true, on_false)
 
 
 def clamp(lower, x, upper):
-    """min(max(x, lower), upper), element by element."""
+    """min(max(x, lower), upper), element by element; lower and upper are broadcast to the shape of x.
+
+    >>> clamp(0.0, np.array([-1.0, 0.5, 2.0]), 1.0)
+    array([0. , 0.5, 1. ])
+    """
     return np.minimum(np.maximum(x, lower), upper)
 
 
 def rsqrt(x):
-    """1 / sqrt(x), element by element."""
+    """1 / sqrt(x), element by element: the shape of x, and its type where that is a floating one.
+
+    >>> rsqrt(np.array([1.0, 4.0]))
+    array([1. , 0.5])
+    """
     if isinstance(x, Tracer) and x.dtype.kind == "f":
         return Tracer(_ops.unary("rsqrt", x.value))
     return 1 / np.sqrt(x)
 
 
 def convert_element_type(operand, new_dtype):
-    """`operand` as another type: x.astype(new_dtype)."""
+    """`operand` as another type, of the same shape: x.astype(new_dtype).
+
+    >>> convert_element_type(np.array([1.5, 2.5]), np.int32)
+    array([1, 2], dtype=int32)
+    """
     return (operand if isinstance(operand, Tracer) else np.asarray(operand)).astype(new_dtype)
 
 
 @compiled_alone("new_dtype")
 def bitcast_convert_type(operand, new_dtype):
-    """The bits of an array read as another type of the same width."""
+    """The bits of an array read as another type of the same width; the shape stays.
+
+    >>> bitcast_convert_type(np.array([1.0, -0.0], np.float32), np.uint32)
+    array([1065353216, 2147483648], dtype=uint32)
+    """
     value = _array(operand)
     dtype = check_dtype(new_dtype)
     if dtype.itemsize != value.dtype.itemsize:
@@ -321,12 +389,24 @@ def bitcast_convert_type(operand, new_dtype):
 
 @compiled_alone("shape", "broadcast_dimensions")
 def broadcast_in_dim(operand, shape, broadcast_dimensions):
-    """`operand` with its dimension i at place broadcast_dimensions[i] of `shape`, repeated along the others."""
+    """`operand` with its dimension i at place broadcast_dimensions[i] of `shape`, repeated along the others.
+
+    operand: as many dimensions as broadcast_dimensions has entries, each of size 1 or that of its place in shape. Gives
+    `shape`, of operand's type.
+
+    >>> broadcast_in_dim(np.array([1, 2]), (2, 3), (0,))
+    array([[1, 1, 1],
+           [2, 2, 2]])
+    """
     return Tracer(_ops.broadcast_in_dim(_array(operand), shape, list(broadcast_dimensions)))
 
 
 def stop_gradient(x):
-    """x itself; for programs that also run where derivatives are taken."""
+    """x itself, of any type; for programs that also run where derivatives are taken.
+
+    >>> stop_gradient(np.arange(3))
+    array([0, 1, 2])
+    """
     return x
 
 

@@ -13,14 +13,21 @@ import math
 
 import numpy as np
 
-from .. import _hlo, _ops
-from .._tracer import Tracer, tracer_of
+from .. import _hlo, _ops, _tracer
+from .._tracer import Tracer
+
+__all__ = """bernoulli bits categorical choice exponential fold_in gumbel key normal permutation randint split
+uniform""".split()
 
 _ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))
 
 
 def key(seed):
-    """The key of an integer (which may be traced): an array of shape (2,), uint32."""
+    """The key of an integer (which may be traced): an array of shape (2,), uint32.
+
+    >>> key(42)
+    array([ 0, 42], dtype=uint32)
+    """
     if isinstance(seed, Tracer):
         seed = seed.astype(np.uint64)
         return np.stack([(seed >> np.uint64(32)).astype(np.uint32), seed.astype(np.uint32)])
@@ -63,13 +70,21 @@ def _checked(key_, shape):
 
 
 def split(key_, num=2):
-    """`num` new keys, an array of shape (num, 2): use each for one thing."""
+    """`num` new keys, an array of shape (num, 2), uint32: use each for one thing.
+
+    >>> split(key(0), 3).shape
+    (3, 2)
+    """
     (count,) = _checked(key_, num)
     return np.stack(_threefry(key_, *_counters((count,))), axis=-1)
 
 
 def fold_in(key_, data):
-    """A new key from a key and an integer, such as the number of a step."""
+    """A new key (2,), uint32, from a key and an integer, such as the number of a step, which may be traced.
+
+    >>> fold_in(key(0), 7)
+    array([2716826189,  292468403], dtype=uint32)
+    """
     _checked(key_, ())
     seed = key(data)
     x, y = _threefry(key_, seed[:1], seed[1:])
@@ -77,7 +92,11 @@ def fold_in(key_, data):
 
 
 def bits(key_, shape=(), dtype=np.uint32):
-    """Random bits: unsigned integers of a type, all numbers alike."""
+    """Random bits: unsigned integers of a shape and type, all numbers alike.
+
+    >>> bits(key(0), (2, 3), np.uint8).dtype
+    dtype('uint8')
+    """
     shape, dtype = _checked(key_, shape), np.dtype(dtype)
     if dtype.kind != "u":
         raise TypeError(f"random bits are unsigned integers, not {dtype}")
@@ -148,7 +167,7 @@ def _polynomial(text, x, dtype):
     return result
 
 
-def erfinv(x):
+def _erfinv(x):
     """The inverse of the error function, element by element, for floats between -1 and 1; a few units in the last place."""
     x = x if isinstance(x, Tracer) else np.asarray(x)
     dtype = x.dtype
@@ -167,14 +186,24 @@ def erfinv(x):
 
 
 def normal(key_, shape=(), dtype=np.float64):
-    """Floats of the normal distribution of mean 0 and variance 1."""
+    """Floats (float32 or float64) of a shape, of the normal distribution of mean 0 and variance 1.
+
+    >>> np.round(normal(key(0), (2,)), 4)
+    array([-0.2058, -0.7848])
+    """
     dtype = np.dtype(dtype)
     low = np.nextafter(dtype.type(-1), dtype.type(0))
-    return dtype.type(np.sqrt(2)) * erfinv(uniform(key_, shape, dtype, low, dtype.type(1)))
+    return dtype.type(np.sqrt(2)) * _erfinv(uniform(key_, shape, dtype, low, dtype.type(1)))
 
 
 def randint(key_, shape, minval, maxval, dtype=np.int64):
-    """Integers from minval (in) to maxval (out), all alike but for a bias of less than (maxval - minval) / 2**64."""
+    """Integers from minval (in) to maxval (out), all alike but for a bias of less than (maxval - minval) / 2**64.
+
+    minval, maxval: integers, traced or not, of shapes that broadcast to `shape`. Gives `shape` of an integer type.
+
+    >>> randint(key(0), (5,), 0, 6)
+    array([3, 5, 5, 5, 3])
+    """
     dtype = np.dtype(dtype)
     if dtype.kind not in "iu":
         raise TypeError(f"randint gives integers, not {dtype}")
@@ -189,25 +218,45 @@ def randint(key_, shape, minval, maxval, dtype=np.int64):
 
 
 def bernoulli(key_, p=0.5, shape=None):
-    """True with probability p (a number or an array), of a shape, else that of p."""
+    """True with probability p.
+
+    p: a number or an array, broadcast to `shape`. Gives bools of `shape`; without it, of p's shape.
+
+    >>> bernoulli(key(0), 0.5, (4,))
+    array([ True,  True, False, False])
+    """
     shape = (p.shape if isinstance(p, Tracer) else np.shape(p)) if shape is None else shape
     return uniform(key_, shape) < p
 
 
 def exponential(key_, shape=(), dtype=np.float64):
-    """Floats of the exponential distribution of mean 1."""
+    """Floats (float32 or float64) of a shape, of the exponential distribution of mean 1.
+
+    >>> np.round(exponential(key(0), (2,)), 4)
+    array([0.5421, 0.2437])
+    """
     return -np.log1p(-uniform(key_, shape, dtype))
 
 
 def gumbel(key_, shape=(), dtype=np.float64):
-    """Floats of the standard Gumbel distribution."""
+    """Floats (float32 or float64) of a shape, of the standard Gumbel distribution.
+
+    >>> np.round(gumbel(key(0), (2,)), 4)
+    array([ 0.1379, -0.426 ])
+    """
     dtype = np.dtype(dtype)
     return -np.log(-np.log(uniform(key_, shape, dtype, np.finfo(dtype).tiny, 1.0)))
 
 
 def categorical(key_, logits, axis=-1, shape=None):
-    """Indices (int64) along `axis` with probabilities softmax(logits); `shape`: that of the result, broadcast from the
-    other axes of logits."""
+    """Indices (int64) along `axis` with probabilities softmax(logits).
+
+    logits: floats (float32 or float64). shape: that of the result, which the other axes of logits are broadcast to;
+    without it, these axes.
+
+    >>> categorical(key(0), np.array([0.0, -np.inf, -np.inf]), shape=(4,))
+    array([0, 0, 0, 0])
+    """
     logits = logits if isinstance(logits, Tracer) else np.asarray(logits)
     axis %= len(logits.shape)
     rest = tuple(d for i, d in enumerate(logits.shape) if i != axis)
@@ -217,11 +266,17 @@ def categorical(key_, logits, axis=-1, shape=None):
 
 
 def _rows(array, indices):
-    return (tracer_of(array) if isinstance(indices, Tracer) else array)[indices]
+    return (_tracer.tracer_of(array) if isinstance(indices, Tracer) else array)[indices]
 
 
 def permutation(key_, x):
-    """The numbers below x, or the slices of x along its first axis, in random order."""
+    """The numbers below x, or the slices of x along its first axis, in random order.
+
+    x: an integer, for a result of shape (x,), int64; or an array, whose shape and type the result has.
+
+    >>> permutation(key(0), 5)
+    array([1, 0, 4, 3, 2])
+    """
     if np.ndim(value := x if not isinstance(x, Tracer) else np.empty(x.shape)) == 0:
         x = np.arange(int(value))
     order = np.argsort(bits(key_, (x.shape[0],), np.uint64), kind="stable")
@@ -229,7 +284,14 @@ def permutation(key_, x):
 
 
 def choice(key_, a, shape=(), replace=True, p=None):
-    """Elements of a (or of the numbers below a), with probabilities p if they are given."""
+    """Elements of a (or of the numbers below a), with probabilities p if they are given.
+
+    a: (n, …) or an integer n. p: (n,) numbers, whose sum is made 1. replace: may a slice be drawn twice? Gives `shape`
+    followed by a's other dimensions, of a's type.
+
+    >>> choice(key(0), np.array([10, 20, 30]), (2,), p=np.array([0.0, 1.0, 0.0]))
+    array([20, 20])
+    """
     a = np.arange(int(a)) if not isinstance(a, Tracer) and np.ndim(a) == 0 else a
     a = a if isinstance(a, Tracer) else np.asarray(a)
     if replace:

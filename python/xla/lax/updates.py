@@ -21,7 +21,10 @@ def _indices(indices, length):
 def take(operand, indices, axis=0):
     """operand's slices at `indices` along an axis; indices outside are moved to the nearest.
 
-    operand: (…, n, …), indices: integers of any shape, which takes n's place in the result.
+    operand: (…, n, …), indices: integers of any shape, which takes n's place in the result. The type is operand's.
+
+    >>> take(np.array([10, 20, 30]), np.array([2, 0, 9]))
+    array([30, 10, 30])
     """
     if not _hlo.is_tracing():
         return np.take(operand, indices, axis, mode="clip")
@@ -30,7 +33,13 @@ def take(operand, indices, axis=0):
 
 @compiled_alone("axis")
 def gather(operand, indices, axis=0):
-    """What `take` gives, as one gather; negative indices count from the end."""
+    """What `take` gives, as one gather; negative indices count from the end.
+
+    operand: (…, n, …), indices: integers of any shape, which takes n's place in the result. The type is operand's.
+
+    >>> gather(np.array([10, 20, 30]), np.array([[0, -1]]))
+    array([[10, 30]])
+    """
     value = value_of(operand)
     axis = normalize_axis(axis, len(value.shape))
     at = _indices(indices, value.shape[axis])
@@ -76,19 +85,33 @@ def index_add(operand, indices, updates, axis=0):
 
 @compiled_alone("axis")
 def index_mul(operand, indices, updates, axis=0):
-    """`operand` with the slices at `indices` multiplied by `updates`. See `index_update`."""
+    """`operand` with the slices at `indices` multiplied by `updates`. Shapes and types are as in `index_update`.
+
+    >>> index_mul(np.ones(3), np.array([1, 1]), np.array([2.0, 3.0]))
+    array([1., 6., 1.])
+    """
     return _update(operand, indices, updates, "multiply", axis)
 
 
 @compiled_alone("axis")
 def index_max(operand, indices, updates, axis=0):
-    """`operand` with the slices at `indices` raised to `updates` where these are larger. See `index_update`."""
+    """`operand` with the slices at `indices` raised to `updates` where these are larger. Shapes and types are as in
+    `index_update`.
+
+    >>> index_max(np.array([1, 5, 3]), np.array([0, 1]), np.array([4, 4]))
+    array([4, 5, 3])
+    """
     return _update(operand, indices, updates, "maximum", axis)
 
 
 @compiled_alone("axis")
 def index_min(operand, indices, updates, axis=0):
-    """`operand` with the slices at `indices` lowered to `updates` where these are smaller. See `index_update`."""
+    """`operand` with the slices at `indices` lowered to `updates` where these are smaller. Shapes and types are as in
+    `index_update`.
+
+    >>> index_min(np.array([1, 5, 3]), np.array([0, 1]), np.array([4, 4]))
+    array([1, 4, 3])
+    """
     return _update(operand, indices, updates, "minimum", axis)
 
 
@@ -116,19 +139,35 @@ def segment_sum(data, segment_ids, num_segments):
 
 @compiled_alone("num_segments")
 def segment_prod(data, segment_ids, num_segments):
-    """Products of data's slices with the same segment id; 1 where there is none. See `segment_sum`."""
+    """Products of data's slices with the same segment id; 1 where there is none. Shapes are those of `segment_sum`.
+
+    >>> segment_prod(np.array([2.0, 3.0, 4.0]), np.array([0, 2, 0]), 3)
+    array([8., 1., 3.])
+    """
     return _segments(data, segment_ids, num_segments, "multiply")
 
 
 @compiled_alone("num_segments")
 def segment_max(data, segment_ids, num_segments):
-    """Largest of data's slices with the same segment id; the lowest number where there is none. See `segment_sum`."""
+    """Largest of data's slices with the same segment id; the lowest number where there is none.
+
+    Shapes and types are as in `segment_sum`.
+
+    >>> segment_max(np.array([2.0, 3.0, 4.0]), np.array([0, 2, 0]), 3)
+    array([  4., -inf,   3.])
+    """
     return _segments(data, segment_ids, num_segments, "maximum")
 
 
 @compiled_alone("num_segments")
 def segment_min(data, segment_ids, num_segments):
-    """Smallest of data's slices with the same segment id; the highest number where there is none. See `segment_sum`."""
+    """Smallest of data's slices with the same segment id; the highest number where there is none.
+
+    Shapes and types are as in `segment_sum`.
+
+    >>> segment_min(np.array([2.0, 3.0, 4.0]), np.array([0, 2, 0]), 3)
+    array([ 2., inf,  3.])
+    """
     return _segments(data, segment_ids, num_segments, "minimum")
 
 
@@ -140,25 +179,47 @@ def _running(ufunc, operand, axis, reverse):
 
 
 def cumsum(operand, axis=0, reverse=False):
-    """Running sums along an axis, from its end with `reverse`; the shape and type of operand."""
+    """Running sums along an axis, from its end with `reverse`; the shape of operand and the type of np.cumsum.
+
+    >>> cumsum(np.array([1, 2, 3])), cumsum(np.array([1, 2, 3]), reverse=True)
+    (array([1, 3, 6]), array([6, 5, 3]))
+    """
     return _running(np.add, operand, axis, reverse)
 
 
 def cumprod(operand, axis=0, reverse=False):
-    """Running products along an axis, from its end with `reverse`."""
+    """Running products along an axis, from its end with `reverse`; the shape of operand and the type of np.cumprod.
+
+    >>> cumprod(np.array([1, 2, 3]))
+    array([1, 2, 6])
+    """
     return _running(np.multiply, operand, axis, reverse)
 
 
 def cummax(operand, axis=0, reverse=False):
-    """Running maxima along an axis, from its end with `reverse`."""
+    """Running maxima along an axis, from its end with `reverse`; the shape and type of operand.
+
+    >>> cummax(np.array([1, 3, 2]))
+    array([1, 3, 3])
+    """
     return _running(np.maximum, operand, axis, reverse)
 
 
 def cummin(operand, axis=0, reverse=False):
-    """Running minima along an axis, from its end with `reverse`."""
+    """Running minima along an axis, from its end with `reverse`; the shape and type of operand.
+
+    >>> cummin(np.array([3, 1, 2]))
+    array([3, 1, 1])
+    """
     return _running(np.minimum, operand, axis, reverse)
 
 
 def cumlogsumexp(operand, axis=0, reverse=False):
-    """Running log(sum(exp(x))) along an axis, computed without overflow."""
+    """Running log(sum(exp(x))) along an axis, from its end with `reverse`, computed without overflow.
+
+    operand: floats. Gives its shape and type.
+
+    >>> np.round(cumlogsumexp(np.log([1.0, 2.0, 3.0])) - np.log([1.0, 3.0, 6.0]), 9) == 0
+    array([ True,  True,  True])
+    """
     return _running(np.logaddexp, operand, axis, reverse)

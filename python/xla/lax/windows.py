@@ -85,7 +85,12 @@ def max_pool(x, window, strides=None, padding="VALID"):
 
 
 def avg_pool(x, window, strides=None, padding="VALID"):
-    """The mean of each window's elements; those outside of x do not count. Shapes are as in `max_pool`."""
+    """The mean of each window's elements; those outside of x do not count. Shapes are as in `max_pool`, x has floats.
+
+    >>> avg_pool(np.arange(16.0).reshape(1, 4, 4, 1), (2, 2))[0, :, :, 0]
+    array([[ 2.5,  4.5],
+           [10.5, 12.5]])
+    """
     sizes, steps = _pool_window(x, window, strides)
     padding = _spatial_padding(padding)
     total = reduce_window(x, "add", sizes, steps, padding)
