@@ -187,6 +187,20 @@ case(
     vector(["float64"], 1, magnitude=2, finite=True),
 )
 case("histogram_bin_edges", lambda x: np.histogram_bin_edges(x, 3), vector(F, 1, finite=True))
+case("histogram2d", lambda x, y: np.histogram2d(x, y, 3), *matched(["float64", "int32"], 2, dims=1, positive=True))
+case(
+    "histogram2d",
+    lambda x, y: np.histogram2d(x, y, [2, [-4.0, 0, 1, 9]], [[-3, 3], None], True, x * x),
+    vector(["float64"], 4, 4, magnitude=5, finite=True),
+    vector(["float64"], 4, 4, magnitude=5, finite=True),
+)
+case("histogram2d", lambda x, y: np.histogram2d(x, y, [-9.0, 0, 0.5, 9]), *matched(F, 2, dims=1))
+case(
+    "histogramdd",
+    lambda x: np.histogramdd(x, (2, 3, 1), [(-5, 5), None, (0, 3)], weights=[1, 2, 1, 3]),
+    matrices(["float32", "float64", "int16"], 4, 3, finite=True),
+)
+case("histogramdd", lambda x: np.histogramdd(x, 2), matrices(["float32", "float64"], None, 2, finite=True))
 case("digitize", lambda x: np.digitize(x, [-1.0, 0.5, 2]), arrays(F, finite=True))
 
 # Sorting and searching.
@@ -213,6 +227,27 @@ case("compress", lambda x: np.compress([True], x, axis=0), arrays(N, min_dims=1,
 
 case("extract", lambda x: np.extract(np.ones(x.shape, bool), x), arrays(N, min_side=1))
 
+# Functions of slices.
+case("apply_along_axis", lambda x: np.apply_along_axis(lambda v: v[::-1], 0, x), at_least_1d)
+case("apply_along_axis", lambda x: np.apply_along_axis(np.sum, -1, x), arrays(I, min_dims=1))
+case("apply_along_axis", lambda x: np.apply_along_axis(np.outer, 1, x, [1, 2]), arrays(F, min_dims=2, finite=True))
+case("apply_along_axis", lambda x: np.apply_along_axis(lambda v, n: (v.max(), n), 0, x, n=2), arrays(F, min_dims=1))
+case("apply_over_axes", lambda x: np.apply_over_axes(np.sum, x, [0, -1]), arrays(I + F, min_dims=2, finite=True))
+case("apply_over_axes", lambda x: np.apply_over_axes(np.cumsum, x, 0), arrays(I, min_dims=1))
+
+# Bits.
+bits = arrays(I + B + ["float32"])
+case("packbits", np.packbits, bits)
+case("packbits", lambda x: np.packbits(x, axis=0, bitorder="little"), bits)
+case("packbits", lambda x: np.packbits(np.repeat(x, 5, axis=-1), axis=-1), arrays(I + B, min_dims=1))
+octets = arrays(["uint8", "uint8", "int32"])
+case("unpackbits", np.unpackbits, octets)
+case("unpackbits", lambda x: np.unpackbits(x, axis=0, bitorder="little"), octets)
+# NumPy leaves bits that it adds to an empty array as the memory was.
+some_octets = arrays(["uint8"], min_side=1)
+case("unpackbits", lambda x: np.unpackbits(x, axis=-1, count=-3), some_octets)
+case("unpackbits", lambda x: np.unpackbits(x, -1, 11), some_octets)
+
 # Logic and comparison.
 case("allclose", np.allclose, *matched(F + I, 2))
 case("isclose", lambda x, y: np.isclose(x, y, equal_nan=True), *matched(F + I, 2))
@@ -228,12 +263,16 @@ case("isrealobj", lambda x: x * np.isrealobj(x), real)
 
 # Arithmetic.
 case("clip", lambda x: np.clip(x, -1, 2), real)
+case("clip", lambda x: np.clip(x, -1, 2), arrays(["uint8"]))
+case("clip", lambda x: np.clip(x, min=3, max=300), arrays(["uint8", "int16"]))
+case("clip", lambda x: np.clip(x, -2.5, None), real)
 case("round", lambda x: np.round(x, 1), arrays(F, finite=True))
 case("around", np.around, real)
 case("fix", np.fix, real)
 case("nan_to_num", np.nan_to_num, number)
 case("angle", np.angle, number)
 case("sinc", np.sinc, arrays(F, finite=True, magnitude=5), rtol=1e-4)
+case("sinc", lambda x: np.sinc(x * 0), arrays(F + I + C, finite=True))
 case("i0", np.i0, arrays(F, finite=True, magnitude=20))
 case("unwrap", np.unwrap, arrays(["float64"], min_dims=1, min_side=1, finite=True, magnitude=20))
 case(
@@ -257,6 +296,28 @@ case("polyval", lambda x: np.polyval([2.0, -1, 3], x), arrays(["float64"], finit
 case("polyadd", np.polyadd, vector(F, 1), vector(F, 1))
 case("polysub", np.polysub, vector(F, 1), vector(F, 1))
 case("polymul", lambda x: np.polymul(x + 1, x + 1), vector(["float64"], 1, positive=True, finite=True))
+
+
+def with_leading_zeros(got, wanted):
+    """NumPy cuts the leading zeros of a remainder off."""
+    for g, w in zip(got, wanted):
+        assert g.dtype == w.dtype
+        np.testing.assert_allclose(g, np.pad(w, (len(g) - len(w), 0)), rtol=1e-5, atol=1e-5 * np.max(np.abs(wanted[0])))
+
+
+case(
+    "polydiv",
+    lambda x, y: np.polydiv(x, y + 1),
+    vector(["float32", "float64", "int32"], 4, 6, positive=True, finite=True),
+    vector(["float64"], 4, 4, positive=True, finite=True),
+    check=with_leading_zeros,
+)
+case(
+    "roots",
+    lambda p: np.sort_complex(np.roots(p) + 0j),
+    vector(["float64", "complex128"], 1, 4, finite=True, positive=True),
+    rtol=1e-5,
+)
 case("polyder", np.polyder, vector(F, 2))
 case("polyint", np.polyint, vector(["float64"], 1))
 case("polyfit", lambda y: np.polyfit(np.arange(6.0), y, 2), vector(["float64"], 6, 6, finite=True), rtol=1e-6)
@@ -276,6 +337,7 @@ case(
     matrices(F, 4, 2, finite=True),
 )
 case("kron", np.kron, matrices(F + I, 2, 3, finite=True), matrices(F + I, 2, 1, finite=True))
+case("einsum_path", lambda x, y: np.einsum_path("ij,jk,kl", x, y, x)[0][1:] + [x], matrices(F, 2, 3), matrices(F, 3, 2))
 case("trace", np.trace, matrices(F + I, finite=True))
 for text in ("ij,jk", "ij,jk->ik", "ij,kj->ki", "ij,ij->", "ii,ij->ij"):
     sizes = {
@@ -454,11 +516,17 @@ def writes(function):
 
 
 case("copyto", writes(lambda y: np.copyto(y, 1, where=y > 1)), real)
+case("copyto", writes(lambda y: np.copyto(y, 1)), arrays(["uint8", "int16", "bool"]))
+case("copyto", writes(lambda y: np.copyto(y, 1.5)), arrays(F + I))
+case("copyto", writes(lambda y, x: np.copyto(y, x)), *matched(N, 2))
+case("putmask", writes(lambda y, x: np.putmask(y, y > 1, x)), matrices(F + I, 3, 2), vector(F + I, 1, 4))
 case("putmask", writes(lambda y: np.putmask(y, y > 1, [1, 2, 3])), filled)
 case("fill_diagonal", writes(lambda y: np.fill_diagonal(y, 7)), matrices(N, 3, 2))
 case("fill_diagonal", writes(lambda y: np.fill_diagonal(y, [1, 2, 3])), matrices(F + I, 3, 5))
 case("put_along_axis", writes(lambda y: np.put_along_axis(y, np.zeros((1, y.shape[1]), int), 5, 0)), matrices(N, 2, 3))
 case("put", writes(lambda y: np.put(y, [0, -1], [3, 4])), filled)
+case("place", writes(lambda y: np.place(y, y > 1, [1, 2, 3])), real)
+case("place", writes(lambda y, x: np.place(y, np.arange(y.size) % 2, x)), matrices(N, 3, 2), vector(N, 1, 4))
 case("piecewise", lambda x: np.piecewise(x, [x < 0, x > 1], [lambda v: -v, 3, lambda v: v * 2]), arrays(F, finite=True))
 case("diag_indices_from", lambda x: np.diag_indices_from(x), matrices(N, 3, 3))
 case("tril_indices_from", lambda x: x[np.tril_indices_from(x)], matrices(N, 3, 4))

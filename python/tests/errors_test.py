@@ -220,3 +220,42 @@ def test_errors_of_the_function_itself_pass_through():
         xla.compile(f)(np.ones(2))
     compiled = xla.compile(lambda x: x * 2)
     np.testing.assert_array_equal(compiled(np.ones(2)), [2, 2])
+
+
+def test_writes_into_arrays_of_numpy():
+    """They would be lost: the array is NumPy's, and what is written is known only when the program runs."""
+    plain, x = np.zeros(3), np.ones(3)
+    writes = {
+        "copyto": lambda x: np.copyto(plain, x),
+        "place": lambda x: np.place(plain, x > 0, [1]),
+        "put": lambda x: np.put(plain, [0, 1, 2], x),
+        "putmask": lambda x: np.putmask(plain, x > 0, x),
+        "put_along_axis": lambda x: np.put_along_axis(plain, np.array([1]), x[:1], 0),
+    }
+    for name, write in writes.items():
+        refused(xla.NumPyStoreError, rf"np\.{name} writes traced values into a ndarray .*zeros_like", write, x)
+    assert not plain.any()
+
+
+def test_values_that_cannot_be_cast():
+    bytes_ = np.zeros(3, np.uint8)
+
+    def written(write):
+        def f(x, y):
+            z = x.copy()
+            write(z, y)
+            return z
+
+        return xla.compile(f)
+
+    wide = np.ones(3, np.int32)
+    for write in (lambda z, y: np.place(z, z < 1, y), lambda z, y: np.putmask(z, z < 1, y), np.copyto):
+        with pytest.raises(TypeError, match="Cannot cast array data from dtype.'int32'. to dtype.'uint8'."):
+            written(write)(bytes_, wide)
+    for write in (lambda z, y: np.put(z, 0, [300]), lambda z, y: np.copyto(z, -1)):
+        with pytest.raises(OverflowError, match="out of bounds for uint8"):
+            written(write)(bytes_, wide)
+    with pytest.raises(OverflowError, match="300 out of bounds for uint8"):
+        xla.compile(lambda x: np.clip(x, 300, None))(bytes_)
+    with pytest.raises(TypeError, match="missing 1 required positional argument: 'a_max'"):
+        xla.compile(lambda x: np.clip(x, 0))(bytes_)

@@ -1,5 +1,6 @@
 """Property tests: every compiled NumPy function beside NumPy, over types, shapes, broadcasting, empty arrays, NaN and
-infinities. XC_EXAMPLES sets how many arrays each call is tried on (3 unless it is set)."""
+infinities. XC_EXAMPLES sets how many arrays each call is tried on (3 unless it is set), XC_SEED which (the same ones in
+every run unless it is set)."""
 
 import os
 import pathlib
@@ -18,11 +19,12 @@ from cases import CASES  # noqa: E402
 from strategies import Matched  # noqa: E402
 
 TOLERANCE = {"float16": 4e-3, "float32": 2e-5, "float64": 1e-12, "complex64": 4e-5, "complex128": 1e-11}
+SEED = os.environ.get("XC_SEED")
 SETTINGS = hypothesis.settings(
     max_examples=int(os.environ.get("XC_EXAMPLES", "3")),
     deadline=None,
     database=None,
-    derandomize=True,
+    derandomize=SEED is None,
     suppress_health_check=list(hypothesis.HealthCheck),
 )
 
@@ -88,4 +90,4 @@ def test_like_numpy(index):
         else:
             compare(got, wanted, inputs, rtol)
 
-    run()
+    (run if SEED is None else hypothesis.seed(int(SEED))(run))()

@@ -2,9 +2,11 @@
 
 from .. import _ufuncs
 from . import (
+    applying,
     arranging,
     choosing,
     fft,
+    histograms,
     linalg,
     logic,
     methods,

@@ -152,14 +152,23 @@ def cumulative_prod(x, /, *, axis=None, dtype=None, include_initial=False):
 
 @composite(np.clip)
 def clip(a, a_min=np._NoValue, a_max=np._NoValue, *, min=np._NoValue, max=np._NoValue, **kwargs):
-    low = a_min if a_min is not np._NoValue else min
-    high = a_max if a_max is not np._NoValue else max
+    if a_min is np._NoValue and a_max is np._NoValue:
+        a_min, a_max = (None if x is np._NoValue else x for x in (min, max))
+    elif a_min is np._NoValue or a_max is np._NoValue:
+        missing = "a_min" if a_min is np._NoValue else "a_max"
+        raise TypeError(f"clip() missing 1 required positional argument: {missing!r}")
+    elif min is not np._NoValue or max is not np._NoValue:
+        raise ValueError("Passing `min` or `max` keyword argument when `a_min` and `a_max` are provided is forbidden.")
     a = tracer_of(a)
-    if low is not None and low is not np._NoValue:
-        a = np.maximum(a, low)
-    if high is not None and high is not np._NoValue:
-        a = np.minimum(a, high)
-    return a
+    if a.dtype.kind in "iu":
+        # Python integers that all elements are within may be beyond the type.
+        limits = np.iinfo(a.dtype)
+        a_min = None if type(a_min) is int and a_min <= limits.min else a_min
+        a_max = None if type(a_max) is int and a_max >= limits.max else a_max
+    if a_min is None and a_max is None:
+        return np.positive(a)
+    a = a if a_min is None else np.maximum(a, a_min)
+    return a if a_max is None else np.minimum(a, a_max)
 
 
 @composite(np.round, np.around)
@@ -219,6 +228,50 @@ def copy(a, order="K", subok=False):
 @composite(np.astype)
 def astype(x, dtype, /, *, copy=True, device=None):
     return tracer_of(x).astype(dtype)
+
+
+def _in_bytes(a, axis):
+    """(a, the axis that np.packbits and np.unpackbits work along): that of all elements in a row if it is None."""
+    a = tracer_of(a)
+    if axis is None or a.ndim == 0:
+        return a.ravel(), 0
+    return a, normalize_axis(axis, a.ndim)
+
+
+def _weights(bitorder, axis, ndim):
+    """What each bit of a byte counts, along the axis after `axis`."""
+    if bitorder not in ("big", "little"):
+        raise ValueError("'order' must be either 'little' or 'big'")
+    weights = np.uint8(1) << np.arange(8, dtype=np.uint8)
+    return (weights[::-1] if bitorder == "big" else weights).reshape((8,) + (1,) * (ndim - axis - 1))
+
+
+@composite(np.packbits)
+def packbits(a, /, axis=None, bitorder="big"):
+    if tracer_of(a).dtype.kind not in "biu":
+        raise TypeError("Expected an input array of integer or boolean data type")
+    a, axis = _in_bytes(a, axis)
+    weights = _weights(bitorder, axis, a.ndim)
+    n = -(-a.shape[axis] // 8)
+    bits = np.pad(a != 0, [(0, 8 * n - d if i == axis else 0) for i, d in enumerate(a.shape)])
+    bits = bits.reshape(a.shape[:axis] + (n, 8) + a.shape[axis + 1 :])
+    return np.sum(np.where(bits, weights, np.uint8(0)), axis=axis + 1, dtype=np.uint8)
+
+
+@composite(np.unpackbits)
+def unpackbits(a, /, axis=None, count=None, bitorder="big"):
+    if tracer_of(a).dtype != np.uint8:
+        raise TypeError("Expected an input array of unsigned byte data type")
+    a, axis = _in_bytes(a, axis)
+    bits = (np.expand_dims(a, axis + 1) & _weights(bitorder, axis, a.ndim)) != 0
+    n = 8 * a.shape[axis]
+    bits = bits.reshape(a.shape[:axis] + (n,) + a.shape[axis + 1 :]).astype(np.uint8)
+    wanted = n if count is None else concrete(count, "count of np.unpackbits")
+    if wanted < -n:
+        raise ValueError("-count larger than number of elements")
+    wanted = n + wanted if wanted < 0 else wanted
+    bits = np.take(bits, np.arange(min(n, wanted)), axis)
+    return np.pad(bits, [(0, max(wanted - n, 0) if i == axis else 0) for i in range(a.ndim)])
 
 
 @implements(np.result_type)

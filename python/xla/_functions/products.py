@@ -5,8 +5,8 @@ import math
 import numpy as np
 
 from .. import _ops
-from .._tracer import concrete, normalize_axis, normalize_axes, result_type, tracer_of, value_of
-from ._support import composite, refuse_always, traced
+from .._tracer import Tracer, concrete, implements, normalize_axis, normalize_axes, result_type, tracer_of, value_of
+from ._support import composite, traced
 
 
 def _common(*xs):
@@ -206,4 +206,8 @@ def _cost(a, b, keep):
     return result - math.prod(a[0].shape) - math.prod(b[0].shape), math.prod(sizes.values())
 
 
-refuse_always(np.einsum_path, "np.einsum finds its own order when compiled", shape=False)
+@implements(np.einsum_path)
+def einsum_path(*operands, optimize="greedy", einsum_call=False):
+    """Depends on shapes alone, so that NumPy finds it while tracing; np.einsum, compiled, takes an order of its own."""
+    shapes = [np.broadcast_to(np.zeros((), o.dtype), o.shape) if isinstance(o, Tracer) else o for o in operands]
+    return np.einsum_path(*shapes, optimize=optimize, einsum_call=einsum_call)

@@ -202,6 +202,37 @@ def polymul(a1, a2):
     return np.convolve(np.atleast_1d(tracer_of(a1)), np.atleast_1d(tracer_of(a2)))
 
 
+@composite(np.polydiv)
+def polydiv(u, v):
+    """The remainder has as many coefficients as the divisor leaves; NumPy cuts off leading zeros, which depends on values."""
+    u, v = (np.atleast_1d(tracer_of(x)) + 0.0 for x in (u, v))
+    dtype = np.result_type(u.dtype, v.dtype)
+    m, n = u.shape[0] - 1, v.shape[0] - 1
+    rest = u.astype(dtype)
+    scale = 1.0 / v[0]
+    quotient = []
+    for k in range(m - n + 1):
+        quotient.append(scale * rest[k])
+        rest[k : k + n + 1] -= quotient[-1] * v
+    if not quotient:
+        return np.zeros(1, dtype), rest
+    return np.stack(quotient).astype(dtype), rest[-max(n, 1) :]
+
+
+@composite(np.roots)
+def roots(p):
+    """Eigenvalues of the companion matrix; always complex. NumPy cuts leading zeros off, here they give NaN."""
+    p = np.atleast_1d(tracer_of(p))
+    if p.ndim != 1:
+        raise ValueError("Input must be a rank-1 array.")
+    p = p if inexact(p.dtype) else p.astype(np.float64)
+    n = p.shape[0] - 1
+    if n < 1:
+        return np.zeros(0, np.result_type(p.dtype, np.complex64))
+    below = np.eye(n, k=-1, dtype=p.dtype)[1:]
+    return np.linalg.eigvals(np.concatenate([(-p[1:] / p[0])[None], below]))
+
+
 @composite(np.polyder)
 def polyder(p, m=1):
     p = tracer_of(p)
@@ -283,9 +314,11 @@ def angle(z, deg=False):
 
 @composite(np.sinc)
 def sinc(x):
-    x = tracer_of(x)
-    x = x if x.dtype.kind in "fcV" else x.astype(np.float64)
-    y = x.dtype.type(np.pi) * np.where(x == 0, x.dtype.type(1.0e-20), x)
+    import ml_dtypes
+
+    x = np.pi * tracer_of(x)
+    # Small enough for sin(y) / y to be 1, in place of zero.
+    y = np.where(x == 0, x.dtype.type(1.0e-20 if x.dtype.kind == "c" else ml_dtypes.finfo(x.dtype).eps), x)
     return np.sin(y) / y
 
 
@@ -390,4 +423,3 @@ def geomspace(start, stop, num=50, endpoint=True, dtype=None, axis=0):
 
 
 refuse_always(np.trim_zeros, "keep the zeros, or trim the array before the call")
-refuse_always(np.roots, "leading zeros change the number of roots; use np.linalg.eigvals of the companion matrix")

@@ -1,4 +1,4 @@
-"""Statistics of arrays: means, variances, quantiles, histograms; all in terms of NumPy functions that are traced."""
+"""Statistics of arrays: means, variances, quantiles; all in terms of NumPy functions that are traced."""
 
 import numpy as np
 
@@ -265,59 +265,6 @@ def corrcoef(x, y=None, rowvar=True, bias=None, ddof=None, *, dtype=None):
     if c.dtype.kind == "c":
         return np.clip(c.real, -1, 1) + 1j * np.clip(c.imag, -1, 1)
     return np.clip(c, -1, 1)
-
-
-@composite(np.digitize)
-def digitize(x, bins, right=False):
-    """Bins must be monotonic; whether they rise or fall has to be known while tracing, or rising is taken."""
-    x, traced_bins = tracer_of(x), tracer_of(bins)
-    if isinstance(bins, (np.ndarray, list, tuple)) and len(bins) > 1:
-        plain = np.asarray(bins)
-        if plain[0] > plain[-1]:
-            return len(plain) - np.searchsorted(tracer_of(plain[::-1].copy()), x, side="left" if not right else "right")
-    return np.searchsorted(traced_bins, x, side="left" if right else "right")
-
-
-@composite(np.histogram_bin_edges)
-def histogram_bin_edges(a, bins=10, range=None, weights=None):
-    if isinstance(bins, str):
-        refuse(f"bins={bins!r}", "the number of bins would depend on values; give a number or edges")
-    if not isinstance(bins, (int, np.integer)):
-        return tracer_of(bins)
-    a = tracer_of(a).ravel()
-    dtype = a.dtype if inexact(a.dtype) else np.dtype(np.float64)
-    if range is None:
-        if a.shape[0] == 0:
-            low, high = 0, 1
-        else:
-            low, high = np.min(a), np.max(a)
-    else:
-        low, high = range
-    low, high = value_like(low, dtype), value_like(high, dtype)
-    same = low == high
-    half = dtype.type(0.5)
-    return np.linspace(np.where(same, low - half, low), np.where(same, high + half, high), int(bins) + 1, dtype=dtype)
-
-
-@composite(np.histogram)
-def histogram(a, bins=10, range=None, density=None, weights=None):
-    a = tracer_of(a)
-    if a.dtype.kind == "b":
-        a = a.astype(np.uint8)
-    edges = histogram_bin_edges(a, bins, range)
-    n = edges.shape[0] - 1
-    x = a.ravel()
-    place = np.searchsorted(edges, x.astype(np.result_type(x.dtype, edges.dtype)), side="right") - 1
-    place = np.where(x == edges[-1], n - 1, place)
-    inside = (x >= edges[0]) & (x <= edges[-1])
-    place = np.where(inside, place, n)
-    w = np.ones(x.shape, np.int64) if weights is None else tracer_of(weights).ravel()
-    from ..lax import segment_sum
-
-    counts = segment_sum(tracer_of(w), place, n + 1)[:n]
-    if density:
-        counts = counts / np.diff(edges) / np.sum(counts)
-    return counts, edges
 
 
 @composite(np.correlate)

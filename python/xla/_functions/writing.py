@@ -4,31 +4,55 @@ import math
 
 import numpy as np
 
-from .._tracer import implements, normalize_axis, tracer_of
-from ._support import composite, refuse_always
+from .. import _errors
+from .._tracer import Tracer, dtype_of, holds_tracer, implements, normalize_axis, tracer_of, value_of
+from ._support import composite, traced
+
+
+def own(a, name):
+    """The traced array that np.`name` writes into. A NumPy array cannot take what is known only when the program runs."""
+    if not isinstance(a, Tracer):
+        _errors.fail(
+            _errors.NumPyStoreError,
+            f"np.{name} writes traced values into a {type(a).__name__} of NumPy's; write into a traced array, such as "
+            "np.zeros_like(x) or x.copy() of a traced x, instead",
+        )
+    return a
+
+
+def _elements(values, a, safe=False):
+    """`values` in a's type. `safe`: arrays of a type that may not fit are errors; numbers and lists are looked at."""
+    if isinstance(values, (Tracer, np.ndarray)) or holds_tracer(values):
+        values = tracer_of(values)
+        if safe and not values._weak and not np.can_cast(values.dtype, a.dtype):
+            raise TypeError(f"Cannot cast array data from {values.dtype!r} to {a.dtype!r} according to the rule 'safe'")
+    else:
+        values = np.asarray(values, a.dtype)
+    return traced(value_of(values, a.dtype))
 
 
 @implements(np.copyto)
 def copyto(dst, src, casting="same_kind", where=True):
-    dst = tracer_of(dst)
-    src = tracer_of(src)
-    if not np.can_cast(src._weak(0) if src._weak else src.dtype, dst.dtype, casting) and not src._weak:
-        raise TypeError(f"Cannot cast array data from {src.dtype!r} to {dst.dtype!r} according to the rule {casting!r}")
-    new = np.broadcast_to(src, dst.shape).astype(dst.dtype)
+    dst = own(dst, "copyto")
+    kind = dtype_of(src)
+    kind = np.result_type(dst.dtype, kind(0)) if isinstance(kind, type) else kind
+    if not np.can_cast(kind, dst.dtype, casting):
+        raise TypeError(f"Cannot cast array data from {kind!r} to {dst.dtype!r} according to the rule {casting!r}")
+    new = np.broadcast_to(_elements(src, dst), dst.shape)
     dst[...] = new if where is True else np.where(where, new, dst)
 
 
 @implements(np.putmask)
 def putmask(a, mask, values):
     """Element i of a takes element i of `values`, repeated as often as needed."""
-    a = tracer_of(a)
-    values = np.resize(tracer_of(values).astype(a.dtype), a.shape)
+    a = own(a, "putmask")
+    values = np.resize(_elements(values, a, safe=True), a.shape)
     a[...] = np.where(tracer_of(mask).reshape(a.shape), values, a)
 
 
 @implements(np.fill_diagonal)
 def fill_diagonal(a, val, wrap=False):
-    a = tracer_of(a)
+    a = own(a, "fill_diagonal")
     if a.ndim < 2:
         raise ValueError("array must be at least 2-d")
     if a.ndim > 2 and len(set(a.shape)) > 1:
@@ -37,13 +61,13 @@ def fill_diagonal(a, val, wrap=False):
     end = None if wrap or a.ndim > 2 else a.shape[1] * a.shape[1]
     places = np.arange(a.size)[:end:step]
     flat = a.reshape(-1).copy()
-    flat[places] = np.resize(tracer_of(val).astype(a.dtype), places.shape)
+    flat[places] = np.resize(_elements(val, a), places.shape)
     a[...] = flat.reshape(a.shape)
 
 
 @implements(np.put_along_axis)
 def put_along_axis(arr, indices, values, axis):
-    a, indices = tracer_of(arr), tracer_of(indices)
+    a, indices = own(arr, "put_along_axis"), tracer_of(indices)
     if axis is None:
         flat = a.reshape(-1).copy()
         flat[indices] = values
@@ -61,18 +85,32 @@ def put_along_axis(arr, indices, values, axis):
 
 @implements(np.put)
 def put(a, ind, v, mode="raise"):
-    a = tracer_of(a)
+    a = own(a, "put")
     ind = tracer_of(ind).reshape(-1)
     flat = a.reshape(-1).copy()
     if mode == "wrap":
         ind = ind % a.size
     elif mode == "clip":
         ind = np.clip(ind, 0, a.size - 1)
-    flat[ind] = np.resize(tracer_of(v).astype(a.dtype), ind.shape)
+    flat[ind] = np.resize(_elements(v, a), ind.shape)
     a[...] = flat.reshape(a.shape)
 
 
-refuse_always(np.place, "use np.putmask or np.where, which take elements by position")
+@implements(np.place)
+def place(arr, mask, vals):
+    """The n-th element that the mask chooses takes the n-th of `vals`, which repeat. No values are an error here even
+    where the mask turns out to choose nothing."""
+    a, mask = own(arr, "place"), tracer_of(mask).ravel()
+    values = _elements(vals, a, safe=True).ravel()
+    if mask.size != a.size:
+        raise ValueError("place: mask and data must be the same size")
+    if not a.size:
+        return
+    if not values.size:
+        raise ValueError("Cannot insert from an empty array!")
+    mask = mask.astype(bool)
+    number = np.maximum(np.cumsum(mask) - 1, 0)
+    a[...] = np.where(mask, values[number % values.size], a.ravel()).reshape(a.shape)
 
 
 @composite(np.piecewise)
