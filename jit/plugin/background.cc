@@ -1,6 +1,6 @@
 #include "jit/plugin/background.h"
 
-#include <cstdlib>
+#include <stdlib.h>
 
 #include "jit/host/compile_queue.h"
 
@@ -12,8 +12,9 @@ constexpr int kNice = 5;  // calls that are being served go first
 CompileQueue& TheQueue() {
   static CompileQueue* queue = [] {
     auto* q = new CompileQueue(kNice);
-    // Runs before the destructors of LLVM's globals, which were made when the library was loaded.
-    std::atexit([] { TheQueue().Stop(); });
+    // Other libraries' objects are destroyed at the end, after this; libxc.so's own are not, so std::atexit would be lost
+    // there (service/no_exit_destructors.cc).
+    on_exit([](int, void*) { TheQueue().Stop(); }, nullptr);
     return q;
   }();
   return *queue;
