@@ -22,6 +22,7 @@ SANITIZED_TARGETS = [
     "//tests/fuzz:data_mutants_test",
     "//tests/fuzz:text_mutants_test",
 ]
+THREADED_TARGETS = ["//tests/threads/..."]
 
 
 class Tally:
@@ -149,20 +150,19 @@ def count_bazel(tally, events):
     return len(labels)
 
 
-def run_bazel(tally, targets, sanitize):
+def run_bazel(tally, targets, config=""):
+    """Builds and runs the tests among `targets`, with the options of one of .bazelrc's configurations."""
     with tempfile.TemporaryDirectory() as scratch:
         events = os.path.join(scratch, "events.json")
         command = [BAZEL, "test", "--keep_going", f"--build_event_json_file={events}"]
-        if sanitize:
-            command.append("--config=sanitize")
+        if config:
+            command.append(f"--config={config}")
         code = subprocess.run(command + ["--"] + targets, cwd=ROOT, stdin=subprocess.DEVNULL).returncode
         seen = count_bazel(tally, events) if os.path.exists(events) else 0
         if code and not tally.failures:
             tally.fail(f"bazel test ended with status {code}")
         elif not seen:
             tally.fail("bazel test ran no test")
-    if os.environ.get("CI"):
-        subprocess.run([BAZEL, "shutdown"], cwd=ROOT, stdin=subprocess.DEVNULL, check=False)
 
 
 def main():
@@ -177,7 +177,14 @@ def main():
     tally = Tally()
     if not args.targets and not args.sanitize:
         run_checks(tally)
-    run_bazel(tally, args.targets or (SANITIZED_TARGETS if args.sanitize else ["//..."]), args.sanitize)
+    if not args.sanitize:
+        run_bazel(tally, args.targets or ["//..."])
+    else:
+        run_bazel(tally, args.targets or SANITIZED_TARGETS, "sanitize")
+        if not args.targets:
+            run_bazel(tally, THREADED_TARGETS, "tsan")
+    if os.environ.get("CI"):
+        subprocess.run([BAZEL, "shutdown"], cwd=ROOT, stdin=subprocess.DEVNULL, check=False)
     return tally.close()
 
 

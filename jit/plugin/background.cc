@@ -12,8 +12,8 @@ constexpr int kNice = 5;  // calls that are being served go first
 CompileQueue& TheQueue() {
   static CompileQueue* queue = [] {
     auto* q = new CompileQueue(kNice);
-    // Other libraries' objects are destroyed at the end, after this; libxc.so's own are not, so std::atexit would be lost
-    // there (service/no_exit_destructors.cc).
+    // Other libraries' objects are destroyed at the end, after this; libxc.so's own are not, so std::atexit would be
+    // lost there (service/no_exit_destructors.cc).
     on_exit([](int, void*) { TheQueue().Stop(); }, nullptr);
     return q;
   }();
