@@ -145,6 +145,22 @@ def test_numbers_that_do_not_fit_are_errors():
     assert [bool(g[0]) for g in got] == [True, False, False, True, False, True]
 
 
+@pytest.mark.parametrize("code", ["F", "D"])
+def test_complex_numbers_with_infinite_parts(code):
+    parts = [0.0, -0.0, 1.0, -2.5, np.nan, np.inf, -np.inf, np.finfo(code).max / 4]
+    x = np.array([complex(a, b) for a in parts for b in parts], code)
+    check(lambda x: [np.log2(x), np.log10(x), np.sign(x)], x)
+    check(lambda x: np.exp2(x[:56]), x)  # sines of huge angles are another matter
+    check(np.arctan, x[np.abs(x) != 1])  # not at the poles
+    for ufunc in (np.less, np.less_equal, np.greater, np.greater_equal, np.equal, np.not_equal):
+        check(lambda x, y: ufunc(x, y), *(a.ravel() for a in np.meshgrid(x, x)))
+
+
+def test_log10_of_the_smallest_numbers():
+    smallest = np.finfo(np.float32).smallest_subnormal
+    check(np.log10, np.array([smallest, 2 * smallest, 1e-40, 1e-38, 10, 1e30], np.float32))
+
+
 @pytest.mark.parametrize("shapes", [((3, 1), (1, 4)), ((2, 3, 4), (4,)), ((), (5,)), ((0, 3), (1, 3)), ((1,), (0,))])
 def test_broadcasting(shapes):
     rng = np.random.default_rng(0)

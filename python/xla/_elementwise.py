@@ -103,7 +103,13 @@ def complex_arctan(z):
     ratio = o.divide(o.multiply(like(x, 4), y), below)
     inside = o.multiply(o.subtract(one, y), o.add(one, y))
     real = o.multiply(like(x, 0.5), o.binary("atan2", o.add(x, x), o.subtract(inside, square(x))))
-    return o.complex_(real, o.multiply(like(x, 0.25), o.unary("log-plus-one", ratio)))
+    imaginary = o.multiply(like(x, 0.25), o.unary("log-plus-one", ratio))
+    # Far out, where squares would overflow, it is ±π/2 + i·y / |z|².
+    size = absolute(z)
+    far = o.compare_number("GT", size, 1e8 if x.dtype == np.float32 else 1e17)
+    limit = o.select(isnan(x), x, copysign(like(x, np.pi / 2), x))
+    rest = o.select(isfinite(size), o.divide(o.divide(y, size), size), like(y, 0))
+    return o.complex_(o.select(far, limit, real), o.select(far, copysign(rest, y), imaginary))
 
 
 @emits("reciprocal")
@@ -126,7 +132,20 @@ def absolute(x):
 def sign(x):
     if x.dtype.kind == "u":
         return o.convert(o.compare_number("NE", x, 0), x.dtype)
-    return o.unary("sign", x)
+    return complex_sign(x) if x.dtype.kind == "c" else o.unary("sign", x)
+
+
+def complex_sign(z):
+    """z / |z|; an infinite part alone is as large as |z|, two are no direction."""
+    x, y, size = o.real(z), o.imag(z), absolute(z)
+
+    def part(v, other):
+        finite = o.select(isnan(size), size, o.divide(v, size))
+        alone = o.select(isinf(other), like(v, np.nan), o.unary("sign", v))
+        infinite = o.select(isinf(v), alone, o.select(isinf(size), like(v, 0), finite))
+        return o.select(o.compare_number("EQ", size, 0), like(v, 0), infinite)
+
+    return o.complex_(part(x, y), part(y, x))
 
 
 @emits("conjugate")
@@ -186,8 +205,9 @@ def isfinite(x):
 def _ordered(name, direction):
     def emit(x, y):
         if x.dtype.kind == "c" and direction not in ("EQ", "NE"):
-            # Complex numbers are ordered by their real parts, then by their imaginary parts.
+            # Complex numbers are ordered by their real parts, then by their imaginary parts; none before or after NaN.
             strict = o.compare(direction[0] + "T", o.real(x), o.real(y))
+            strict = o.logical_and(strict, o.logical_not(o.logical_or(isnan(x), isnan(y))))
             same = o.compare("EQ", o.real(x), o.real(y))
             return o.logical_or(strict, o.logical_and(same, o.compare(direction, o.imag(x), o.imag(y))))
         if x.dtype != y.dtype:  # NumPy compares signed with unsigned 64-bit integers exactly
@@ -278,9 +298,17 @@ def heaviside(x, y):
     return o.select(isnan(x), x, at_zero)
 
 
+def _scaled(z, number):
+    """Complex z times a real number, part by part: infinite parts stay apart from the others."""
+    x, y = o.real(z), o.imag(z)
+    return o.complex_(o.multiply(x, like(x, number)), o.multiply(y, like(y, number)))
+
+
 @emits("exp2")
 @wide
 def exp2(x):
+    if x.dtype.kind == "c":
+        return o.unary("exponential", _scaled(x, np.log(2)))
     return o.binary("power", like(x, 2), x)
 
 
@@ -288,7 +316,7 @@ def exp2(x):
 @wide
 def log2(x):
     if x.dtype.kind == "c":
-        return o.multiply(o.unary("log", x), like(x, 1 / np.log(2)))
+        return _scaled(o.unary("log", x), 1 / np.log(2))
     fraction, exponent = frexp(x)
     # A fraction in [1/√2, √2) keeps the logarithm of numbers near 1 accurate and that of powers of two exact.
     small = o.compare_number("LT", fraction, np.sqrt(0.5))
@@ -304,11 +332,13 @@ def log2(x):
 @wide
 def log10(x):
     if x.dtype.kind == "c":
-        return o.multiply(o.unary("log", x), like(x, 1 / np.log(10)))
+        return _scaled(o.unary("log", x), 1 / np.log(10))
     log = o.divide(o.unary("log", x), like(x, np.log(10)))
     # Powers of ten have whole logarithms.
     whole = rint(log)
-    return o.select(o.compare("EQ", o.binary("power", like(x, 10), whole), x), whole, log)
+    near = o.compare_number("LT", o.unary("abs", o.subtract(log, whole)), 1e-3)
+    exact = o.compare("EQ", o.binary("power", like(x, 10), whole), x)
+    return o.select(o.logical_and(near, exact), whole, log)
 
 
 def _log_of_sum(exp, log1p):
