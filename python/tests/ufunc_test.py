@@ -161,6 +161,16 @@ def test_log10_of_the_smallest_numbers():
     check(np.log10, np.array([smallest, 2 * smallest, 1e-40, 1e-38, 10, 1e30], np.float32))
 
 
+@pytest.mark.parametrize("code", ["e", "f", "d"])
+def test_extremes_of_nan_and_zeros(code):
+    x, y = (a.ravel() for a in np.meshgrid(*[np.array([np.nan, 0.0, -0.0, 1, -1, np.inf, -np.inf], code)] * 2))
+    for ufunc in (np.maximum, np.minimum, np.fmax, np.fmin):
+        check(
+            lambda x, y: [ufunc(x, y), ufunc.reduce(np.stack([x, y])), ufunc.reduce(np.stack([x, y], 1), axis=1)], x, y
+        )
+    check(lambda x, y: [np.clip(x, y, 1), np.clip(x, 0, y)], x, y)
+
+
 @pytest.mark.parametrize("shapes", [((3, 1), (1, 4)), ((2, 3, 4), (4,)), ((), (5,)), ((0, 3), (1, 3)), ((1,), (0,))])
 def test_broadcasting(shapes):
     rng = np.random.default_rng(0)
