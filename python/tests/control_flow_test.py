@@ -530,6 +530,32 @@ def test_what_other_functions_hold():
 
     assert "`history` belongs to a function around this one" in fails(appends, 9.0)
 
+    def stores_inside(x):
+        table = {"row": [0.0]}
+        if x > 0:
+            table["row"][0] = 5.0
+        return table["row"][0] + x
+
+    assert "`table['row']`, a list inside another object, is changed in a branch" in fails(stores_inside, -1.0)
+
+    def appends_inside(x):
+        table = {"row": [0.0]}
+        if x > 0:
+            table["row"].append(5.0)
+        return len(table["row"]) + x
+
+    assert "part = table['row']; part[…] = …; table['row'] = part" in fails(appends_inside, -1.0)
+
+    def puts_back(x):
+        table = {"row": [0.0]}
+        if x > 0:
+            row = table["row"]
+            row[0] = 5.0
+            table["row"] = row
+        return table["row"][0] + x
+
+    assert xla.compile(puts_back)(-1.0) == -1.0 and xla.compile(puts_back)(1.0) == 6.0
+
     def assigns_an_item(x):
         values = [x, x]
 

@@ -402,6 +402,16 @@ def refuse_outer(container, name):
         )
 
 
+def refuse_inner(container, text):
+    """Called before a change of a container that the expression `text` takes from another one or from an object."""
+    if _staging.inside() and isinstance(container, (list, dict, set, np.ndarray)):
+        fail(
+            ControlFlowError,
+            f"`{text}`, a {type(container).__name__} inside another object, is changed in a branch or loop on traced values, "
+            f"which cannot be converted: change a variable and put it back (part = {text}; part[…] = …; {text} = part)",
+        )
+
+
 _IN_PLACE = {
     "Add": operator.iadd,
     "Sub": operator.isub,

@@ -126,6 +126,9 @@ class Rewriter:
         before = []
         if getattr(s, "xla_outer", None) is not None:
             before = [self.call_statement("refuse_outer", [_load(s.xla_outer), ast.Constant(value=s.xla_outer)], s)]
+        if getattr(s, "xla_inner", None) is not None:
+            container = self.expression(source.clone(s.xla_inner))
+            before = [self.call_statement("refuse_inner", [container, ast.Constant(value=ast.unparse(s.xla_inner))], s)]
         if isinstance(s, (ast.Assign, ast.AugAssign, ast.Delete)):
             changed = self.attributes(s)
             if changed is not None:
@@ -440,6 +443,10 @@ def _mark_change(node, local):
         node.xla_changes = target.id
     elif isinstance(target, ast.Name):
         node.xla_outer = target.id
+    elif isinstance(target, (ast.Attribute, ast.Subscript)) and not any(
+        isinstance(n, (ast.Call, ast.NamedExpr, ast.Await, ast.Yield)) for n in source.walk(target)
+    ):
+        node.xla_inner = target
 
 
 def _has_effect(node):
