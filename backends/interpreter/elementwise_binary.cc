@@ -16,11 +16,13 @@ inline constexpr bool kInt = std::is_integral_v<C>;
 
 // fma(a, c, -(b * d)) + fma(a, d, b * c) i in the precision of `type`: products of f32 are exact in f64.
 Complex MultiplyComplex(ElementType type, Complex x, Complex y) {
-  const double bd = x.imag() * y.imag(), bc = x.imag() * y.real();
   if (type == ElementType::kC64) {
-    return Complex(x.real() * y.real() - static_cast<double>(static_cast<float>(bd)),
-                   x.real() * y.imag() + static_cast<double>(static_cast<float>(bc)));
+    // Multiplied as floats: GCC 12 sometimes drops two roundings of doubles to float side by side.
+    const float im = static_cast<float>(x.imag());
+    const float bd = im * static_cast<float>(y.imag()), bc = im * static_cast<float>(y.real());
+    return Complex(x.real() * y.real() - bd, x.real() * y.imag() + bc);
   }
+  const double bd = x.imag() * y.imag(), bc = x.imag() * y.real();
   return Complex(std::fma(x.real(), y.real(), -bd), std::fma(x.real(), y.imag(), bc));
 }
 
