@@ -20,9 +20,10 @@ namespace xc::stablehlo {
 
 struct OpRow;
 struct Operation;
-struct Attr;
+// A structure of its own, not a std::pair: a list of those cannot be a member of what it holds.
+struct NamedAttr;
 
-using AttrList = std::vector<std::pair<std::string, Attr>>;
+using AttrList = std::vector<NamedAttr>;
 
 // One attribute. `#stablehlo.gather<offset_dims = [1]>` is a dialect attribute with fields, `#stablehlo<precision
 // HIGH>` one with words; a word alone (`HIGH`) is what the short forms of operations write instead.
@@ -55,6 +56,11 @@ struct Attr {
   Shape shape;                              // kType, kElements; a function type is a tuple (parameters, results)
   std::shared_ptr<const Literal> elements;  // kElements: a scalar where all elements are the same
   std::shared_ptr<const ConvDims> conv_dims;
+};
+
+struct NamedAttr {
+  std::string name;
+  Attr attr;
 };
 
 const Attr* FindAttr(const AttrList& attributes, absl::string_view name);

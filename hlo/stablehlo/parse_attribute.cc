@@ -176,7 +176,7 @@ bool Parser::ParseDictionary(AttrList* out) {
     value.source = key.text;
     if (Accept('=') && !ParseAttr(&value, true)) return false;
     if (FindAttr(*out, name) != nullptr) return Fail(key.begin, absl::StrCat("attribute `", name, "` is given twice"));
-    out->emplace_back(std::move(name), std::move(value));
+    out->push_back({std::move(name), std::move(value)});
     if (!lex_.At('}') && !Expect(',')) return false;
   }
   lex_.Next();

@@ -180,7 +180,7 @@ bool Parser::ParseItems(Operation* op, char close) {
     if (!ParseItem(op, &words)) return false;
     comma = Accept(',');
     // Elements bring their type with them, so that nothing else follows.
-    if (!comma && !op->attributes.empty() && op->attributes.back().second.kind == Kind::kElements) return true;
+    if (!comma && !op->attributes.empty() && op->attributes.back().attr.kind == Kind::kElements) return true;
     if (comma && lex_.At(close)) return Expected("an operand or an attribute");
   }
   return true;
