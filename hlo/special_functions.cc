@@ -170,24 +170,30 @@ Op Polygamma(HloBuilder& b, Op n, Op x) {
 }
 
 // By the power series up to |x| = 20, which has positive terms only, and the asymptotic one beyond.
-Op BesselI1e(HloBuilder& b, Op x) {
+Op BesselI(HloBuilder& b, Op x, int order, bool scaled) {
   constexpr double kSplit = 20;
   constexpr int kTerms = 45, kFarTerms = 24;
   const Op ax = b.Abs(x), split = b.FullLike(ax, kSplit);
   const Op near_x = b.Min(ax, split), quarter = MulC(b, b.Mul(near_x, near_x), 0.25);
   Op near = b.FullLike(x, 1);
-  for (int k = kTerms; k >= 1; --k) near = AddC(b, b.Mul(near, MulC(b, quarter, 1.0 / (k * (k + 1)))), 1);
-  near = b.Mul(b.Mul(near, MulC(b, near_x, 0.5)), b.Exp(b.Neg(near_x)));
+  for (int k = kTerms; k >= 1; --k) near = AddC(b, b.Mul(near, MulC(b, quarter, 1.0 / (k * (k + order)))), 1);
+  if (order == 1) near = b.Mul(near, MulC(b, near_x, 0.5));
   const Op far_x = b.Max(ax, split), eighth = b.Div(b.FullLike(ax, 0.125), far_x);
+  const double mu = 4.0 * order * order;
   Op far = b.FullLike(x, 1);
   for (int k = kFarTerms; k >= 1; --k) {
     const double odd = 2.0 * k - 1;
-    far = AddC(b, b.Mul(far, MulC(b, eighth, -(4 - odd * odd) / k)), 1);
+    far = AddC(b, b.Mul(far, MulC(b, eighth, -(mu - odd * odd) / k)), 1);
   }
   far = b.Mul(far, b.Rsqrt(MulC(b, far_x, 2 * kPi)));
-  const Op y = b.Select(b.Le(ax, split), near, far);
-  const Op odd = b.Select(b.Lt(x, b.FullLike(x, 0)), b.Neg(y), y);
-  return b.Select(b.Ne(x, x), x, odd);
+  if (scaled) {
+    near = b.Mul(near, b.Exp(b.Neg(near_x)));
+  } else {
+    far = b.Mul(far, b.Exp(far_x));
+  }
+  Op y = b.Select(b.Le(ax, split), near, far);
+  if (order == 1) y = b.Select(b.Lt(x, b.FullLike(x, 0)), b.Neg(y), y);
+  return b.Select(b.Ne(x, x), x, y);
 }
 
 // On the bits.

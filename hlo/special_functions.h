@@ -14,7 +14,8 @@ Op ErfInv(HloBuilder& b, Op x);   // the inverse of erf
 // Sum of (q + k)^-x over k >= 0. In f64 only: its series cancels too much for less, as do those of the next two.
 Op Zeta(HloBuilder& b, Op x, Op q);
 Op Polygamma(HloBuilder& b, Op n, Op x);  // the n-th derivative of digamma
-Op BesselI1e(HloBuilder& b, Op x);        // exp(-|x|) I1(x)
+// The modified Bessel function I of `order` 0 or 1, times exp(-|x|) if `scaled`.
+Op BesselI(HloBuilder& b, Op x, int order, bool scaled);
 // The neighbour of x in the direction of y, of any IEEE type of 16 to 64 bits.
 Op NextAfter(HloBuilder& b, Op x, Op y);
 

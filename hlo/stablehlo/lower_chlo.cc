@@ -34,7 +34,7 @@ void LowerErfInv(OpLowering& op) {
   Widened(op, ElementType::kF32, [&](const std::vector<Op>& x) { return ErfInv(op.b, x[0]); });
 }
 void LowerBesselI1e(OpLowering& op) {
-  Widened(op, ElementType::kF64, [&](const std::vector<Op>& x) { return BesselI1e(op.b, x[0]); });
+  Widened(op, ElementType::kF64, [&](const std::vector<Op>& x) { return BesselI(op.b, x[0], 1, true); });
 }
 void LowerDigamma(OpLowering& op) {
   Widened(op, ElementType::kF64, [&](const std::vector<Op>& x) { return Digamma(op.b, x[0]); });

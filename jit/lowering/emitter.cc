@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "hlo/base/status.h"
+#include "hlo/builder.h"
 #include "hlo/shape_inference/shape_inference.h"
 
 namespace xc {
@@ -536,6 +537,14 @@ absl::StatusOr<Val> Emitter::AddInferred(std::unique_ptr<HloInstruction> instruc
   XC_ASSIGN_OR_RETURN(*instruction->mutable_shape(), InferShape(*instruction));
   if (!metadata_.op_name.empty()) instruction->set_attr<AttrKind::kMetadata>(metadata_);
   return computation_->Add(std::move(instruction));
+}
+
+Val Emitter::Built(absl::FunctionRef<Op(HloBuilder&)> make) {
+  HloBuilder builder(computation_);
+  if (!metadata_.op_name.empty()) builder.SetMetadata(metadata_);
+  const Op made = make(builder);
+  XC_CHECK(builder.ok());
+  return made.instruction();
 }
 
 Val Emitter::While(HloComputation* condition, HloComputation* body, Val init) {

@@ -9,10 +9,14 @@
 #include <string>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "hlo/module.h"
 #include "jit/graph/tensor.h"
 
 namespace xc {
+
+class HloBuilder;
+class Op;
 
 // An array (or tuple) in the computation being built.
 using Val = HloInstruction*;
@@ -146,6 +150,8 @@ class Emitter {
   // Takes in an instruction whose attributes and called computations are set. Its shape is inferred from them (where
   // they leave it open, the one that it has stands), and the error says what does not fit.
   absl::StatusOr<Val> AddInferred(std::unique_ptr<HloInstruction> instruction);
+  // What `make` builds of values of this emitter (special functions), which must fit its instructions.
+  Val Built(absl::FunctionRef<Op(HloBuilder&)> make);
   Val While(HloComputation* condition, HloComputation* body, Val init);
   // Branch `index` (s32) or true/false (pred); each branch takes one tuple.
   Val Conditional(Val selector, const std::vector<HloComputation*>& branches, const std::vector<Val>& arguments);

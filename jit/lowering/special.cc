@@ -1,10 +1,9 @@
 // Lowerings of the incomplete gamma and beta functions, the zeta function and its kin, and modified Bessel functions.
 // All are evaluated in double precision: their series cancel too much for less.
-#include "jit/lowering/special.h"
-
 #include <cmath>
 #include <limits>
 
+#include "hlo/special_functions.h"
 #include "jit/kernels/kernel.h"
 #include "jit/lowering/lowering.h"
 
@@ -35,6 +34,12 @@ absl::Status InDouble(OpContext& c) {
   return absl::OkStatus();
 }
 
+Val Lgamma(Emitter& b, Val x) {
+  return b.Built([&](HloBuilder& h) { return Lgamma(h, x); });
+}
+Val Digamma(Emitter& b, Val x) {
+  return b.Built([&](HloBuilder& h) { return Digamma(h, x); });
+}
 Val Log1p(Emitter& b, Val x) { return b.Unary(HloOpcode::kLogPlusOne, x); }
 Val Where(Emitter& b, Val pred, double constant, Val other) { return b.Select(pred, b.Like(other, constant), other); }
 Val Nonpositive(Emitter& b, Val x) { return b.Le(x, b.Like(x, 0)); }
@@ -203,89 +208,22 @@ Val Betainc(Emitter& b, const Vals& in, double epsilon) {
   return Where(b, bad, kNan, b.Select(use, y, in[2]));
 }
 
-// Sum of (q + k)^-x over k >= 0, by Euler and Maclaurin's formula after ten terms.
-Val ZetaOf(Emitter& b, Val x, Val q) {
-  constexpr int kTerms = 10;
-  // B(2j) / (2j)!
-  constexpr double kBernoulli[] = {1.0 / 12,
-                                   -1.0 / 720,
-                                   1.0 / 30240,
-                                   -1.0 / 1209600,
-                                   1.0 / 47900160,
-                                   -691.0 / 1307674368000.0,
-                                   1.0 / 74724249600.0,
-                                   -3617.0 / 10670622842880000.0};
-  Val one = b.Like(x, 1), minus = b.Neg(x), sum = b.Like(x, 0);
-  for (int k = 0; k < kTerms; ++k) sum = b.Add(sum, b.Pow(k == 0 ? q : b.AddC(q, k), minus));
-  Val a = b.AddC(q, kTerms), power = b.Pow(a, minus);
-  Val tail = b.AddC(b.Div(a, b.Sub(x, one)), 0.5);
-  Val factor = b.Div(x, a), square = b.Mul(a, a);
-  for (int j = 0; j < 8; ++j) {
-    tail = b.Add(tail, b.MulC(factor, kBernoulli[j]));
-    factor = b.Div(b.Mul(factor, b.Mul(b.AddC(x, 2 * j + 1), b.AddC(x, 2 * j + 2))), square);
-  }
-  Val far = b.Mul(power, tail);
-  sum = b.Add(sum, b.Select(b.Eq(power, b.Like(power, 0)), b.Like(power, 0), far));
-  Val pole = b.And(Nonpositive(b, q), b.Eq(q, b.Floor(q)));
-  Val whole = b.Eq(x, b.Floor(x));
-  Val even = b.Eq(b.MulC(b.Floor(b.MulC(x, 0.5)), 2), x);
-  sum = b.Select(pole, b.Select(even, b.Like(x, kInf), b.Like(x, kNan)), sum);
-  sum = Where(b, b.And(b.Lt(q, b.Like(q, 0)), b.Not(whole)), kNan, sum);
-  sum = Where(b, b.Eq(x, one), kInf, sum);
-  return Where(b, b.Lt(x, one), kNan, sum);
+// A special function of two arguments as InDouble calls it.
+template <Op (*kFn)(HloBuilder&, Op, Op)>
+Val OfTwo(Emitter& b, const Vals& in, double) {
+  return b.Built([&](HloBuilder& h) { return kFn(h, in[0], in[1]); });
 }
 
-Val Zeta(Emitter& b, const Vals& in, double) { return ZetaOf(b, in[0], in[1]); }
-
-// (-1)^(n + 1) n! zeta(n + 1, x), and digamma for n = 0.
-Val Polygamma(Emitter& b, const Vals& in, double) {
-  Val n = in[0], x = in[1], zero = b.Like(n, 0), n1 = b.AddC(n, 1);
-  Val even = b.Eq(b.MulC(b.Floor(b.MulC(n, 0.5)), 2), n);
-  Val sign = b.Select(even, b.Like(n, -1), b.Like(n, 1));
-  Val y = b.Mul(b.Mul(sign, b.Exp(Lgamma(b, n1))), ZetaOf(b, n1, x));
-  y = b.Select(b.Eq(n, zero), Digamma(b, x), y);
-  return Where(b, b.Or(b.Lt(n, zero), b.Ne(n, b.Floor(n))), kNan, y);
-}
-
-// exp(-|x|) I_order(x) by the power series up to |x| = 20, which has positive terms only, and the asymptotic one
-// beyond.
 template <int kOrder, bool kScaled>
 Val BesselI(Emitter& b, const Vals& in, double) {
-  constexpr double kSplit = 20;
-  constexpr int kTerms = 45, kFarTerms = 24;
-  Val x = in[0], ax = b.Abs(x), one = b.Like(x, 1);
-  Val near_x = b.Min(ax, b.Like(ax, kSplit)), quarter = b.MulC(b.Mul(near_x, near_x), 0.25);
-  Val near = one;
-  for (int k = kTerms; k >= 1; --k) near = b.AddC(b.Mul(near, b.MulC(quarter, 1.0 / (k * (k + kOrder)))), 1);
-  if (kOrder == 1) near = b.Mul(near, b.MulC(near_x, 0.5));
-  Val far_x = b.Max(ax, b.Like(ax, kSplit)), eighth = b.Div(b.Like(ax, 0.125), far_x), far = one;
-  constexpr double kMu = 4.0 * kOrder * kOrder;
-  for (int k = kFarTerms; k >= 1; --k) {
-    double odd = 2.0 * k - 1;
-    far = b.AddC(b.Mul(far, b.MulC(eighth, -(kMu - odd * odd) / k)), 1);
-  }
-  far = b.Mul(far, b.Rsqrt(b.MulC(far_x, 6.283185307179586)));
-  near = kScaled ? b.Mul(near, b.Exp(b.Neg(near_x))) : near;
-  far = kScaled ? far : b.Mul(far, b.Exp(far_x));
-  Val y = b.Select(b.Le(ax, b.Like(ax, kSplit)), near, far);
-  if (kOrder == 1) y = b.Select(b.Lt(x, b.Like(x, 0)), b.Neg(y), y);
-  return b.Select(b.IsNan(x), x, y);
+  return b.Built([&](HloBuilder& h) { return BesselI(h, in[0], kOrder, kScaled); });
 }
 
-// The neighbour of x in the direction of y, on the bits.
 absl::Status NextAfter(OpContext& c) {
-  Emitter& b = c.b;
   auto fit = BroadcastDims(c.dims(0), c.dims(1));
   if (!fit.ok()) return c.Error(std::string(fit.status().message()));
-  Val x = b.BroadcastTo(c.in(0), *fit), y = b.BroadcastTo(c.in(1), *fit), zero = b.Like(x, 0);
-  ElementType bits = c.etype(0) == kF64 ? ElementType::kS64 : ElementType::kS32;
-  Val xi = b.BitcastConvert(x, bits), one = b.Like(xi, 1);
-  Val grow = b.Eq(b.Gt(y, x), b.Gt(x, zero));
-  Val moved = b.BitcastConvert(b.Select(grow, b.Add(xi, one), b.Sub(xi, one)), c.etype(0));
-  Val smallest = b.BitcastConvert(one, c.etype(0));
-  Val from_zero = b.Select(b.Gt(y, zero), smallest, b.Neg(smallest));
-  Val next = b.Select(b.Eq(x, y), y, b.Select(b.Eq(x, zero), from_zero, moved));
-  c.set(0, Where(b, b.Or(b.IsNan(x), b.IsNan(y)), kNan, next));
+  const Val x = c.b.BroadcastTo(c.in(0), *fit), y = c.b.BroadcastTo(c.in(1), *fit);
+  c.set(0, c.b.Built([&](HloBuilder& h) { return NextAfter(h, x, y); }));
   return absl::OkStatus();
 }
 
@@ -303,8 +241,8 @@ void RegisterSpecial(LoweringRegistry& r) {
   r.Add({"IgammaGradA"}, kWide, InDouble<GammaDerivative<Part::kDerivative>>);
   r.Add({"RandomGammaGrad"}, kWide, InDouble<GammaDerivative<Part::kSample>>);
   r.Add({"Betainc"}, kWide, InDouble<Betainc>);
-  r.Add({"Zeta"}, kWide, InDouble<Zeta>);
-  r.Add({"Polygamma"}, kWide, InDouble<Polygamma>);
+  r.Add({"Zeta"}, kWide, InDouble<OfTwo<Zeta>>);
+  r.Add({"Polygamma"}, kWide, InDouble<OfTwo<Polygamma>>);
   r.Add({"BesselI0"}, kFloatTypes, InDouble<BesselI<0, false>>);
   r.Add({"BesselI0e"}, kFloatTypes, InDouble<BesselI<0, true>>);
   r.Add({"BesselI1"}, kFloatTypes, InDouble<BesselI<1, false>>);
