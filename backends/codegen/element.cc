@@ -92,6 +92,16 @@ V ElementEmitter::Normalize(ElementType type, V value) {
   return value;
 }
 
+V ElementEmitter::NormalizeMachineResult(ElementType type, V value) {
+  if (type != ElementType::kBF16) return Normalize(type, value);
+  // Less than half a unit is added to a NaN, so that it stays as it is: nothing has to tell it from numbers.
+  llvm::Type* i32 = RegisterType(ElementType::kS32, Lanes(value));
+  auto I = [&](int64_t v) { return llvm::ConstantInt::get(i32, v); };
+  V sum = RoundBF16(b_.CreateBitCast(value, i32));
+  V rounded = b_.CreateBitCast(b_.CreateAnd(sum, I(0xffff0000)), value->getType());
+  return Keep(type, rounded, b_.CreateLShr(sum, I(16)));
+}
+
 V ElementEmitter::IntToFloat(ElementType from, ElementType to, V x) {
   const int lanes = Lanes(x);
   const bool is_signed = IsSignedInt(from);

@@ -61,6 +61,9 @@ class ElementEmitter {
   // Rounds an f32 register to a narrower float type (no change for f32 and f64), and wraps a register of a sub-byte
   // integer type into its range: what has to follow arithmetic.
   llvm::Value* Normalize(ElementType type, llvm::Value* value);
+  // The same for what one operation of the machine (sum, difference, product, quotient, square root) made of values of
+  // the type. Its NaNs are an operand's or the machine's own, with zeros behind the digits of bf16.
+  llvm::Value* NormalizeMachineResult(ElementType type, llvm::Value* value);
 
   // `value` repeated in all lanes; vectors pass through.
   llvm::Value* Splat(llvm::Value* value, int lanes);
@@ -77,6 +80,8 @@ class ElementEmitter {
   llvm::Value* IntToFloat(ElementType from, ElementType to, llvm::Value* x);
   llvm::Value* FloatToInt(ElementType from, ElementType to, llvm::Value* x);
   llvm::Value* Narrow(ElementType type, llvm::Value* x);    // f32 to the type's bits, in i32
+  // An f32's bits plus what makes their upper half the nearest bf16 number, ties to even; not for all NaNs.
+  llvm::Value* RoundBF16(llvm::Value* bits);
   llvm::Value* Widen(ElementType type, llvm::Value* bits);  // bits in i32 to f32
   llvm::Value* SignExtendFrom(llvm::Value* x, int bits);
   // Remembers that `value` holds, exactly, the narrow float with these bits.

@@ -5,6 +5,7 @@
 #include "backends/codegen/elementwise_internal.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/Intrinsics.h"
+#include "llvm/IR/MDBuilder.h"
 
 namespace xc::codegen {
 namespace {
@@ -47,6 +48,20 @@ bool IsExact(HloOpcode op) {
   }
 }
 
+// Ops that the machine has, for all registers of floats.
+bool IsMachineOp(HloOpcode op) {
+  switch (op) {
+    case HloOpcode::kAdd:
+    case HloOpcode::kSubtract:
+    case HloOpcode::kMultiply:
+    case HloOpcode::kDivide:
+    case HloOpcode::kSqrt:
+      return true;
+    default:
+      return false;
+  }
+}
+
 // x / d for bf16 values in vectors x and a divisor d that all lanes share, before rounding to bf16. Quotients of two
 // numbers of 8 digits keep a relative distance of 2^-17 from what lies half-way between two others, so that the product
 // with the divisor's f32 reciprocal, off by 2^-22 at most, rounds to the same bf16 number. That takes a normal
@@ -59,13 +74,20 @@ V DivideByUniform(ElementEmitter& e, V x, V d) {
   V size = b.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, d);
   V safe = b.CreateAnd(b.CreateFCmpOGE(size, F(d, 0x1p-100)), b.CreateFCmpOLE(size, F(d, 0x1p100)));
   V product = b.CreateFMul(x, e.Splat(reciprocal, lanes));
-  V small = b.CreateFCmpOLT(b.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, product), F(x, 0x1p-126));
-  V denormal = b.CreateOrReduce(b.CreateAnd(small, b.CreateFCmpONE(x, F(x, 0))));
+  // Denormal quotients: an exponent of zero for a number that is not.
+  auto none = [&](V value, int64_t mask) {
+    llvm::Type* bits = e.RegisterType(ElementType::kS32, lanes);
+    V masked = b.CreateAnd(b.CreateBitCast(value, bits), llvm::ConstantInt::get(bits, mask));
+    return b.CreateICmpEQ(masked, llvm::Constant::getNullValue(bits));
+  };
+  V denormal = b.CreateAnd(none(product, 0x7f800000), b.CreateNot(none(x, 0x7fffffff)));
+  V inexact = b.CreateOrReduce(b.CreateOr(denormal, e.Splat(b.CreateNot(safe), lanes)));
   llvm::Function* function = b.GetInsertBlock()->getParent();
   auto* before = b.GetInsertBlock();
   auto* divide = llvm::BasicBlock::Create(b.getContext(), "divide", function);
   auto* after = llvm::BasicBlock::Create(b.getContext(), "", function);
-  b.CreateCondBr(b.CreateOr(b.CreateNot(safe), denormal), divide, after);
+  // The weights keep LLVM from dividing in all cases and selecting afterwards.
+  b.CreateCondBr(inexact, divide, after, llvm::MDBuilder(b.getContext()).createUnlikelyBranchWeights());
   b.SetInsertPoint(divide);
   V quotient = b.CreateFDiv(x, e.Splat(d, lanes));
   b.CreateBr(after);
@@ -112,12 +134,15 @@ absl::StatusOr<Element> EmitElementwise(ElementEmitter& e, const HloInstruction&
   const ElementType type = instruction.operand_count() > 0 ? instruction.operand(0)->type() : to;
   if (op == HloOpcode::kDivide && type == ElementType::kBF16 && round && ElementEmitter::Lanes(operands[0].re) > 1 &&
       ElementEmitter::Lanes(operands[1].re) == 1) {
-    return Element{e.Normalize(to, DivideByUniform(e, operands[0].re, operands[1].re))};
+    return Element{e.NormalizeMachineResult(to, DivideByUniform(e, operands[0].re, operands[1].re))};
   }
   std::vector<V> re;
   for (const Element& element : x) re.push_back(element.re);
   const bool exact = IsExact(op) && HoldsExactResults(to);
-  auto finish = [&](V value) -> Element { return {round && !exact ? e.Normalize(to, value) : value}; };
+  auto finish = [&](V value) -> Element {
+    if (!round || exact) return {value};
+    return {IsMachineOp(op) ? e.NormalizeMachineResult(to, value) : e.Normalize(to, value)};
+  };
   switch (op) {
     case HloOpcode::kConvert:
       return e.Convert(type, to, x[0]);

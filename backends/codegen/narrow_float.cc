@@ -65,6 +65,12 @@ V ElementEmitter::RoundToFloat(V wide) {
   return b_.CreateBitCast(b_.CreateSelect(inexact, odd, bits), f32);
 }
 
+V ElementEmitter::RoundBF16(V bits) {
+  auto I = [&](int64_t v) { return llvm::ConstantInt::get(bits->getType(), v); };
+  V lsb = b_.CreateAnd(b_.CreateLShr(bits, I(16)), I(1));
+  return b_.CreateAdd(b_.CreateAdd(bits, I(0x7fff)), lsb);
+}
+
 V ElementEmitter::Narrow(ElementType type, V x) {
   const int lanes = Lanes(x);
   llvm::Type* i32 = RegisterType(ElementType::kS32, lanes);
@@ -74,8 +80,7 @@ V ElementEmitter::Narrow(ElementType type, V x) {
   V raw = b_.CreateBitCast(x, i32);
   V nan = b_.CreateFCmpUNO(x, x);
   if (type == ElementType::kBF16) {
-    V lsb = b_.CreateAnd(b_.CreateLShr(raw, I(16)), I(1));
-    V rounded = b_.CreateLShr(b_.CreateAdd(b_.CreateAdd(raw, I(0x7fff)), lsb), I(16));
+    V rounded = b_.CreateLShr(RoundBF16(raw), I(16));
     return b_.CreateSelect(nan, b_.CreateOr(b_.CreateLShr(raw, I(16)), I(0x40)), rounded);
   }
   if (type == ElementType::kF16 && target_.f16c) {

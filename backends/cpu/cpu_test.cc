@@ -1,6 +1,7 @@
 // Programs on the CPU backend against the interpreter: data movement, reductions, products, control flow, in-place
 // updates, scatter, sort, layouts; with and without the passes, on one thread and several.
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "backends/cpu/compare.h"
 #include "backends/cpu/cpu_backend.h"
 #include "gtest/gtest.h"
@@ -104,10 +105,11 @@ max { x = f32[] parameter(0) y = f32[] parameter(1) ROOT r = f32[] maximum(x, y)
         1e-4);
 }
 
-TEST(Cpu, Bf16QuotientsOfRowsAreRoundedOnce) {
-  // All exponents and many mantissas, denormals, infinities and NaN among them, against division in f32; the last
+TEST(Cpu, Bf16ResultsAreRoundedOnce) {
+  // All exponents and many mantissas, denormals, infinities and NaN among them, against the same in f32; the last
   // result counts what differs.
-  Check(R"(HloModule m
+  for (const char* op : {"divide", "add", "subtract", "multiply"}) {
+    Check(absl::StrReplaceAll(R"(HloModule m
 add { x = s32[] parameter(0) y = s32[] parameter(1) ROOT r = s32[] add(x, y) }
 ENTRY e {
   unused = f32[2] parameter(0)
@@ -124,11 +126,11 @@ ENTRY e {
   ju = u16[512] convert(jm)
   d = bf16[512] bitcast-convert(ju)
   db = bf16[512,523] broadcast(d), dimensions={0}
-  q = bf16[512,523] divide(x, db)
+  q = bf16[512,523] OP(x, db)
   xf = f32[512,523] convert(x)
   df = f32[512] convert(d)
   dfb = f32[512,523] broadcast(df), dimensions={0}
-  qf = f32[512,523] divide(xf, dfb)
+  qf = f32[512,523] OP(xf, dfb)
   qr = bf16[512,523] convert(qf)
   ne = pred[512,523] compare(q, qr), direction=NE, type=TOTALORDER
   one = pred[512,523] compare(q, q), direction=EQ
@@ -139,7 +141,9 @@ ENTRY e {
   zero = s32[] constant(0)
   count = s32[] reduce(n, zero), dimensions={0,1}, to_apply=add
   ROOT t = (s32[], bf16[512,523], f32[2]) tuple(count, q, unused)
-})");
+})",
+                              {{"OP(", absl::StrCat(op, "(")}}));
+  }
 }
 
 TEST(Cpu, ConcatenationsByParts) {
