@@ -5,6 +5,7 @@
 #include "absl/time/clock.h"
 #include "backends/cpu/ir_emitter_impl.h"
 #include "backends/cpu/kernel_analysis.h"
+#include "backends/cpu/memory_scopes.h"
 #include "compiler/memory/in_place.h"
 #include "hlo/base/status.h"
 #include "llvm/IR/Constants.h"
@@ -16,6 +17,8 @@ namespace {
 constexpr int kPartSize = 96;
 // Computations up to this size are written where they are called.
 constexpr int kInlineSize = 48;
+// Conditions of loops up to this size are written twice.
+constexpr int kRepeatedSize = 6;
 
 absl::Status CheckTime(absl::Time deadline) {
   if (deadline == absl::InfiniteFuture() || absl::Now() <= deadline) return absl::OkStatus();
@@ -76,6 +79,7 @@ static llvm::Value* LoadBase(IrEmitter::FunctionScope& scope, int field, int64_t
     llvm::IRBuilder<> after(scope.jump);
     value = after.CreateLoad(p, after.CreateConstGEP1_64(p, array, element));
   }
+  if (element >= 0 || field == kArenaField) MarkBase(llvm::cast<llvm::Instruction>(value));
   scope.bases[{field, element}] = value;
   return value;
 }
@@ -309,14 +313,23 @@ absl::Status IrEmitter::EmitWhile(const HloInstruction* loop) {
   auto& b = scope.builder;
   auto block = [&](const char* name) { return llvm::BasicBlock::Create(b.getContext(), name, scope.function); };
   llvm::BasicBlock *condition = block("while.condition"), *body = block("while.body"), *exit = block("while.exit");
+  auto test = [&]() -> absl::Status {
+    XC_RETURN_IF_ERROR(EmitInlineOrCall(loop->while_condition()));
+    llvm::Value* more = b.CreateLoad(b.getInt8Ty(), Pointer(loop->while_condition()->root()));
+    b.CreateCondBr(b.CreateICmpNE(more, b.getInt8(0)), body, exit);
+    return absl::OkStatus();
+  };
   b.CreateBr(condition);
   b.SetInsertPoint(condition);
-  XC_RETURN_IF_ERROR(EmitInlineOrCall(loop->while_condition()));
-  llvm::Value* more = b.CreateLoad(b.getInt8Ty(), Pointer(loop->while_condition()->root()));
-  b.CreateCondBr(b.CreateICmpNE(more, b.getInt8(0)), body, exit);
+  XC_RETURN_IF_ERROR(test());
   b.SetInsertPoint(body);
   XC_RETURN_IF_ERROR(EmitInlineOrCall(loop->while_body()));
-  b.CreateBr(condition);
+  if (loop->while_condition()->instruction_count() <= kRepeatedSize) {
+    // Tested again at its end, the body runs whenever the loop does: LLVM can keep scalars of the state in registers.
+    XC_RETURN_IF_ERROR(test());
+  } else {
+    b.CreateBr(condition);
+  }
   b.SetInsertPoint(exit);
   return absl::OkStatus();
 }

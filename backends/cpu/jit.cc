@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "backends/cpu/memory_scopes.h"
 #include "backends/runtime/build_id.h"
 #include "hlo/base/status.h"
 #include "llvm/Analysis/CGSCCPassManager.h"
@@ -93,6 +94,14 @@ std::unique_ptr<llvm::TargetMachine> MakeMachine(const Target& target, CodeLevel
       level == CodeLevel::kNone ? llvm::CodeGenOptLevel::None : llvm::CodeGenOptLevel::Default, true));
 }
 
+// Works out which memory is apart, once the kernels stand where they are called.
+struct MemoryScopesPass : llvm::PassInfoMixin<MemoryScopesPass> {
+  llvm::PreservedAnalyses run(llvm::Function& function, llvm::FunctionAnalysisManager&) {
+    AddMemoryScopes(function);
+    return llvm::PreservedAnalyses::all();
+  }
+};
+
 // The short list: the emitters write vectors and hoist what they know, so there is no vectorizer, unroller or GVN.
 void RunPasses(llvm::Module& module, llvm::TargetMachine& machine) {
   llvm::LoopAnalysisManager loops;
@@ -107,6 +116,7 @@ void RunPasses(llvm::Module& module, llvm::TargetMachine& machine) {
   builder.crossRegisterProxies(loops, functions, calls, modules);
 
   llvm::FunctionPassManager list;
+  list.addPass(MemoryScopesPass());
   list.addPass(llvm::SROAPass(llvm::SROAOptions::ModifyCFG));
   list.addPass(llvm::EarlyCSEPass(/*UseMemorySSA=*/false));
   list.addPass(llvm::SimplifyCFGPass());

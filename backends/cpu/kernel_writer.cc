@@ -71,7 +71,10 @@ absl::Status KernelWriter::Write(int64_t work, int64_t grain, int64_t cost,
   }
   scope_ = &scope;
   impl_->scope = &scope;
-  absl::Status status = body(scope.function->getArg(pointers_.size()), scope.function->getArg(pointers_.size() + 1));
+  // A small kernel does all of its work in one call, in loops whose ends are known.
+  V begin = small ? static_cast<V>(llvm::ConstantInt::get(i64, 0)) : scope.function->getArg(pointers_.size());
+  V end = small ? static_cast<V>(llvm::ConstantInt::get(i64, work)) : scope.function->getArg(pointers_.size() + 1);
+  absl::Status status = body(begin, end);
   scope.builder.CreateRetVoid();
   impl_->scope = caller;
   XC_RETURN_IF_ERROR(status);

@@ -8,10 +8,28 @@ namespace xc::cpu {
 
 using codegen::Loop;
 
+namespace {
+
+// Whether a loop from `begin` to `end` is known to take `count` steps of one.
+bool Takes(int64_t count, llvm::Value* begin, llvm::Value* end) {
+  auto* first = llvm::dyn_cast<llvm::ConstantInt>(begin);
+  auto* last = llvm::dyn_cast<llvm::ConstantInt>(end);
+  return first != nullptr && last != nullptr && last->getSExtValue() - first->getSExtValue() == count;
+}
+
+}  // namespace
+
 absl::Status LoopNest::Write(V begin, V end) {
-  auto& b = e_.builder();
   if (plan_.flat || plan_.outer.empty()) return Row({}, begin, end, plan_.inner_size);
-  Loop loop(b, begin, end, 1, "outer");
+  if (Takes(1, begin, end)) return Outer(begin);
+  Loop loop(e_.builder(), begin, end, 1, "outer");
+  XC_RETURN_IF_ERROR(Outer(loop.index()));
+  loop.End();
+  return absl::OkStatus();
+}
+
+absl::Status LoopNest::Outer(V at) {
+  auto& b = e_.builder();
   codegen::IndexArithmetic arithmetic(b, 1);
   std::vector<int64_t> sizes, order;
   for (int64_t d : plan_.outer) {
@@ -19,7 +37,7 @@ absl::Status LoopNest::Write(V begin, V end) {
   }
   if (plan_.contiguous >= 0) sizes.push_back(plan_.Blocks());
   for (int64_t i = static_cast<int64_t>(sizes.size()) - 1; i >= 0; --i) order.push_back(i);
-  std::vector<Term> outer = arithmetic.Delinearize(arithmetic.Uniform(loop.index()), sizes, order);
+  std::vector<Term> outer = arithmetic.Delinearize(arithmetic.Uniform(at), sizes, order);
   if (plan_.contiguous < 0) {
     if (before_row_) XC_RETURN_IF_ERROR(before_row_(outer));
     XC_RETURN_IF_ERROR(Row(outer, b.getInt64(0), b.getInt64(plan_.inner_size), plan_.inner_size));
@@ -35,7 +53,6 @@ absl::Status LoopNest::Write(V begin, V end) {
     XC_RETURN_IF_ERROR(Row(outer, first, last, plan_.inner_size));
     along.End();
   }
-  loop.End();
   return absl::OkStatus();
 }
 
@@ -75,12 +92,7 @@ absl::Status LoopNest::Row(const std::vector<Term>& outer, V begin, V end, int64
 
 absl::Status LoopNest::Steps(const std::vector<Term>& outer, V begin, V end, int lanes) {
   auto& b = e_.builder();
-  auto* fixed_begin = llvm::dyn_cast<llvm::ConstantInt>(begin);
-  auto* fixed_end = llvm::dyn_cast<llvm::ConstantInt>(end);
-  if (fixed_begin != nullptr && fixed_end != nullptr &&
-      fixed_end->getSExtValue() - fixed_begin->getSExtValue() == lanes) {
-    return One(outer, begin, lanes, nullptr);
-  }
+  if (Takes(lanes, begin, end)) return One(outer, begin, lanes, nullptr);
   Loop loop(b, begin, end, lanes, "inner");
   XC_RETURN_IF_ERROR(One(outer, loop.index(), lanes, nullptr));
   loop.End();

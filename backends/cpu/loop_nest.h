@@ -32,6 +32,7 @@ class LoopNest {
   absl::Status Row(const std::vector<Term>& outer, V begin, V end, int64_t size);
 
  private:
+  absl::Status Outer(V at);  // one outer iteration
   absl::Status Steps(const std::vector<Term>& outer, V begin, V end, int lanes);
   absl::Status One(const std::vector<Term>& outer, V at, int lanes, V mask);
 

@@ -1,4 +1,4 @@
-// The sample programs run without the interpreter: every instruction has native code.
+// The sample programs run without the interpreter: every instruction has native code. Loops keep scalars in registers.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -35,6 +35,31 @@ TEST(NativeCode, SamplePrograms) {
     ++programs;
   }
   EXPECT_GE(programs, 40);
+}
+
+TEST(NativeCode, ScalarsOfLoopsStayInRegisters) {
+  auto module = ParseModule(R"(HloModule m
+c { s = (s32[], f32[], f32[99]) parameter(0) i = s32[] get-tuple-element(s), index=0
+  n = s32[] constant(99) ROOT r = pred[] compare(i, n), direction=LT }
+b { s = (s32[], f32[], f32[99]) parameter(0) i = s32[] get-tuple-element(s), index=0
+  a = f32[] get-tuple-element(s), index=1 x = f32[99] get-tuple-element(s), index=2
+  d = f32[1] dynamic-slice(x, i), dynamic_slice_sizes={1} e = f32[] reshape(d) t = f32[] multiply(a, e)
+  one = s32[] constant(1) j = s32[] add(i, one) ROOT r = (s32[], f32[], f32[99]) tuple(j, t, x) }
+ENTRY e { p = f32[99] parameter(0) i = s32[] constant(0) a = f32[] parameter(1) x = f32[99] negate(p)
+  s = (s32[], f32[], f32[99]) tuple(i, a, x) w = (s32[], f32[], f32[99]) while(s), condition=c, body=b
+  ROOT r = f32[] get-tuple-element(w), index=1 })");
+  ASSERT_TRUE(module.ok()) << module.status();
+  CompileOptions options;
+  options.keep_texts = true;
+  auto executable = CpuBackend()->Compile(*std::move(module), options);
+  ASSERT_TRUE(executable.ok()) << executable.status();
+  const std::string code = (*executable)->Text("llvm_ir_optimized");
+  const size_t body = code.find("\nwhile.body:");
+  ASSERT_NE(body, std::string::npos) << code;
+  const std::string block = code.substr(body, code.find("\n\n", body) - body);
+  EXPECT_NE(block.find("fmul"), std::string::npos) << block;
+  EXPECT_NE(block.find("br i1"), std::string::npos) << block;
+  EXPECT_EQ(block.find("store"), std::string::npos) << block;
 }
 
 }  // namespace
