@@ -7,7 +7,6 @@ models; NAME: only these.
 """
 
 import argparse
-import importlib.util
 import os
 import pathlib
 import pickle
@@ -22,6 +21,8 @@ os.environ.setdefault("XC_TF_COST_GATE", "0")  # what is slower on a busy machin
 os.environ["CUDA_VISIBLE_DEVICES"] = ""
 
 import numpy as np
+
+from import_file import import_file
 
 STEPS = 20
 PROGRAMS = {}
@@ -200,14 +201,6 @@ def check(name, i, got, want, exact, other):
 # The least share of the ops that did something which must be inside clusters. What stays outside are variables and
 # what works on strings.
 LEAST_SHARE = {"pipeline_of_strings": 0.3}
-
-
-def import_file(path, name):
-    spec = importlib.util.spec_from_file_location(name, path)
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module
-    spec.loader.exec_module(module)
-    return module
 
 
 def main():

@@ -3,7 +3,6 @@
 usage: tensorflow_plugin.py PLUGIN.so TF.py [NAME…]   (TF.py: python/xla/tf.py; NAME: only these checks)
 """
 
-import importlib.util
 import json
 import os
 import pathlib
@@ -18,6 +17,8 @@ os.environ.setdefault("XC_TF_COST_GATE", "0")  # what is slower on a busy machin
 os.environ["CUDA_VISIBLE_DEVICES"] = ""
 
 import numpy as np
+
+from import_file import import_file
 
 CHECKS = []
 
@@ -557,9 +558,7 @@ def main():
     names = sys.argv[3:]
     import tensorflow as tf
 
-    spec = importlib.util.spec_from_file_location("xla_tf", sys.argv[2])
-    xla_tf = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(xla_tf)
+    xla_tf = import_file(sys.argv[2], "xla_tf")
     xla_tf.load(os.path.abspath(sys.argv[1]))
     for function in CHECKS:
         if not names or function.__name__ in names:

@@ -6,7 +6,6 @@ TF.py: python/xla/tf.py; MODELS.py: benchmarks/tensorflow_models.py. Thirty minu
 """
 
 import argparse
-import importlib.util
 import os
 import pathlib
 import re
@@ -20,6 +19,8 @@ os.environ["CUDA_VISIBLE_DEVICES"] = ""
 
 import numpy as np
 
+from import_file import import_file
+
 THREADS = 4
 # Model, what is drawn for its shape. 26 batch sizes are more shapes than a cluster is compiled for.
 SHAPES = {
@@ -29,14 +30,6 @@ SHAPES = {
     "dlrm": lambda rng: (int(rng.integers(1, 40)),),
     "inverted": lambda rng: (int(rng.integers(1, 4)), 8 * int(rng.integers(2, 5)), 32, 3),
 }
-
-
-def import_file(path, name):
-    spec = importlib.util.spec_from_file_location(name, path)
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module
-    spec.loader.exec_module(module)
-    return module
 
 
 def resident():
