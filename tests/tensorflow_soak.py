@@ -80,14 +80,17 @@ class Soak:
             self.errors.append(error)
             self.stop = True
 
-    def run(self, seconds):
+    def run(self, seconds, launches):
+        """Resident MB over `seconds`, or longer (ten times at most) where compilers are slow: until code has run."""
         threads = [threading.Thread(target=self.call, args=[seed]) for seed in range(THREADS)]
         start, sizes = time.monotonic(), []
         for thread in threads:
             thread.start()
-        while time.monotonic() - start < seconds and not self.stop:
+        elapsed = 0
+        while (elapsed < seconds or elapsed < 10 * seconds and not launches()) and not self.stop:
             time.sleep(min(5.0, seconds / 10))
             sizes.append(resident())
+            elapsed = time.monotonic() - start
         self.stop = True
         for thread in threads:
             thread.join()
@@ -107,7 +110,7 @@ def main():
     xla_tf = import_file(options.tf_module, "xla_tf")
     xla_tf.load(os.path.abspath(options.plugin))
     soak = Soak(models, tf)
-    sizes = soak.run(options.seconds)
+    sizes = soak.run(options.seconds, lambda: xla_tf.stats().launches)
     stats = xla_tf.stats()
     print(f"{soak.calls} calls; resident MB over time: {sizes[:: max(1, len(sizes) // 12)]}")
     print(stats)
