@@ -19,6 +19,8 @@
 namespace xc {
 namespace {
 
+constexpr absl::string_view kBytecode = "ML\xefR";  // how MLIR's binary form begins
+
 // Binary messages have control characters near their start: tags, lengths, ids.
 bool LooksBinary(absl::string_view bytes) {
   for (unsigned char c : bytes.substr(0, 4096)) {
@@ -106,12 +108,17 @@ absl::StatusOr<pb::HloModuleProto> ReadBinaryProto(absl::string_view bytes) {
     return std::move(*snapshot.mutable_hlo()->mutable_hlo_module());
   }
   return absl::InvalidArgumentError(
-      "this is neither HLO text nor a message with a module (HloModuleProto, HloProto, HloSnapshot)");
+      "this is neither text (HLO, StableHLO) nor a message with a module (HloModuleProto, HloProto, HloSnapshot)");
 }
 
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<HloModule>> ReadModule(absl::string_view bytes, const ParseOptions& options) {
+  if (absl::StartsWith(bytes, kBytecode)) {
+    return absl::InvalidArgumentError(
+        "this is MLIR bytecode, which is not read; StableHLO as text is: in JAX what str(exported.mlir_module()) "
+        "gives");
+  }
   if (LooksBinary(bytes)) {
     XC_ASSIGN_OR_RETURN(pb::HloModuleProto proto, ReadBinaryProto(bytes));
     return ModuleFromProto(std::move(proto), options);

@@ -1,5 +1,5 @@
 // Runs a libFuzzer entry point without libFuzzer, over a fixed corpus (by the first argument: the seed modules as text
-// or as messages, graphs as text, files, compiled programs or options), and damaged copies of it.
+// or as messages, StableHLO, graphs as text, files, compiled programs or options), and damaged copies of it.
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -95,6 +95,7 @@ std::vector<std::string> Seeds(const std::string& kind) {
   if (kind == "options") return OptionTexts();
   if (kind == "graphs") return {std::begin(kGraphs), std::end(kGraphs)};
   if (kind == "files") return Files();
+  if (kind == "stablehlo") return xc::StableHloSeeds();
   std::vector<std::string> seeds = xc::SeedModules();
   if (kind != "messages") return seeds;
   for (std::string& seed : seeds) {
@@ -110,7 +111,7 @@ std::vector<std::string> Seeds(const std::string& kind) {
 
 int main(int argc, char** argv) {
   const std::string kind = argc > 1 ? argv[1] : "texts";
-  const bool tokens = kind == "texts" || kind == "graphs" || kind == "options";
+  const bool tokens = kind == "texts" || kind == "stablehlo" || kind == "graphs" || kind == "options";
   int64_t inputs = 0;
   const auto run = [&](const std::string& input) {
     LLVMFuzzerTestOneInput(reinterpret_cast<const uint8_t*>(input.data()), input.size());

@@ -22,6 +22,8 @@ class Random {
 
 // Valid modules that together use most kinds of syntax and most ops of a single device; none takes long to run.
 const std::vector<std::string>& SeedModules();
+// Valid StableHLO: functions, regions, attributes in all forms.
+const std::vector<std::string>& StableHloSeeds();
 
 // `text` with one to four tokens replaced, removed, repeated or exchanged: names, numbers, opcodes, types, brackets.
 std::string MutateTokens(const std::string& text, Random& random);
