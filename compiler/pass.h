@@ -29,8 +29,8 @@ struct TargetInfo {
   std::string name = "cpu";
   // Bytes that the fastest cache of one core holds: fused reductions read their row again only within it.
   int64_t cache_bytes = 1 << 20;
-  // Instructions in one fused computation: its compile time grows faster than its size.
-  int64_t max_fused_instructions = 96;
+  // Instructions in one fused computation, constants apart: its compile time grows faster than its size.
+  int64_t max_fused_instructions = 192;
   // Operands and results of one fusion.
   int64_t max_fusion_parameters = 48;
   // Cost of one transcendental operation in units of a simple one.

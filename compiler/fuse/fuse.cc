@@ -109,6 +109,9 @@ struct Unit {
   std::vector<FusionGroup*> groups;  // by the order of their roots
   absl::flat_hash_set<const HloInstruction*> members;
   absl::flat_hash_set<const HloInstruction*> inputs;
+  int64_t instruction_count() const {
+    return members.size() - std::count_if(members.begin(), members.end(), IsCodeConstant);
+  }
   bool merged_away = false;
   int first = 0;  // order of the first root
 };
@@ -257,7 +260,7 @@ class ComputationFuser {
     }
     if (a.groups.size() + b.groups.size() > kMaxResults)
       return Decision::No("the fusion has its full number of results");
-    if (static_cast<int64_t>(a.members.size() + b.members.size()) > context_.target.max_fused_instructions) {
+    if (a.instruction_count() + b.instruction_count() > context_.target.max_fused_instructions) {
       return Decision::No("the fusion has its full number of instructions");
     }
     int64_t inputs = a.inputs.size();

@@ -178,6 +178,17 @@ TEST(Fuse, ProducersOfManyPartsAreJoinedInOneFusion) {
   EXPECT_EQ(Fuse(text.c_str()), "root = f32[600] fusion(p0), kind=kLoop, calls=fused_concatenate\n");
 }
 
+// A polynomial of 150 steps has 300 constants and broadcasts of them, which take no code.
+TEST(Fuse, ConstantsDoNotCountForTheSizeOfAFusion) {
+  std::string text = "a0 = f32[1000] parameter(0)\n";
+  for (int i = 0; i < 150; ++i) {
+    absl::StrAppend(&text, "c", i, " = f32[] constant(", i, ")\nb", i, " = f32[1000] broadcast(c", i,
+                    "), dimensions={}\n", i == 149 ? "ROOT " : "", "a", i + 1, " = f32[1000] add(a", i, ", b", i,
+                    ")\n");
+  }
+  EXPECT_EQ(Fuse(text.c_str()), "root = f32[1000] fusion(p0), kind=kLoop, calls=fused_add\n");
+}
+
 TEST(Fuse, ReasonsAreGiven) {
   auto dot = HloInstruction::Create(HloOpcode::kDot, Shape(ElementType::kF32, {2, 2}));
   EXPECT_EQ(CanBeFused(dot.get(), {}).reason, "dot is not computed per element");

@@ -58,6 +58,11 @@ bool MovesMinorDimension(const HloInstruction* i) {
 
 }  // namespace
 
+bool IsCodeConstant(const HloInstruction* instruction) {
+  if (instruction->opcode() == HloOpcode::kBroadcast) instruction = instruction->operand(0);
+  return instruction->IsConstant() && instruction->shape().IsScalar();
+}
+
 int64_t ElementCost(const HloInstruction* instruction, const TargetInfo& target) {
   switch (instruction->opcode()) {
     case HloOpcode::kParameter:
@@ -180,11 +185,12 @@ Decision FusionGroup::CanAdd(const HloInstruction* producer, const std::vector<E
   // The parts of a concatenation are loops of their own: what counts is the size of one.
   const int64_t parts =
       root_->opcode() == HloOpcode::kConcatenate ? std::max<int64_t>(1, root_->operand_count() / 4) : 1;
-  if (static_cast<int64_t>(members_.size()) + 1 > target.max_fused_instructions * parts) {
+  if (!IsCodeConstant(producer) && instruction_count_ + 1 > target.max_fused_instructions * parts) {
     return Decision::No("the fusion has its full number of instructions");
   }
   if (evaluations.size() > kMaxPositions) return Decision::No("it is read at too many positions");
-  const int64_t size = code_size_ + static_cast<int64_t>(evaluations.size()) * (1 + ElementCost(producer, target) / 4);
+  const int64_t own_size = IsCodeConstant(producer) ? 0 : 1 + ElementCost(producer, target) / 4;
+  const int64_t size = code_size_ + static_cast<int64_t>(evaluations.size()) * own_size;
   if (size > kMaxCodeSize * parts && producer->opcode() != HloOpcode::kReduce)
     return Decision::No("the code would be too large");
   int64_t array_inputs = 0, new_inputs = 0;
@@ -227,8 +233,11 @@ Decision FusionGroup::CanAdd(const HloInstruction* producer, const std::vector<E
 }
 
 void FusionGroup::Add(HloInstruction* producer, std::vector<Evaluation> evaluations) {
-  code_size_ +=
-      static_cast<int64_t>(evaluations.size()) * (1 + std::min<int64_t>(16, ElementCost(producer, target_)) / 4);
+  if (!IsCodeConstant(producer)) {
+    ++instruction_count_;
+    code_size_ +=
+        static_cast<int64_t>(evaluations.size()) * (1 + std::min<int64_t>(16, ElementCost(producer, target_)) / 4);
+  }
   if (producer->opcode() == HloOpcode::kReduce) reduce_ = producer;
   inputs_.erase(producer);
   evaluations_[producer] = std::move(evaluations);

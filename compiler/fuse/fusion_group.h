@@ -26,6 +26,8 @@ class FusionGroup {
   HloInstruction* root() const { return root_; }
   int id() const { return id_; }
   const std::vector<HloInstruction*>& members() const { return members_; }
+  // Members that take code: constants and their broadcasts do not.
+  int64_t instruction_count() const { return instruction_count_; }
   bool Contains(const HloInstruction* i) const { return evaluations_.contains(i); }
   bool has_reduce() const { return reduce_ != nullptr; }
   const HloInstruction* reduce() const { return reduce_; }
@@ -47,8 +49,12 @@ class FusionGroup {
   absl::flat_hash_map<const HloInstruction*, std::vector<Evaluation>> evaluations_;
   absl::flat_hash_set<const HloInstruction*> inputs_;  // operands outside, scalar constants apart
   const HloInstruction* reduce_ = nullptr;
+  int64_t instruction_count_ = 1;
   int64_t code_size_ = 1;  // of the generated code, estimated, in instructions
 };
+
+// Whether the instruction is a constant of the code wherever it is fused: a scalar, or one repeated.
+bool IsCodeConstant(const HloInstruction* instruction);
 
 // Operations per element in units of an addition, for one evaluation of the op itself.
 int64_t ElementCost(const HloInstruction* instruction, const TargetInfo& target);
