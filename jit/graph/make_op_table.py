@@ -53,6 +53,7 @@ Dilation2DBackpropFilter MatrixSolveLs BandedTriangularSolve RandomPoisson State
 AnonymousHashTable AnonymousMutableHashTable AnonymousMutableHashTableOfTensors MutableHashTableOfTensorsV2
 LookupTableRemoveV2 DisableCopyOnRead ParseExample SparseCross SparseCrossV2 RaggedCountSparseOutput
 SparseCountSparseOutput DenseCountSparseOutput CTCGreedyDecoder EditDistance SetSize DenseToSparseSetOperation
+ScaleAndTranslate ScaleAndTranslateGrad DrawBoundingBoxesV2 NonMaxSuppressionWithOverlaps CTCLoss
 """.split()
 SKIPPED = re.compile(r"^(XlaAllReduce|XlaReduceScatter|_Xla|Collective)")
 

@@ -1,5 +1,6 @@
 #include "jit/graph/tensor.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
@@ -276,8 +277,14 @@ Tensor Tensor::Reshaped(Dims dims) const {
 }
 
 Tensor Tensor::Row(int64_t index) const {
+  XC_CHECK(rank() >= 1 && index >= 0 && index < dims_[0]);
+  if (type_ == DT_STRING) {
+    Tensor row = Create(DT_STRING, Dims(dims_.begin() + 1, dims_.end())).value();
+    std::copy_n(strings_->begin() + index * row.count_, row.count_, row.strings_->begin());
+    return row;
+  }
   Tensor t = *this;
-  XC_CHECK(rank() >= 1 && index >= 0 && index < dims_[0] && data_ != nullptr);
+  XC_CHECK(data_ != nullptr);
   t.dims_.erase(t.dims_.begin());
   t.count_ = count_ / dims_[0];
   t.data_ = static_cast<char*>(data_) + index * t.byte_size();

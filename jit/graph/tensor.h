@@ -91,7 +91,7 @@ class Tensor {
 
   // The same elements with another shape; the number of elements must be equal.
   Tensor Reshaped(Dims dims) const;
-  // Rows [index] of the major dimension, sharing memory; rank must be at least 1 and the type dense.
+  // Rows [index] of the major dimension, sharing memory unless they are strings; rank must be at least 1.
   Tensor Row(int64_t index) const;
 
   // Elements of an integer or bool tensor as int64; an error for other types.

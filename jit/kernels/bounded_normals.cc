@@ -158,24 +158,6 @@ absl::Status Stateful(KernelContext& c, Tensor& out) {
   return absl::OkStatus();
 }
 
-// The elements of a tensor of shape `from`, by their numbers, as broadcasting to `to` takes them.
-std::vector<int64_t> BroadcastElements(const Dims& from, const Dims& to) {
-  std::vector<int64_t> elements = {0};
-  int64_t stride = 1;
-  for (size_t back = 1; back <= to.size(); ++back) {
-    const int64_t size = to[to.size() - back];
-    const int64_t own = back <= from.size() ? from[from.size() - back] : 1;
-    std::vector<int64_t> next;
-    next.reserve(elements.size() * size);
-    for (int64_t i = 0; i < size; ++i) {
-      for (int64_t e : elements) next.push_back(e + (own == 1 ? 0 : i * stride));
-    }
-    elements = std::move(next);
-    stride *= own;
-  }
-  return elements;
-}
-
 // The parameters broadcast to one shape, with which the shape of the result ends: its other dimensions are samples.
 template <typename T>
 absl::Status Stateless(KernelContext& c, Tensor& out) {

@@ -103,6 +103,32 @@ absl::Status NonMaxSuppression(KernelContext& c) {
   return absl::OkStatus();
 }
 
+// overlaps [n, n], scores, max_output_size, overlap_threshold, score_threshold: boxes of which only the overlaps are
+// known.
+absl::Status NonMaxSuppressionWithOverlaps(KernelContext& c) {
+  const Tensor &overlaps = c.in(0), &scores = c.in(1);
+  const int64_t n = scores.num_elements();
+  if (scores.rank() != 1 || overlaps.dims() != Dims{n, n}) return c.Error("overlaps must be [n, n] for n scores");
+  XC_ASSIGN_OR_RETURN(int64_t limit, c.Int(2));
+  XC_ASSIGN_OR_RETURN(float most, Number(c, 3));
+  XC_ASSIGN_OR_RETURN(float least, Number(c, 4));
+  if (limit < 0) return c.Error("max_output_size must not be negative");
+  std::vector<int64_t> order, kept;
+  for (int64_t i = 0; i < n; ++i) {
+    if (scores.data<float>()[i] > least) order.push_back(i);
+  }
+  std::stable_sort(order.begin(), order.end(),
+                   [&](int64_t x, int64_t y) { return scores.data<float>()[x] > scores.data<float>()[y]; });
+  for (int64_t i : order) {
+    if (static_cast<int64_t>(kept.size()) >= limit) break;
+    bool fits =
+        std::none_of(kept.begin(), kept.end(), [&](int64_t k) { return overlaps.data<float>()[i * n + k] > most; });
+    if (fits) kept.push_back(i);
+  }
+  c.outputs[0] = Tensor::Int32s(kept);
+  return absl::OkStatus();
+}
+
 // boxes [batch, n, 1 or classes, 4], scores [batch, n, classes], sizes per class and in all, thresholds: the best boxes
 // of every class, suppressed class by class, best first.
 absl::Status CombinedNonMaxSuppression(KernelContext& c) {
@@ -170,6 +196,7 @@ void RegisterDetectionKernels(KernelRegistry& r) {
   r.Add(
       {"NonMaxSuppression", "NonMaxSuppressionV2", "NonMaxSuppressionV3", "NonMaxSuppressionV4", "NonMaxSuppressionV5"},
       NonMaxSuppression, false);
+  r.Add({"NonMaxSuppressionWithOverlaps"}, NonMaxSuppressionWithOverlaps, false);
   r.Add({"CombinedNonMaxSuppression"}, CombinedNonMaxSuppression, false);
 }
 

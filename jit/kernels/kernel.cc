@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "hlo/base/check.h"
+#include "jit/kernels/ctc.h"
 
 namespace xc {
 
@@ -67,6 +68,10 @@ const KernelRegistry& KernelRegistry::Get() {
     RegisterExampleKernels(*r);
     RegisterCountKernels(*r);
     RegisterSetKernels(*r);
+    RegisterCtcKernels(*r);
+    RegisterRejectionKernels(*r);
+    RegisterMatrixKernels(*r);
+    RegisterDrawingKernels(*r);
     return r;
   }();
   return *registry;

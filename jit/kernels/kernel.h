@@ -65,11 +65,14 @@ void RegisterDetectionKernels(KernelRegistry& r);
 void RegisterSegmentKernels(KernelRegistry& r);
 void RegisterRandomKernels(KernelRegistry& r);  // stateful random numbers
 void RegisterBoundedNormalKernels(KernelRegistry& r);
-void RegisterTableKernels(KernelRegistry& r);    // lookup tables
-void RegisterStackKernels(KernelRegistry& r);    // v1 stacks and TensorArrays
-void RegisterExampleKernels(KernelRegistry& r);  // records parsed
-void RegisterCountKernels(KernelRegistry& r);    // counts of values in rows
-void RegisterSetKernels(KernelRegistry& r);      // set operations, edit distance, feature crosses
+void RegisterTableKernels(KernelRegistry& r);      // lookup tables
+void RegisterStackKernels(KernelRegistry& r);      // v1 stacks and TensorArrays
+void RegisterExampleKernels(KernelRegistry& r);    // records parsed
+void RegisterCountKernels(KernelRegistry& r);      // counts of values in rows
+void RegisterRejectionKernels(KernelRegistry& r);  // random numbers drawn by rejection
+void RegisterMatrixKernels(KernelRegistry& r);     // functions of matrices
+void RegisterDrawingKernels(KernelRegistry& r);
+void RegisterSetKernels(KernelRegistry& r);  // set operations, edit distance, feature crosses
 
 // Copies element `from` of `src` to element `to` of `dst` (same type).
 void CopyElement(const Tensor& src, int64_t from, Tensor& dst, int64_t to);

@@ -59,7 +59,6 @@ absl::Status FromTensor(KernelContext& c) {
   if (t.rank() < 1) return c.Error("the tensor must have rank 1 or more");
   list->element_type = t.dtype();
   XC_ASSIGN_OR_RETURN(list->element_shape, ElementShape(c.in(1)));
-  if (t.dtype() == DT_STRING) return absl::UnimplementedError("TensorListFromTensor of strings");
   for (int64_t i = 0; i < t.dims()[0]; ++i) list->items.push_back(t.Row(i));
   c.outputs[0] = Tensor::FromList(std::move(list));
   return absl::OkStatus();
@@ -242,7 +241,6 @@ absl::Status ConcatLists(KernelContext& c) {
 absl::Status ScatterRows(KernelContext& c, TensorList& list, int tensor, int indices) {
   XC_ASSIGN_OR_RETURN(auto order, c.Ints(indices));
   const Tensor& t = c.in(tensor);
-  if (t.dtype() == DT_STRING) return absl::UnimplementedError("a scatter of strings into a list");
   if (t.rank() < 1 || t.dims()[0] != static_cast<int64_t>(order.size())) return c.Error("needs one index per row");
   for (size_t k = 0; k < order.size(); ++k) {
     if (order[k] < 0 || order[k] >= kMaxListLength) return c.Error(absl::StrCat("bad index ", order[k]));

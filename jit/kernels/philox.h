@@ -44,6 +44,12 @@ struct Philox {
 // The stream for this run of a stateful node, which is of `blocks` blocks: the next run starts behind them.
 absl::StatusOr<Philox> ReserveBlocks(KernelContext& c, uint64_t blocks);
 
+// The first operand's rows in an order that the stream gives.
+absl::Status ShuffleRows(KernelContext& c, Philox stream);
+
+// The elements of a tensor of shape `from`, by their numbers, as broadcasting to `to` takes them.
+std::vector<int64_t> BroadcastElements(const Dims& from, const Dims& to);
+
 // Uniform in [0, 1): bits of the mantissa under the exponent of 1, less 1.
 inline float UnitFloat(uint32_t word) {
   uint32_t bits = (word & 0x7fffff) | 0x3f800000;

@@ -30,6 +30,46 @@ absl::StatusOr<Philox> ReserveBlocks(KernelContext& c, uint64_t blocks) {
   return stream;
 }
 
+absl::Status ShuffleRows(KernelContext& c, Philox stream) {
+  const Tensor& in = c.in(0);
+  if (in.rank() < 1 || in.num_elements() <= 1 || in.dims()[0] <= 1) {
+    c.outputs[0] = in;
+    return absl::OkStatus();
+  }
+  int64_t rows = in.dims()[0], width = in.num_elements() / rows;
+  if (rows > (int64_t{1} << 31)) return absl::UnimplementedError("so many rows");
+  XC_ASSIGN_OR_RETURN(Tensor out, c.Alloc(0, in.dims()));
+  std::vector<int64_t> order(rows);
+  for (int64_t i = 0; i < rows; ++i) order[i] = i;
+  uint32_t w[4];
+  for (int64_t i = 0; i + 1 < rows; ++i) {
+    if (i % 4 == 0) stream.Next(w);
+    std::swap(order[i], order[i + w[i % 4] % static_cast<uint32_t>(rows - i)]);
+  }
+  for (int64_t i = 0; i < rows; ++i) {
+    for (int64_t k = 0; k < width; ++k) CopyElement(in, order[i] * width + k, out, i * width + k);
+  }
+  c.outputs[0] = std::move(out);
+  return absl::OkStatus();
+}
+
+std::vector<int64_t> BroadcastElements(const Dims& from, const Dims& to) {
+  std::vector<int64_t> elements = {0};
+  int64_t stride = 1;
+  for (size_t back = 1; back <= to.size(); ++back) {
+    const int64_t size = to[to.size() - back];
+    const int64_t own = back <= from.size() ? from[from.size() - back] : 1;
+    std::vector<int64_t> next;
+    next.reserve(elements.size() * size);
+    for (int64_t i = 0; i < size; ++i) {
+      for (int64_t e : elements) next.push_back(e + (own == 1 ? 0 : i * stride));
+    }
+    elements = std::move(next);
+    stride *= own;
+  }
+  return elements;
+}
+
 namespace {
 
 constexpr uint64_t kSamplesPerOutput = 256;  // reserved for each output, whatever it takes
@@ -125,29 +165,11 @@ absl::Status RandomInts(KernelContext& c) {
   return absl::OkStatus();
 }
 
-// Rows in an order that the stream gives.
 absl::Status RandomShuffle(KernelContext& c) {
-  const Tensor& in = c.in(0);
-  if (in.rank() < 1 || in.num_elements() <= 1 || in.dims()[0] <= 1) {
-    c.outputs[0] = in;
-    return absl::OkStatus();
-  }
-  int64_t rows = in.dims()[0], width = in.num_elements() / rows;
-  if (rows > (int64_t{1} << 31)) return absl::UnimplementedError("so many rows");
-  XC_ASSIGN_OR_RETURN(Tensor out, c.Alloc(0, in.dims()));
+  int64_t rows = c.in(0).rank() < 1 ? 0 : c.in(0).dims()[0];
+  if (rows <= 1) return ShuffleRows(c, {});
   XC_ASSIGN_OR_RETURN(Philox stream, Reserve(c, rows - 1));
-  std::vector<int64_t> order(rows);
-  for (int64_t i = 0; i < rows; ++i) order[i] = i;
-  uint32_t w[4];
-  for (int64_t i = 0; i + 1 < rows; ++i) {
-    if (i % 4 == 0) stream.Next(w);
-    std::swap(order[i], order[i + w[i % 4] % static_cast<uint32_t>(rows - i)]);
-  }
-  for (int64_t i = 0; i < rows; ++i) {
-    for (int64_t k = 0; k < width; ++k) CopyElement(in, order[i] * width + k, out, i * width + k);
-  }
-  c.outputs[0] = std::move(out);
-  return absl::OkStatus();
+  return ShuffleRows(c, stream);
 }
 
 // Classes drawn with the probabilities that rows of logits give: each sample is a double against the running sum of

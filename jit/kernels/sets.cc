@@ -1,4 +1,4 @@
-// Host kernels on groups of values: set operations, edit distances, crosses of features, CTC decoding.
+// Host kernels on groups of values: set operations, edit distances, crosses of features.
 #include <algorithm>
 #include <functional>
 #include <limits>
@@ -348,50 +348,6 @@ absl::Status SparseCrossV2(KernelContext& c) {
   return Cross(c, columns, [&](const auto& picked) { return JoinTexts(columns, picked, c.in(last).strings()[0]); });
 }
 
-// The most likely class of every step; blanks, and if asked for repetitions, are left out.
-absl::Status CtcGreedyDecoder(KernelContext& c) {
-  XC_ASSIGN_OR_RETURN(bool merge, c.node.Bool("merge_repeated"));
-  XC_ASSIGN_OR_RETURN(int64_t blank, c.node.Int("blank_index"));
-  XC_ASSIGN_OR_RETURN(auto lengths, c.Ints(1));
-  const Tensor& logits = c.in(0);
-  if (logits.rank() != 3 || (logits.dtype() != DT_FLOAT && logits.dtype() != DT_DOUBLE)) {
-    return c.Error("inputs is not a 3-Tensor");
-  }
-  int64_t steps = logits.dims()[0], batch = logits.dims()[1], classes = logits.dims()[2];
-  if (blank < 0) blank += classes;
-  if (static_cast<int64_t>(lengths.size()) != batch || classes < 1 || blank < 0 || blank >= classes) {
-    return c.Error("sequence_length or blank_index does not fit the inputs");
-  }
-  XC_ASSIGN_OR_RETURN(auto values, logits.AsDoubles());
-  XC_ASSIGN_OR_RETURN(c.outputs[3], c.Alloc(3, {batch, 1}));
-  std::vector<int64_t> indices, decoded;
-  int64_t longest = 0;
-  for (int64_t b = 0; b < batch; ++b) {
-    if (lengths[b] > steps) return c.Error(absl::StrCat("sequence_length(", b, ") <= ", steps));
-    int64_t previous = -1, found = 0;
-    double sum = 0;
-    for (int64_t t = 0; t < lengths[b]; ++t) {
-      auto row = values.begin() + (t * batch + b) * classes;
-      auto best = std::max_element(row, row + classes);
-      int64_t label = best - row;
-      sum -= *best;
-      if (label != blank && !(merge && label == previous)) {
-        indices.push_back(b);
-        indices.push_back(found++);
-        decoded.push_back(label);
-      }
-      previous = label;
-    }
-    longest = std::max(longest, found);
-    if (logits.dtype() == DT_FLOAT) c.outputs[3].data<float>()[b] = static_cast<float>(sum);
-    if (logits.dtype() == DT_DOUBLE) c.outputs[3].data<double>()[b] = sum;
-  }
-  c.outputs[0] = Tensor::Int64s(indices).Reshaped({static_cast<int64_t>(decoded.size()), 2});
-  c.outputs[1] = Tensor::Int64s(decoded);
-  c.outputs[2] = Tensor::Int64s({batch, longest});
-  return absl::OkStatus();
-}
-
 }  // namespace
 
 void RegisterSetKernels(KernelRegistry& r) {
@@ -402,7 +358,6 @@ void RegisterSetKernels(KernelRegistry& r) {
   r.Add({"EditDistance"}, EditDistance, false);
   r.Add({"SparseCross"}, SparseCross, false);
   r.Add({"SparseCrossV2"}, SparseCrossV2, false);
-  r.Add({"CTCGreedyDecoder"}, CtcGreedyDecoder, false);
 }
 
 }  // namespace xc

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "absl/strings/str_cat.h"
+#include "jit/kernels/kernel.h"
 #include "jit/lowering/lowering.h"
 
 namespace xc {
@@ -273,6 +274,71 @@ absl::Status TridiagonalSolve(OpContext& c) {
   return absl::OkStatus();
 }
 
+// bands [..., k, n]: of a lower matrix the main diagonal and those below it, of an upper one the highest diagonal down
+// to the main one; entry i of each stands in row i of the matrix. By substitution, for which systems that begin at the
+// last row are turned around.
+absl::Status BandedTriangularSolve(OpContext& c) {
+  XC_ASSIGN_OR_RETURN(Matrices bands, ReadMatrices(c, 0, false));
+  XC_ASSIGN_OR_RETURN(Matrices rhs, ReadMatrices(c, 1, false));
+  XC_ASSIGN_OR_RETURN(bool lower, c.node.Bool("lower"));
+  XC_ASSIGN_OR_RETURN(bool adjoint, c.node.Bool("adjoint"));
+  const int64_t k = bands.m, n = bands.n, width = rhs.n;
+  if (rhs.m != n || k < 1) return c.Error("bands must be [..., k, n] and the right side [..., n, m]");
+  if (k > n) return c.Error(absl::StrCat("number of bands ", k, " cannot exceed the size of the matrix ", n));
+  absl::StatusOr<Dims> batch = BroadcastDims(bands.batch, rhs.batch);
+  if (!batch.ok()) return c.Error(std::string(batch.status().message()));
+  bands.batch = rhs.batch = *batch;
+  Emitter& b = c.b;
+  Val a = b.BroadcastTo(c.in(0), bands.Sized({k, n})), y = b.BroadcastTo(c.in(1), rhs.Sized({n, width}));
+  if (y->shape().ElementCount() == 0) {
+    c.set(0, y);
+    return absl::OkStatus();
+  }
+  const int64_t rank = rhs.rank();
+  const bool backward = lower == adjoint;
+  // Row d: what counts element i - d in row i.
+  if (!lower) a = b.Reverse(a, {rank - 2});
+  if (backward) {
+    a = b.Reverse(a, {rank - 1});
+    y = b.Reverse(y, {rank - 2});
+  }
+  if (adjoint) {
+    std::vector<Val> rows;
+    for (int64_t d = 0; d < k; ++d) {
+      std::vector<PaddingDim> padding(rank);
+      padding[rank - 1].low = d;
+      padding[rank - 1].high = -d;
+      rows.push_back(b.Pad(b.SliceDim(Conjugate(b, a), rank - 2, d, d + 1), b.Scalar(rhs.type, 0), padding));
+    }
+    a = b.Concat(rows, rank - 2);
+  }
+  // Entries outside the matrix may hold anything.
+  a = b.Select(b.Ge(b.Iota(kS32, bands.Sized({k, n}), rank - 1), b.Iota(kS32, bands.Sized({k, n}), rank - 2)), a,
+               b.Like(a, 0));
+  a = b.Reverse(a, {rank - 2});  // the main diagonal last, like the newest element of what is known
+  std::vector<PaddingDim> before(rank);
+  before[rank - 2].low = k - 1;
+  Val known = b.Pad(b.Zeros(rhs.Array({n, width})), b.Scalar(rhs.type, 0), before);
+  std::vector<int64_t> over_columns(rank - 1);
+  std::iota(over_columns.begin(), over_columns.end(), 0);
+  auto solved = b.ForLoop(n, {known, a, y}, [&](Emitter& e, Val i, const std::vector<Val>& s) -> std::vector<Val> {
+    std::vector<Val> at(rank, e.S32(0)), from = at, to = at;
+    at[rank - 1] = i;
+    from[rank - 2] = i;
+    to[rank - 2] = e.Add(i, e.S32(k - 1));
+    Val column = e.Reshape(e.DynamicSlice(s[1], at, bands.Sized({k, 1})), bands.Sized({k}));
+    Val factors = e.Broadcast(column, rhs.Sized({k, width}), over_columns);
+    // The element that is looked for is still zero.
+    Val sum = e.ReduceSum(e.Mul(factors, e.DynamicSlice(s[0], from, rhs.Sized({k, width}))), {rank - 2});
+    Val rest = e.Sub(e.DynamicSlice(s[2], from, rhs.Sized({1, width})), e.Reshape(sum, rhs.Sized({1, width})));
+    Val main = e.SliceDim(factors, rank - 2, k - 1, k);
+    return {e.DynamicUpdateSlice(s[0], e.Div(rest, main), to), s[1], s[2]};
+  });
+  Val x = b.SliceDim(solved[0], rank - 2, k - 1, n + k - 1);
+  c.set(0, backward ? b.Reverse(x, {rank - 2}) : x);
+  return absl::OkStatus();
+}
+
 absl::Status TridiagonalMatMul(OpContext& c) {
   XC_ASSIGN_OR_RETURN(Matrices rhs, ReadMatrices(c, 3, false));
   Dims want = rhs.Sized({1, rhs.m});
@@ -311,6 +377,7 @@ void RegisterFactorizations(LoweringRegistry& r) {
   r.Add({"LogMatrixDeterminant"}, kBoth, LogDeterminant);
   r.Add({"CholeskyGrad"}, kReal, CholeskyGrad);
   r.Add({"TridiagonalSolve"}, kBoth, TridiagonalSolve);
+  r.Add({"BandedTriangularSolve"}, kBoth, BandedTriangularSolve);
   r.Add({"TridiagonalMatMul"}, kBoth, TridiagonalMatMul);
 }
 

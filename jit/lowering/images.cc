@@ -1,5 +1,5 @@
-// Lowerings of resizing by area, by cubic interpolation and of its gradients, and of cropping with resizing. Resizing
-// is linear in each dimension: a product with a matrix of weights.
+// Lowerings of resizing by area, by cubic interpolation and by sampled kernels, of its gradients, and of cropping with
+// resizing. Resizing is linear in each dimension: a product with a matrix of weights.
 #include <algorithm>
 #include <cmath>
 #include <functional>
@@ -88,6 +88,68 @@ Weights AreaWeights(const Sampling& s, int64_t in, int64_t out) {
   return w;
 }
 
+// A function that images are sampled with: symmetric, of a distance in pixels, zero from the radius on.
+struct SamplingKernel {
+  const char* name;
+  float radius;
+  float (*at)(float x);
+};
+
+template <int kRadius>
+float Lanczos(float x) {
+  constexpr float kPi = 3.14159265358979f;
+  if (x > kRadius) return 0;
+  if (x <= 1e-3f) return 1;
+  return kRadius * std::sin(kPi * x) * std::sin(kPi * x / kRadius) / (kPi * kPi * x * x);
+}
+
+constexpr SamplingKernel kSamplingKernels[] = {
+    {"lanczos1", 1, Lanczos<1>},
+    {"lanczos3", 3, Lanczos<3>},
+    {"lanczos5", 5, Lanczos<5>},
+    {"gaussian", 1.5, [](float x) { return x >= 1.5f ? 0 : std::exp(-x * x / (2 * 0.5f * 0.5f)); }},
+    {"box", 1, [](float x) { return x < 0.5f    ? 1.0f
+                                    : x == 0.5f ? 0.5f
+                                                : 0.0f; }},
+    {"triangle", 1, [](float x) { return x < 1 ? 1 - x : 0; }},
+    {"keyscubic", 2,
+     [](float x) {
+       if (x >= 2) return 0.0f;
+       return x >= 1 ? ((-0.5f * x + 2.5f) * x - 4) * x + 2 : (1.5f * x - 2.5f) * x * x + 1;
+     }},
+    {"mitchellcubic", 2,
+     [](float x) {
+       if (x >= 2) return 0.0f;
+       return x >= 1 ? ((-7.0f / 18 * x + 2) * x - 10.0f / 3) * x + 16.0f / 9 : (7.0f / 6 * x - 2) * x * x + 8.0f / 9;
+     }},
+};
+
+// Place x of the input is at scale * x + shift of the result; a place outside the input is zero. Shrinking with
+// antialiasing widens the kernel.
+Weights SampledWeights(const SamplingKernel& kernel, float scale, float shift, bool antialias, int64_t in,
+                       int64_t out) {
+  const float inverse = 1 / scale, inverse_shift = -inverse * shift;
+  const float stretch = antialias ? std::max(inverse, 1.0f) : 1.0f, reach = kernel.radius * stretch;
+  Weights w(in * out, 0);
+  for (int64_t o = 0; o < out; ++o) {
+    const float at = (static_cast<float>(o) + 0.5f) * inverse + inverse_shift;
+    if (!(at >= 0 && at <= static_cast<float>(in))) continue;
+    const float bound = static_cast<float>(in);
+    int64_t first = static_cast<int64_t>(std::clamp(std::ceil(at - reach - 0.5f), -1.0f, bound));
+    int64_t last = static_cast<int64_t>(std::clamp(std::floor(at + reach - 0.5f), -1.0f, bound));
+    first = std::clamp<int64_t>(first, 0, in - 1);
+    last = std::clamp<int64_t>(last, 0, in - 1);
+    float sum = 0;
+    for (int64_t i = first; i <= last; ++i) {
+      w[o * in + i] = kernel.at(std::fabs(static_cast<float>(i) + 0.5f - at) / stretch);
+      sum += w[o * in + i];
+    }
+    if (std::fabs(sum) < 1000 * std::numeric_limits<float>::min()) continue;
+    for (int64_t i = first; i <= last; ++i) w[o * in + i] *= 1 / sum;
+  }
+  return w;
+}
+
 // Dimension `axis` of x contracted with the weights: from `in` to `out` elements, or back from `out` to `in`.
 Val Contract(Emitter& b, Val x, const Weights& weights, int64_t in, int64_t out, int64_t axis, bool back) {
   Literal l{Shape(ElementType::kF32, {out, in})};
@@ -99,16 +161,19 @@ Val Contract(Emitter& b, Val x, const Weights& weights, int64_t in, int64_t out,
   return axis == 1 ? b.Transpose(v, {0, 3, 1, 2}) : b.Transpose(v, {0, 1, 3, 2});
 }
 
+absl::Status CheckSizes(OpContext& c, int64_t in, int64_t out) {
+  if (in < 1 || out < 1) return c.Error("sizes must be positive");
+  if (in > kMaxWeights || out > kMaxWeights || in * out > kMaxWeights) return c.Unimplemented("such large images");
+  return absl::OkStatus();
+}
+
 enum class Method { kNearest, kCubic, kArea };
 
 template <Method kMethod>
 absl::StatusOr<Val> Resized(OpContext& c, Val x, const Dims& in, const Dims& out, bool back) {
   XC_ASSIGN_OR_RETURN(Sampling s, ReadSampling(c));
   for (int64_t axis = 1; axis <= 2; ++axis) {
-    if (in[axis] < 1 || out[axis] < 1) return c.Error("sizes must be positive");
-    if (in[axis] > kMaxWeights || out[axis] > kMaxWeights || in[axis] * out[axis] > kMaxWeights) {
-      return c.Unimplemented("such large images");
-    }
+    XC_RETURN_IF_ERROR(CheckSizes(c, in[axis], out[axis]));
     Weights w = kMethod == Method::kNearest ? NearestWeights(s, in[axis], out[axis])
                 : kMethod == Method::kCubic ? CubicWeights(s, in[axis], out[axis])
                                             : AreaWeights(s, in[axis], out[axis]);
@@ -149,6 +214,44 @@ absl::Status ResizeCubicGrad(OpContext& c) {
   Val g = c.b.Convert(c.in(0), ElementType::kF32);
   XC_ASSIGN_OR_RETURN(Val v, Resized<Method::kCubic>(c, g, c.dims(1), c.dims(0), true));
   c.set(0, c.b.Convert(v, c.out_etype(0)));
+  return absl::OkStatus();
+}
+
+// images, size, scale, translation; or, back from the gradients of the result, gradients, images, scale, translation.
+template <bool kBack>
+absl::Status ScaleAndTranslate(OpContext& c) {
+  XC_RETURN_IF_ERROR(c.RequireRank(0, 4));
+  XC_ASSIGN_OR_RETURN(std::string name, c.node.String("kernel_type"));
+  XC_ASSIGN_OR_RETURN(bool antialias, c.node.Bool("antialias"));
+  const SamplingKernel* kernel = nullptr;
+  for (const SamplingKernel& k : kSamplingKernels) {
+    if (name == k.name) kernel = &k;
+  }
+  if (kernel == nullptr) return c.Error("there is no kernel_type '" + name + "'");
+  Dims in = c.dims(0), out = in;
+  if (kBack) {
+    XC_RETURN_IF_ERROR(c.RequireRank(1, 4));
+    in = c.dims(1);
+  } else {
+    XC_ASSIGN_OR_RETURN(auto size, c.Ints(1));
+    if (size.size() != 2) return c.Error("size must have two elements");
+    out[1] = size[0];
+    out[2] = size[1];
+  }
+  XC_ASSIGN_OR_RETURN(Tensor scale, c.Const(2));
+  XC_ASSIGN_OR_RETURN(Tensor shift, c.Const(3));
+  if (scale.dims() != Dims{2} || shift.dims() != Dims{2}) {
+    return c.Error("scale and translation must have two elements");
+  }
+  Val x = c.b.Convert(c.in(0), ElementType::kF32);
+  for (int64_t axis = 1; axis <= 2; ++axis) {
+    const float factor = scale.data<float>()[axis - 1];
+    if (!(factor > 0)) return c.Error("scale must be positive");
+    XC_RETURN_IF_ERROR(CheckSizes(c, in[axis], out[axis]));
+    Weights w = SampledWeights(*kernel, factor, shift.data<float>()[axis - 1], antialias, in[axis], out[axis]);
+    x = Contract(c.b, x, w, in[axis], out[axis], axis, kBack);
+  }
+  c.set(0, x);
   return absl::OkStatus();
 }
 
@@ -235,6 +338,8 @@ void RegisterImages(LoweringRegistry& r) {
   r.Add({"ResizeArea"}, kRealTypes, Resize<Method::kArea>, {"size"});
   r.Add({"ResizeNearestNeighborGrad"}, kWide, ResizeNearestGrad, {"size"});
   r.Add({"ResizeBicubicGrad"}, TypeBit(DT_FLOAT), ResizeCubicGrad);
+  r.Add({"ScaleAndTranslate"}, kRealTypes, ScaleAndTranslate<false>, {"size", "scale", "translation"});
+  r.Add({"ScaleAndTranslateGrad"}, TypeBit(DT_FLOAT), ScaleAndTranslate<true>, {"scale", "translation"});
   r.Add({"CropAndResize"}, kRealTypes, CropAndResize, {"crop_size"});
 }
 

@@ -1,4 +1,4 @@
-// Lowerings of factorizations, triangular systems and Fourier transforms.
+// Lowerings of factorizations, triangular systems and Fourier transforms, spectrograms among them.
 #include <algorithm>
 #include <cmath>
 
@@ -178,6 +178,99 @@ absl::Status Solve(OpContext& c) {
   return absl::OkStatus();
 }
 
+// [length, channels] to [channels, windows, frequencies]: windows under a raised cosine, filled up to a power of two.
+absl::Status AudioSpectrogram(OpContext& c) {
+  XC_RETURN_IF_ERROR(c.RequireRank(0, 2));
+  XC_ASSIGN_OR_RETURN(int64_t window, c.node.Int("window_size"));
+  XC_ASSIGN_OR_RETURN(int64_t stride, c.node.Int("stride"));
+  XC_ASSIGN_OR_RETURN(bool squared, c.node.Bool("magnitude_squared"));
+  constexpr int64_t kLongest = 1 << 24;
+  if (window < 2 || window > kLongest || stride < 1) return c.Error("window_size must be 2 or more, stride 1 or more");
+  Emitter& b = c.b;
+  constexpr ElementType kF64 = ElementType::kF64, kF32 = ElementType::kF32, kS32 = ElementType::kS32;
+  const int64_t length = c.dims(0)[0], channels = c.dims(0)[1];
+  const int64_t windows = length < window ? 0 : 1 + (length - window) / stride;
+  int64_t filled = 1;
+  while (filled < window) filled *= 2;
+  const Dims out = {channels, windows, filled / 2 + 1};
+  if (channels * windows == 0) {
+    c.set(0, b.Full(kF32, out, 0));
+    return absl::OkStatus();
+  }
+  GatherDims g;
+  g.offset_dims = {1, 2};
+  g.start_index_map = {0};
+  g.index_vector_dim = 1;
+  const Val starts = b.Mul(b.Iota(kS32, {windows, 1}, 0), b.Full(kS32, {windows, 1}, static_cast<double>(stride)));
+  Val x = b.Gather(b.Convert(c.in(0), kF64), starts, g, {window, channels}, true);
+  x = b.Transpose(x, {2, 0, 1});
+  const Val angle = b.MulC(b.Iota(kF64, {window}, 0), 2 * M_PI / static_cast<double>(window));
+  const Val cosine = b.AddC(b.MulC(b.Unary(HloOpcode::kCosine, angle), -0.5), 0.5);
+  std::vector<PaddingDim> padding(3);
+  padding[2].high = filled - window;
+  x = b.Pad(b.Mul(x, b.Broadcast(cosine, {channels, windows, window}, {2})), b.Scalar(kF64, 0), padding);
+  const Val spectrum = b.Fft(x, FftType::kRfft, {filled});
+  const Val power = b.Add(b.Square(b.Real(spectrum)), b.Square(b.Imag(spectrum)));
+  c.set(0, b.Convert(squared ? power : b.Sqrt(power), kF32));
+  return absl::OkStatus();
+}
+
+double Mel(double frequency) { return 1127 * std::log1p(frequency / 700); }
+
+// How much each of `bins` frequencies of a spectrogram counts for each channel of a mel filter bank, whose channels
+// overlap as triangles; [bins, channels].
+Literal MelWeights(int64_t bins, int64_t channels, double rate, double lower, double upper) {
+  const double low = Mel(lower), spacing = (Mel(upper) - low) / static_cast<double>(channels + 1);
+  const double width = 0.5 * rate / static_cast<double>(bins - 1);
+  const int64_t first = static_cast<int64_t>(1.5 + lower / width), last = static_cast<int64_t>(upper / width);
+  Literal weights(Shape(ElementType::kF64, {bins, channels}));
+  auto center = [&](int64_t channel) { return low + spacing * static_cast<double>(channel + 1); };
+  int64_t above = 0;  // the first channel whose center is not below
+  for (int64_t i = std::max<int64_t>(first, 0); i <= last && i < bins; ++i) {
+    const double mel = Mel(static_cast<double>(i) * width);
+    while (above < channels && center(above) < mel) ++above;
+    const double falling = (center(above) - mel) / spacing;
+    if (above > 0) weights.SetDouble(i * channels + above - 1, falling);
+    if (above < channels) weights.SetDouble(i * channels + above, 1 - falling);
+  }
+  return weights;
+}
+
+// Coefficients of the logarithms of a filter bank's channels: [.., windows, frequencies] to [.., windows,
+// coefficients].
+absl::Status Mfcc(OpContext& c) {
+  XC_RETURN_IF_ERROR(c.RequireRank(0, 3));
+  XC_ASSIGN_OR_RETURN(int64_t rate, c.Int(1));
+  XC_ASSIGN_OR_RETURN(float upper, c.node.Float("upper_frequency_limit"));
+  XC_ASSIGN_OR_RETURN(float lower, c.node.Float("lower_frequency_limit"));
+  XC_ASSIGN_OR_RETURN(int64_t channels, c.node.Int("filterbank_channel_count"));
+  XC_ASSIGN_OR_RETURN(int64_t count, c.node.Int("dct_coefficient_count"));
+  constexpr int64_t kMostChannels = 1 << 12;
+  if (channels < 1 || channels > kMostChannels || count < 1 || count > channels) {
+    return c.Error("there must be a channel, and at most as many coefficients as channels");
+  }
+  const int64_t bins = c.dims(0)[2];
+  if (bins < 2 || rate <= 0 || !(lower >= 0 && lower < upper)) return c.Error("the frequencies do not fit");
+  Emitter& b = c.b;
+  DotDims last;
+  last.lhs_contracting = {2};
+  last.rhs_contracting = {0};
+  const Val magnitude = b.Sqrt(b.Convert(c.in(0), ElementType::kF64));
+  const Val bank =
+      b.Dot(magnitude, b.Constant(MelWeights(bins, channels, static_cast<double>(rate), lower, upper)), last);
+  Literal cosines(Shape(ElementType::kF64, {channels, count}));
+  for (int64_t j = 0; j < channels; ++j) {
+    for (int64_t i = 0; i < count; ++i) {
+      const double angle =
+          M_PI / static_cast<double>(channels) * static_cast<double>(i) * (static_cast<double>(j) + 0.5);
+      cosines.SetDouble(j * count + i, std::sqrt(2.0 / static_cast<double>(channels)) * std::cos(angle));
+    }
+  }
+  const Val logarithms = b.Log(b.Max(bank, b.Like(bank, 1e-12)));
+  c.set(0, b.Convert(b.Dot(logarithms, b.Constant(std::move(cosines)), last), ElementType::kF32));
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 void RegisterLinalg(LoweringRegistry& r) {
@@ -187,6 +280,8 @@ void RegisterLinalg(LoweringRegistry& r) {
   r.Add({"MatrixTriangularSolve"}, kBoth, [](OpContext& c) { return Widened(c, TriangularSolve); });
   r.Add({"MatrixInverse"}, kBoth, [](OpContext& c) { return Widened(c, Solve<true>); });
   r.Add({"MatrixSolve"}, kBoth, [](OpContext& c) { return Widened(c, Solve<false>); });
+  r.Add({"AudioSpectrogram"}, kAny, AudioSpectrogram);
+  r.Add({"Mfcc"}, kAny, Mfcc, {"sample_rate"});
   r.Add({"FFT", "FFT2D", "FFT3D"}, kAny, Fft<FftType::kFft>);
   r.Add({"IFFT", "IFFT2D", "IFFT3D"}, kAny, Fft<FftType::kIfft>);
   r.Add({"RFFT", "RFFT2D", "RFFT3D"}, kAny, Fft<FftType::kRfft>, {"fft_length"});

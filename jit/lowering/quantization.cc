@@ -1,4 +1,4 @@
-// Lowerings of fake quantization: rounding to what few bits can hold, and the gradients of that.
+// Lowerings of quantization and of fake quantization: rounding to what few bits can hold, and the gradients of that.
 #include <cmath>
 #include <limits>
 #include <numeric>
@@ -145,6 +145,61 @@ absl::Status QuantizeAndDequantize(OpContext& c) {
   return absl::OkStatus();
 }
 
+// Quantized numbers, and the ends of the range that they stand for: the given ones moved apart where they are too near,
+// and so that zero is between them.
+absl::Status Quantize(OpContext& c) {
+  XC_ASSIGN_OR_RETURN(std::string mode, c.node.String("mode"));
+  XC_ASSIGN_OR_RETURN(std::string rounding, c.node.String("round_mode"));
+  XC_ASSIGN_OR_RETURN(bool narrow, c.node.Bool("narrow_range"));
+  XC_ASSIGN_OR_RETURN(int64_t axis, c.node.Int("axis"));
+  XC_ASSIGN_OR_RETURN(float least_range, c.node.Float("ensure_minimum_range"));
+  if (rounding != "HALF_AWAY_FROM_ZERO" && mode != "SCALED") return c.Error("only SCALED rounds half to even");
+  if (axis < -1 || axis >= c.rank(0)) return c.Error("axis is out of range");
+  Emitter& b = c.b;
+  const Dims& dims = c.dims(0);
+  const Dims ends = axis < 0 ? Dims{} : Dims{dims[axis]};
+  for (int i = 1; i <= 2; ++i) {
+    const bool single = axis < 0 && c.rank(i) == 1 && c.dims(i)[0] == 1;
+    if (c.dims(i) != ends && !single) return c.Error("the range has a wrong shape");
+  }
+  const Val given_min = b.Reshape(c.in(1), ends), given_max = b.Reshape(c.in(2), ends);
+  c.FailIf(b.Gt(given_min, given_max));
+  Val min = b.Min(given_min, b.Like(given_min, 0));
+  const Val size = b.Max(b.Like(min, 1), b.Max(b.Abs(given_min), b.Abs(given_max)));
+  Val max = b.Max(b.Like(min, 0), b.Max(given_max, b.Add(min, b.MulC(size, least_range))));
+  const double lowest = c.out_type(0) == DT_QINT8 ? -128 : 0, highest = lowest + 255;
+  auto over = [&](Val v) { return OverAxis(b, v, dims, axis); };
+  auto clipped = [&] { return b.Max(b.Min(c.in(0), over(max)), over(min)); };
+  auto away = [&](Val v) { return b.Unary(HloOpcode::kRoundNearestAfz, v); };
+  Val level;
+  if (mode == "MIN_COMBINED") {
+    const Val scaled = b.Mul(b.Sub(clipped(), over(min)), over(b.Div(b.Like(min, 255), b.Sub(max, min))));
+    level = lowest < 0 ? away(b.AddC(scaled, -128)) : b.Floor(b.AddC(scaled, 0.5));
+  } else if (mode == "MIN_FIRST") {
+    const Val scale = b.Div(b.Like(min, 256), b.MulC(b.Sub(max, min), 256.0 / 255));
+    const Val first = b.AddC(away(b.Mul(min, scale)), -lowest);
+    level = b.Sub(away(b.Mul(c.in(0), over(scale))), over(first));
+    level = b.Clamp(b.Scalar(ElementType::kF32, lowest), level, b.Scalar(ElementType::kF32, highest));
+  } else if (mode == "SCALED") {
+    const double low = narrow ? lowest + 1 : lowest;
+    const Val huge = b.Like(min, static_cast<double>(std::numeric_limits<float>::max()));
+    auto scale_of = [&](Val end, double limit) {
+      return b.Select(b.Gt(b.MulC(end, limit), b.Like(end, 0)), b.Div(b.Like(end, limit), end), huge);
+    };
+    const Val scale = b.Min(scale_of(min, low), scale_of(max, highest));
+    min = b.Div(b.Like(min, low), scale);
+    max = b.Div(b.Like(max, highest), scale);
+    const Val scaled = b.Mul(clipped(), over(scale));
+    level = rounding == "HALF_TO_EVEN" ? b.Unary(HloOpcode::kRoundNearestEven, scaled) : away(scaled);
+  } else {
+    return c.Error("there is no mode '" + mode + "'");
+  }
+  c.set(0, b.Convert(level, c.out_etype(0)));
+  c.set(1, min);
+  c.set(2, max);
+  return absl::OkStatus();
+}
+
 absl::Status QuantizeAndDequantizeGrad(OpContext& c) {
   XC_ASSIGN_OR_RETURN(int64_t axis, c.node.Int("axis"));
   XC_RETURN_IF_ERROR(c.RequireSameDims(0, 1));
@@ -170,6 +225,7 @@ void RegisterQuantization(LoweringRegistry& r) {
         kAny, FakeQuantGrad);
   r.Add({"QuantizeAndDequantizeV2", "QuantizeAndDequantizeV4"}, kFloatTypes, QuantizeAndDequantize);
   r.Add({"QuantizeAndDequantizeV3"}, kFloatTypes, QuantizeAndDequantize, {"num_bits"});
+  r.Add({"QuantizeV2"}, TypeBit(DT_QINT8) | TypeBit(DT_QUINT8), Quantize);
   r.Add({"QuantizeAndDequantizeV4Grad"}, kFloatTypes, QuantizeAndDequantizeGrad);
 }
 

@@ -24,6 +24,27 @@ def detection():
                     soft = dict(padded, soft_nms_sigma=np.float32(sigma))
                     yield Case("NonMaxSuppressionV5", soft, compiled=False)
 
+    overlaps = np.random.RandomState(2).uniform(0, 1, [12, 12])
+    for limit in (0, 4, 20):
+        for overlap, least in ((0.5, 0.0), (0.9, 0.3)):
+            call = {"overlaps": Fed((overlaps + overlaps.T).astype(F32) / 2), "scores": fed([12], F32, 0, 1, seed=4)}
+            call = dict(call, max_output_size=limit, overlap_threshold=np.float32(overlap))
+            call["score_threshold"] = np.float32(least)
+            yield Case("NonMaxSuppressionWithOverlaps", call, compiled=False)
+
+
+def drawings():
+    """Boxes inside, over the edges, outside, empty and upside down, more than there are colors."""
+    boxes = np.random.RandomState(5).uniform(-0.3, 1.3, [2, 14, 4])
+    boxes[:, ::2] = np.sort(boxes[:, ::2].reshape(2, 7, 2, 2), 2).reshape(2, 7, 4)
+    boxes[0, :2] = [[0, 0, 1, 1], [0.5, 0.5, 0.5, 0.5]]
+    for dtype in (F32, F16):
+        for depth in (1, 3, 4):
+            call = {"images": fed([2, 9, 11, depth], dtype, 0, 1), "boxes": Fed(boxes.astype(F32))}
+            yield Case("DrawBoundingBoxes", call, compiled=False)
+            for colors in ([0, depth], [3, depth], [1, 4]):
+                yield Case("DrawBoundingBoxesV2", dict(call, colors=fed(colors, F32, 0, 1)), compiled=False)
+
 
 def segments():
     ids = Fed(np.array([0, 0, 2, 2, 2, 5], I32))
@@ -51,6 +72,43 @@ def randoms():
             yield Case("RandomUniformInt", dict(limits, shape=shape, seed=3, seed2=next(seeds)), compiled=False)
     for rows in (1, 2, 50):
         yield Case("RandomShuffle", {"value": fed([rows, 3]), "seed": 8, "seed2": next(seeds)}, compiled=False)
+
+
+def rejections():
+    """Small and large parameters, each of which has its own way of drawing, and what is no parameter."""
+    seeds = itertools.count(900)
+    rates = [-1.0, 0.0, 0.3, 1.0, 2.5, 9.99, 10.0, 35.5, 1e3]
+    shapes = [0.05, 0.7, 1.0, 1.5, 30.0]
+    key = {"key": Fed(np.array([7], np.uint64)), "counter": Fed(np.array([5, 2**63 + 1], np.uint64)), "alg": 1}
+    for dtype in (F32, F64, F16):
+        for count in ([], [40], [3, 5]):
+            seed = Fed(np.array([next(seeds), -3], I64))
+            alpha = Fed(np.array(shapes, dtype))
+            call = {"shape": count + [5], "alpha": alpha}
+            yield Case("StatelessRandomGammaV2", dict(call, seed=seed), compiled=False)
+            yield Case("StatelessRandomGammaV3", dict(call, **key), compiled=False)
+            stateful = {"shape": np.array(count, I32), "alpha": alpha, "seed": 3, "seed2": next(seeds)}
+            yield Case("RandomGamma", stateful, compiled=False)
+            for out in (tf.float32, tf.float64, tf.float16, tf.int32, tf.int64):
+                rate = Fed(np.array(rates, dtype))
+                call = {"shape": count + [len(rates)], "seed": seed, "lam": rate, "dtype": out}
+                yield Case("StatelessRandomPoisson", call, compiled=False)
+                call = {"shape": np.array(count, I32), "rate": rate, "seed": 3, "seed2": next(seeds), "dtype": out}
+                yield Case("RandomPoissonV2", call, compiled=False)
+    counts = [[0.0, 1.0, 12.0, 100.0, 1e4, -2.0]]
+    chances = [[-0.5], [0.02], [0.3], [0.5], [0.9], [1.5]]
+    for dtype in (F32, F64, I32):
+        for out in (tf.float32, tf.float64, tf.int32, tf.int64):
+            for sample in ([], [4], [2, 3]):
+                call = {"shape": sample + [6, 6], "seed": Fed(np.array([next(seeds), 11], I32)), "dtype": out}
+                probs = np.array(chances, F32 if dtype == I32 else dtype)
+                if dtype == I32:
+                    probs = np.round(probs).astype(I32)
+                call = dict(call, counts=Fed(np.array(counts, dtype)), probs=Fed(probs))
+                yield Case("StatelessRandomBinomial", call, compiled=False)
+    for rows in (1, 2, 50):
+        for dtype in (F32, I64):
+            yield Case("StatelessShuffle", dict(key, value=fed([rows, 3], dtype)), compiled=False)
 
 
 def bounded_normals():
@@ -91,5 +149,5 @@ def bounded_normals():
 
 
 def host_cases():
-    for family in (detection, segments, randoms, bounded_normals):
+    for family in (detection, drawings, segments, randoms, rejections, bounded_normals):
         yield from family()

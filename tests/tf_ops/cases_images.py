@@ -32,6 +32,27 @@ def images():
             )
 
 
+def sampled_images():
+    """Kernels, sizes up and down, shifts that leave the image, and the gradient; edges of the kernels among them."""
+    kernels = ["lanczos1", "lanczos3", "lanczos5", "gaussian", "box", "triangle", "keyscubic", "mitchellcubic"]
+    for kernel in kernels:
+        for antialias in (False, True):
+            for size, scale, shift in (
+                ([7, 9], [1.4, 2.25], [0, 0]),
+                ([3, 2], [0.6, 0.5], [0, 0]),
+                ([5, 4], [1, 1], [1.5, -2]),
+                ([1, 6], [0.2, 1.5], [0.3, 9]),
+            ):
+                call = {"scale": np.array(scale, F32), "translation": np.array(shift, F32), "kernel_type": kernel}
+                call["antialias"] = antialias
+                yield Case("ScaleAndTranslate", dict(call, images=fed([2, 5, 4, 3]), size=size))
+                grads = fed([2] + size + [3], seed=2)
+                yield Case("ScaleAndTranslateGrad", dict(call, grads=grads, original_image=fed([2, 5, 4, 3])))
+    whole = {"size": [3, 9], "scale": np.array([0.75, 2], F32), "translation": np.zeros(2, F32)}
+    for dtype in (U8, I32, F64, F16):
+        yield Case("ScaleAndTranslate", dict(whole, images=fed([1, 4, 4, 2], dtype, 0, 200)))
+
+
 def windows():
     for padding in ("VALID", "SAME"):
         for k, s, r in ((2, 2, 1), (3, 1, 1), (3, 2, 2), (1, 3, 1)):
@@ -116,6 +137,42 @@ def quantization():
             )
 
 
+def quantized():
+    """Whole ranges, ranges without zero, too narrow ones, and one per channel; the numbers themselves are compared."""
+
+    def build(a):
+        output, low, high = tf.raw_ops.QuantizeV2(**a)
+        return [tf.raw_ops.Bitcast(input=output, type=tf.uint8 if a["T"] == tf.quint8 else tf.int8), low, high]
+
+    ranges = ((-2.0, 2.5), (0.5, 3.0), (-4.0, -1.0), (0.0, 0.0), (-100.0, 3.0))
+    for target in (tf.quint8, tf.qint8):
+        for mode in ("MIN_COMBINED", "MIN_FIRST", "SCALED"):
+            for rounding in ("HALF_AWAY_FROM_ZERO", "HALF_TO_EVEN"):
+                if rounding == "HALF_TO_EVEN" and mode != "SCALED":
+                    continue
+                attrs = {"T": target, "mode": mode, "round_mode": rounding}
+                for low, high in ranges:
+                    for narrow in (False, True):
+                        call = {"input": fed([60], F32, -4, 4), "min_range": Fed(np.array(low, F32))}
+                        call = dict(call, max_range=Fed(np.array(high, F32)), narrow_range=narrow, **attrs)
+                        yield Case("QuantizeV2", call, build)
+                call = {"input": fed([2, 3, 5], F32, -4, 4), "min_range": Fed(np.array([-1, 0, -3], F32))}
+                call = dict(call, max_range=Fed(np.array([0, 2, 4], F32)), axis=1, **attrs)
+                yield Case("QuantizeV2", call, build)
+
+
+def spectrograms():
+    for length, window, stride in ((600, 128, 64), (600, 100, 33), (64, 64, 1), (50, 64, 8)):
+        for squared in (False, True):
+            attrs = {"window_size": window, "stride": stride, "magnitude_squared": squared}
+            yield Case("AudioSpectrogram", dict(attrs, input=fed([length, 2])))
+    for bins, limits, channels, count in ((129, (4000.0, 20.0), 40, 13), (65, (3800.0, 50.0), 12, 12)):
+        attrs = {"filterbank_channel_count": channels, "dct_coefficient_count": count}
+        attrs = dict(attrs, upper_frequency_limit=limits[0], lower_frequency_limit=limits[1])
+        for rate in (8000, 16000):
+            yield Case("Mfcc", dict(attrs, spectrogram=fed([2, 3, bins], F32, 0.1, 90), sample_rate=rate))
+
+
 def randoms():
     seed = Fed(np.array([7, -11], I64))
     key, counter = Fed(np.array([123456789], np.uint64)), Fed(np.array([2**64 - 3, 5], np.uint64))
@@ -157,5 +214,15 @@ def stochastic_casts():
 
 
 def image_cases():
-    for family in (images, windows, diagonals, quantization, randoms, stochastic_casts):
+    for family in (
+        images,
+        sampled_images,
+        windows,
+        diagonals,
+        quantization,
+        quantized,
+        spectrograms,
+        randoms,
+        stochastic_casts,
+    ):
         yield from family()

@@ -57,6 +57,58 @@ def factorizations():
         yield Case("CholeskyGrad", {"l": Fed(lower), "grad": Fed(np.tril(data([2, 4, 4], dtype, seed=3)))})
 
 
+def banded():
+    for dtype in (F32, F64, C64, C128):
+        for bands, rhs in (([1, 5], [5, 2]), ([3, 6], [6, 1]), ([3, 3], [3, 2]), ([2, 1, 2, 4], [3, 4, 2])):
+            values = data(bands, dtype)
+            values[..., 0, :] += 4
+            values[..., -1, :] += 4
+            for lower in (False, True):
+                # What lies outside the matrix does not count.
+                odd = values.copy()
+                for d in range(1, min(bands[-2], bands[-1])):
+                    if lower:
+                        odd[..., d, :d] = np.nan
+                    else:
+                        odd[..., -1 - d, -d:] = np.nan
+                for adjoint in (False, True):
+                    call = {"matrix": Fed(odd), "rhs": fed(rhs, dtype, seed=1), "lower": lower, "adjoint": adjoint}
+                    yield Case("BandedTriangularSolve", call)
+
+
+def rebuilt_general(args):
+    """Vectors are unique up to phases."""
+    e, v = tf.raw_ops.Eig(input=args["input"], Tout=args["Tout"])
+    return [e, tf.abs(v), tf.linalg.matmul(v * e[..., tf.newaxis, :], tf.linalg.inv(v))]
+
+
+def matrix_functions():
+    for dtype in (F32, F64, C64, C128):
+        wide = C64 if dtype in (F32, C64) else C128
+        for shape in ([4, 4], [2, 3, 3], [1, 1], [0, 0]):
+            x = data(shape, dtype)
+            root = (x @ np.conj(np.swapaxes(x, -1, -2)) + np.eye(shape[-1])).astype(dtype) if shape[-1] else x
+            yield Case("MatrixSquareRoot", {"input": Fed(root)}, compiled=False)
+            general = (x + 4 * np.eye(shape[-1])).astype(dtype)
+            if dtype in (C64, C128):
+                yield Case("MatrixSquareRoot", {"input": Fed(general)}, compiled=False)
+                yield Case("MatrixLogarithm", {"input": Fed(general)}, compiled=False)
+                yield Case("MatrixLogarithm", {"input": Fed(root)}, compiled=False)
+            if shape[-1]:
+                yield Case("Eig", {"input": Fed(x), "Tout": wide}, build=rebuilt_general, compiled=False)
+                alone = {"input": Fed(root), "compute_v": False, "Tout": wide}
+                yield Case("Eig", alone, outputs=[0], compiled=False)
+        for rows, columns in ((5, 3), (3, 5), (4, 4), (1, 1), (2, 0)):
+            for fast in (False, True):
+                for regularizer in (0.0, 0.3):
+                    call = {"matrix": fed([2, rows, columns], dtype), "rhs": fed([2, rows, 2], dtype, seed=1)}
+                    call = dict(call, l2_regularizer=np.float64(regularizer), fast=fast)
+                    yield Case("MatrixSolveLs", call, compiled=False)
+        low = np.array([[1, 2, 3], [2, 4, 6], [1, 0, 1]], dtype)
+        call = {"matrix": Fed(low), "rhs": fed([3, 2], dtype), "l2_regularizer": np.float64(0), "fast": False}
+        yield Case("MatrixSolveLs", call, compiled=False)
+
+
 def special():
     for dtype in (F32, F64):
         for shapes in (([60], [60]), ([5, 1], [1, 40]), ([], [30])):
@@ -91,5 +143,5 @@ def special():
 
 
 def linalg_cases():
-    for family in (factorizations, special):
+    for family in (factorizations, banded, matrix_functions, special):
         yield from family()

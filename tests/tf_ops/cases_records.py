@@ -187,13 +187,42 @@ def formats():
     yield host("StringFormat", {"inputs": [fed([3], np.float16)], "template": "%s", "summarize": 3})
 
 
+def string_lists():
+    """Loops over strings keep them in lists."""
+
+    def mapped(a):
+        return [tf.map_fn(lambda s: tf.strings.join([s, "!"]), a["x"]), tf.map_fn(tf.strings.length, a["x"], tf.int32)]
+
+    def rows(a):
+        items = tf.TensorArray(tf.string, 3).unstack(a["x"])
+        return [items.gather([2, 0]), tf.TensorArray(tf.string, 3).scatter([1, 2, 0], a["x"]).stack(), items.read(1)]
+
+    for shape in ([3], [3, 2]):
+        texts = np.resize(np.array([b"a", b"", b"long text that no short buffer holds", b"z"], object), shape)
+        yield Case("TensorListFromTensor", {"x": Fed(texts)}, mapped, compiled=False, note=" of strings")
+        yield Case("TensorListScatterV2", {"x": Fed(texts)}, rows, compiled=False, note=" of strings")
+
+
 def ctc():
     for merge in (False, True):
         for blank in (-1, 0, 2):
             call = {"inputs": fed([9, 3, 4]), "sequence_length": Fed(np.array([9, 0, 5], I32))}
             yield host("CTCGreedyDecoder", dict(call, merge_repeated=merge, blank_index=blank))
+    # Labels none, repeated, as long as their steps, and without a path for want of steps.
+    labels = [[0, 1, 2], [], [1, 1], [3, 3, 0, 0], [2, 1, 2, 1, 0], [0, 0, 0]]
+    indices = np.array([(b, i) for b, row in enumerate(labels) for i in range(len(row))], I64)
+    values = np.array([v for row in labels for v in row], I32)
+    lengths = np.array([9, 4, 5, 9, 5, 3], I32)
+    for dtype in (F32, F64):
+        for collapse in (False, True):
+            for merge in (False, True):
+                call = {"inputs": fed([9, 6, 5], dtype), "labels_indices": Fed(indices), "labels_values": Fed(values)}
+                call = dict(call, sequence_length=Fed(lengths), preprocess_collapse_repeated=collapse)
+                yield host("CTCLoss", dict(call, ctc_merge_repeated=merge))
+        short = dict(call, sequence_length=Fed(np.array([2, 0, 1, 9, 4, 3], I32)))
+        yield host("CTCLoss", dict(short, ignore_longer_outputs_than_inputs=True))
 
 
 def record_cases():
-    for family in (tables, examples, lines, counts, sets, crosses, unique_slices, formats, ctc):
+    for family in (tables, examples, lines, counts, sets, crosses, unique_slices, formats, string_lists, ctc):
         yield from family()
