@@ -53,14 +53,14 @@ struct CtcSequence {
     }
     double all = forward[steps * n - 1];
     if (n > 1) all = LogSum(all, forward[steps * n - 2]);
-    if (std::isinf(all)) return -all;
     for (int64_t t = 0; t < steps; ++t) {
       std::vector<double> through(classes, kNever);
       for (int64_t u = 0; u < n; ++u) {
         through[label(u)] = LogSum(through[label(u)], forward[t * n + u] + backward[t * n + u]);
       }
       for (int64_t k = 0; k < classes; ++k) {
-        gradient[t * classes + k] = std::exp(log_probability[t * classes + k]) - std::exp(through[k] - all);
+        const double expected = std::isinf(all) ? 0 : std::exp(through[k] - all);
+        gradient[t * classes + k] = std::exp(log_probability[t * classes + k]) - expected;
       }
     }
     return -all;
@@ -85,12 +85,14 @@ absl::Status CtcLoss(KernelContext& c) {
   if (indices.dims() != Dims{count, 2} || c.in(2).rank() != 1) return c.Error("labels must be [n, 2] and [n]");
   if (c.in(3).dims() != Dims{batch} || classes < 1) return c.Error("sequence_length does not fit the inputs");
   std::vector<std::vector<int64_t>> rows(batch);
+  std::vector<int64_t> given(batch, 0);  // before repetitions are left out
   for (int64_t i = 0; i < count; ++i) {
     const int64_t b = at[2 * i];
     if (b < 0 || b >= batch) return c.Error("labels indices must be less than the batch size");
     if (labels[i] < 0 || labels[i] >= classes - 1) {
       return c.Error(absl::StrCat("label ", labels[i], " must be from 0 to ", classes - 2));
     }
+    ++given[b];
     if (!collapse || rows[b].empty() || rows[b].back() != labels[i]) rows[b].push_back(labels[i]);
   }
   XC_ASSIGN_OR_RETURN(auto values, logits.AsDoubles());
@@ -105,12 +107,17 @@ absl::Status CtcLoss(KernelContext& c) {
     const int64_t length = lengths[b];
     if (length < 0 || length > steps)
       return c.Error(absl::StrCat("sequence_length(", b, ") must be from 0 to ", steps));
-    const bool longer = static_cast<int64_t>(rows[b].size()) > length;
+    if (rows[b].empty()) return c.Error(absl::StrCat("Labels length is zero in batch ", b));
+    const bool longer = given[b] > length;
     if (longer && !ignore) {
-      return c.Error(absl::StrCat("Not enough time for target transition sequence (required: ", rows[b].size(),
+      return c.Error(absl::StrCat("Not enough time for target transition sequence (required: ", given[b],
                                   ", available: ", length, ")"));
     }
     if (longer || length == 0) continue;
+    constexpr int64_t kMostPlaces = int64_t{1} << 28;
+    if (length * (2 * static_cast<int64_t>(rows[b].size()) + 1) > kMostPlaces) {
+      return absl::ResourceExhaustedError(absl::StrCat("node '", c.node.name, "': so many steps and labels"));
+    }
     std::vector<double> log_probability(length * classes), gradient(length * classes);
     for (int64_t t = 0; t < length; ++t) {
       const double* row = &values[(t * batch + b) * classes];

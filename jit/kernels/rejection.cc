@@ -9,7 +9,7 @@
 namespace xc {
 namespace {
 
-constexpr uint64_t kBlocksPerValue = 256, kBlocksPerBinomial = 42;
+constexpr uint64_t kBlocksPerValue = 256, kBlocksPerSmallBinomial = 42;
 constexpr int kMostRejections = 10000;  // far more than parameters that have values ever need
 
 // Doubles of a stream, each block giving its second one first.
@@ -94,8 +94,10 @@ double StirlingRest(double k) {
 
 // For p of at most a half: Hörmann's BTRS ("The generation of binomial random variates", 1993) where ten or more
 // successes are expected, else sums of geometric values.
+bool IsSmall(double count, double p) { return count * p < 10; }
+
 double BinomialBelowHalf(double count, double p, Draws& draws) {
-  if (count * p < 10) {
+  if (IsSmall(count, p)) {
     double sum = 0, found = 0;
     while (true) {
       sum += std::ceil(std::log(draws.Uniform()) / std::log1p(-p));
@@ -184,14 +186,15 @@ absl::StatusOr<Philox> StatelessStream(KernelContext& c, int at, bool keyed) {
 }
 
 // Samples for each of the `rates` parameters, whose shape the result's ends with: value i of the stream is sample
-// i % samples of parameter i / samples, `blocks` blocks behind the one before.
-template <typename Draw>
-void DrawAll(Philox stream, uint64_t blocks, int64_t rates, Tensor& out, Draw draw) {
+// i % samples of parameter i / samples, and begins at block i * blocks(parameter).
+template <typename Blocks, typename Draw>
+void DrawAll(Philox stream, int64_t rates, Tensor& out, Blocks blocks, Draw draw) {
   const int64_t samples = rates == 0 ? 0 : out.num_elements() / rates;
   for (int64_t rate = 0; rate < rates; ++rate) {
     for (int64_t i = 0; i < samples; ++i) {
-      Store(out, i * rates + rate, draw(rate, Draws(stream)));
-      stream.Skip(blocks);
+      Philox own = stream;
+      own.Skip(blocks(rate) * static_cast<uint64_t>(rate * samples + i));
+      Store(out, i * rates + rate, draw(rate, Draws(own)));
     }
   }
 }
@@ -221,9 +224,11 @@ absl::Status OneParameter(KernelContext& c) {
     XC_ASSIGN_OR_RETURN(stream, ReserveBlocks(c, kBlocksPerValue * static_cast<uint64_t>(out.num_elements())));
   }
   const double most = Largest(out.dtype());
-  DrawAll(stream, kBlocksPerValue, parameter.num_elements(), out, [&](int64_t rate, Draws draws) {
-    return kGamma ? Gamma(values[rate], draws) : Poisson(values[rate], most, draws);
-  });
+  DrawAll(
+      stream, parameter.num_elements(), out, [](int64_t) { return kBlocksPerValue; },
+      [&](int64_t rate, Draws draws) {
+        return kGamma ? Gamma(values[rate], draws) : Poisson(values[rate], most, draws);
+      });
   c.outputs[0] = std::move(out);
   return absl::OkStatus();
 }
@@ -243,7 +248,11 @@ absl::Status StatelessBinomial(KernelContext& c) {
   XC_ASSIGN_OR_RETURN(Philox stream, StatelessStream(c, 1, false));
   std::vector<int64_t> count = BroadcastElements(c.in(2).dims(), *both);
   std::vector<int64_t> chance = BroadcastElements(c.in(3).dims(), *both);
-  DrawAll(stream, kBlocksPerBinomial, static_cast<int64_t>(count.size()), out,
+  auto blocks = [&](int64_t rate) {
+    const double p = chances[chance[rate]];
+    return IsSmall(counts[count[rate]], std::min(p, 1 - p)) ? kBlocksPerSmallBinomial : kBlocksPerValue;
+  };
+  DrawAll(stream, static_cast<int64_t>(count.size()), out, blocks,
           [&](int64_t rate, Draws draws) { return Binomial(counts[count[rate]], chances[chance[rate]], draws); });
   c.outputs[0] = std::move(out);
   return absl::OkStatus();

@@ -238,17 +238,17 @@ absl::Status ScaleAndTranslate(OpContext& c) {
     out[1] = size[0];
     out[2] = size[1];
   }
-  XC_ASSIGN_OR_RETURN(Tensor scale, c.Const(2));
-  XC_ASSIGN_OR_RETURN(Tensor shift, c.Const(3));
-  if (scale.dims() != Dims{2} || shift.dims() != Dims{2}) {
-    return c.Error("scale and translation must have two elements");
-  }
+  XC_ASSIGN_OR_RETURN(Tensor scales, c.Const(2));
+  XC_ASSIGN_OR_RETURN(Tensor shifts, c.Const(3));
+  XC_ASSIGN_OR_RETURN(std::vector<double> scale, scales.AsDoubles());
+  XC_ASSIGN_OR_RETURN(std::vector<double> shift, shifts.AsDoubles());
+  if (scale.size() != 2 || shift.size() != 2) return c.Error("scale and translation must have two elements");
   Val x = c.b.Convert(c.in(0), ElementType::kF32);
   for (int64_t axis = 1; axis <= 2; ++axis) {
-    const float factor = scale.data<float>()[axis - 1];
+    const float factor = static_cast<float>(scale[axis - 1]), offset = static_cast<float>(shift[axis - 1]);
     if (!(factor > 0)) return c.Error("scale must be positive");
     XC_RETURN_IF_ERROR(CheckSizes(c, in[axis], out[axis]));
-    Weights w = SampledWeights(*kernel, factor, shift.data<float>()[axis - 1], antialias, in[axis], out[axis]);
+    Weights w = SampledWeights(*kernel, factor, offset, antialias, in[axis], out[axis]);
     x = Contract(c.b, x, w, in[axis], out[axis], axis, kBack);
   }
   c.set(0, x);

@@ -222,11 +222,13 @@ double Mel(double frequency) { return 1127 * std::log1p(frequency / 700); }
 Literal MelWeights(int64_t bins, int64_t channels, double rate, double lower, double upper) {
   const double low = Mel(lower), spacing = (Mel(upper) - low) / static_cast<double>(channels + 1);
   const double width = 0.5 * rate / static_cast<double>(bins - 1);
-  const int64_t first = static_cast<int64_t>(1.5 + lower / width), last = static_cast<int64_t>(upper / width);
+  const double end = static_cast<double>(bins);
+  const int64_t first = static_cast<int64_t>(std::min(1.5 + lower / width, end));
+  const int64_t last = static_cast<int64_t>(std::min(upper / width, end));
   Literal weights(Shape(ElementType::kF64, {bins, channels}));
   auto center = [&](int64_t channel) { return low + spacing * static_cast<double>(channel + 1); };
   int64_t above = 0;  // the first channel whose center is not below
-  for (int64_t i = std::max<int64_t>(first, 0); i <= last && i < bins; ++i) {
+  for (int64_t i = first; i <= last && i < bins; ++i) {
     const double mel = Mel(static_cast<double>(i) * width);
     while (above < channels && center(above) < mel) ++above;
     const double falling = (center(above) - mel) / spacing;
@@ -245,12 +247,14 @@ absl::Status Mfcc(OpContext& c) {
   XC_ASSIGN_OR_RETURN(float lower, c.node.Float("lower_frequency_limit"));
   XC_ASSIGN_OR_RETURN(int64_t channels, c.node.Int("filterbank_channel_count"));
   XC_ASSIGN_OR_RETURN(int64_t count, c.node.Int("dct_coefficient_count"));
-  constexpr int64_t kMostChannels = 1 << 12;
+  constexpr int64_t kMostChannels = 1 << 12, kMostBins = 1 << 16;
   if (channels < 1 || channels > kMostChannels || count < 1 || count > channels) {
     return c.Error("there must be a channel, and at most as many coefficients as channels");
   }
   const int64_t bins = c.dims(0)[2];
-  if (bins < 2 || rate <= 0 || !(lower >= 0 && lower < upper)) return c.Error("the frequencies do not fit");
+  if (bins < 2 || bins > kMostBins || rate <= 0 || !(lower >= 0 && lower < upper && std::isfinite(upper))) {
+    return c.Error("the frequencies do not fit");
+  }
   Emitter& b = c.b;
   DotDims last;
   last.lhs_contracting = {2};

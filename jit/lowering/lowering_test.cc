@@ -58,6 +58,10 @@ TEST(LoweringTest, Factorizations) {
   EXPECT_THAT(Refusal("MatrixDeterminant", kFloat, {{DT_FLOAT, {2, 3}}}), HasSubstr("must be square matrices"));
   EXPECT_THAT(Refusal("TridiagonalSolve", kFloat, {{DT_FLOAT, {3, 4}}, {DT_FLOAT, {5, 1}}}),
               HasSubstr("diagonals must be [..., 3, n]"));
+  EXPECT_THAT(Refusal("BandedTriangularSolve", kFloat, {{DT_FLOAT, {4, 3}}, {DT_FLOAT, {3, 1}}}),
+              HasSubstr("number of bands 4 cannot exceed the size of the matrix 3"));
+  EXPECT_THAT(Refusal("BandedTriangularSolve", kFloat, {{DT_FLOAT, {2, 2, 3}}, {DT_FLOAT, {3, 3, 1}}}),
+              HasSubstr("do not broadcast"));
   EXPECT_EQ(Refusal("Qr", kFloat, {{DT_FLOAT, {3, 2}}}), "");
 }
 
@@ -81,11 +85,37 @@ TEST(LoweringTest, Images) {
   EXPECT_THAT(Refusal("ResizeArea", kFloat, resize), HasSubstr("sizes must be positive"));
 }
 
+TEST(LoweringTest, SampledImages) {
+  std::vector<Operand> in = {
+      {DT_FLOAT, {1, 4, 4, 2}}, {DT_INT32, {2}, {3, 3}}, {DT_FLOAT, {2}, {1, 1}}, {DT_FLOAT, {2}, {0, 0}}};
+  EXPECT_THAT(Refusal("ScaleAndTranslate", kFloat + Attr("kernel_type", "s: 'sinc'"), in),
+              HasSubstr("there is no kernel_type 'sinc'"));
+  EXPECT_EQ(Refusal("ScaleAndTranslate", kFloat, in), "");
+  in[2].values = {1, 0};
+  EXPECT_THAT(Refusal("ScaleAndTranslate", kFloat, in), HasSubstr("scale must be positive"));
+  in[3] = {DT_FLOAT, {1}, {0}};
+  EXPECT_THAT(Refusal("ScaleAndTranslate", kFloat, in), HasSubstr("must have two elements"));
+}
+
+TEST(LoweringTest, Spectrograms) {
+  EXPECT_THAT(Refusal("AudioSpectrogram", Attr("window_size", "i: 1") + Attr("stride", "i: 1"), {{DT_FLOAT, {9, 1}}}),
+              HasSubstr("window_size must be 2 or more"));
+  std::vector<Operand> in = {{DT_FLOAT, {1, 2, 9}}, {DT_INT32, {}, {8000}}};
+  EXPECT_THAT(Refusal("Mfcc", Attr("dct_coefficient_count", "i: 99"), in), HasSubstr("at most as many coefficients"));
+  EXPECT_THAT(Refusal("Mfcc", Attr("upper_frequency_limit", "f: 1"), in), HasSubstr("the frequencies do not fit"));
+}
+
 TEST(LoweringTest, Quantization) {
   std::vector<Operand> in = {{DT_FLOAT, {3, 4}}, {DT_FLOAT, {}}, {DT_FLOAT, {}}};
   EXPECT_THAT(Refusal("QuantizeAndDequantizeV2", kFloat + Attr("num_bits", "i: 99"), in), HasSubstr("num_bits is 99"));
   EXPECT_THAT(Refusal("FakeQuantWithMinMaxVarsPerChannel", "", in), HasSubstr("the range has a wrong shape"));
   EXPECT_EQ(Refusal("QuantizeAndDequantizeV2", kFloat, in), "");
+  std::string target = Attr("T", "type: DT_QINT8");
+  EXPECT_EQ(Refusal("QuantizeV2", target, in), "");
+  EXPECT_THAT(Refusal("QuantizeV2", target + Attr("axis", "i: 2"), in), HasSubstr("axis is out of range"));
+  EXPECT_THAT(Refusal("QuantizeV2", target + Attr("axis", "i: 1"), in), HasSubstr("the range has a wrong shape"));
+  EXPECT_THAT(Refusal("QuantizeV2", target + Attr("round_mode", "s: 'HALF_TO_EVEN'"), in),
+              HasSubstr("only SCALED rounds half to even"));
 }
 
 TEST(LoweringTest, QuantizedArrays) {
@@ -112,6 +142,24 @@ TEST(LoweringTest, SingleInstructions) {
                       {{DT_FLOAT, {3, 4}}, {DT_FLOAT, {4, 5}}}),
               HasSubstr("dimension_numbers cannot be read"));
   EXPECT_EQ(Refusal("XlaReplicaId", "", {}), "");
+}
+
+// Indices known only at run time: of dimensions that are dropped, beside whole and new ones.
+TEST(LoweringTest, IndexedSlices) {
+  auto mask = [](const std::string& name, int bits) { return Attr(name + "_mask", absl::StrCat("i: ", bits)); };
+  const std::string types = kFloat + Attr("Index", "type: DT_INT32");
+  const std::string column = types + mask("begin", 1) + mask("end", 1) + mask("shrink_axis", 2);
+  std::vector<Operand> in = {{DT_FLOAT, {3, 4, 5}}, {DT_INT32, {2}}, {DT_INT32, {2}}, {DT_INT32, {2}, {1, 1}}};
+  EXPECT_EQ(Refusal("StridedSlice", column, in), "");
+  EXPECT_EQ(Refusal("StridedSlice", types + mask("ellipsis", 1) + mask("shrink_axis", 2), in), "");
+  EXPECT_EQ(Refusal("StridedSlice", types + mask("new_axis", 2) + mask("shrink_axis", 1), in), "");
+  EXPECT_THAT(Refusal("StridedSlice", types + mask("shrink_axis", 2), in), HasSubstr("must be known"));
+  std::vector<Operand> grad = {{DT_INT32, {3}, {3, 4, 5}}, in[1], in[2], in[3], {DT_FLOAT, {3, 5}}};
+  EXPECT_EQ(Refusal("StridedSliceGrad", column, grad), "");
+  grad[4].dims = {3, 4};
+  EXPECT_THAT(Refusal("StridedSliceGrad", column, grad), HasSubstr("dy does not have the shape of the slice"));
+  in[0].dims = {3};
+  EXPECT_THAT(Refusal("StridedSlice", column, in), HasSubstr("too many indices"));
 }
 
 TEST(LoweringTest, SpecialFunctionsBroadcast) {

@@ -176,6 +176,7 @@ absl::Status Quantize(OpContext& c) {
     const Val scaled = b.Mul(b.Sub(clipped(), over(min)), over(b.Div(b.Like(min, 255), b.Sub(max, min))));
     level = lowest < 0 ? away(b.AddC(scaled, -128)) : b.Floor(b.AddC(scaled, 0.5));
   } else if (mode == "MIN_FIRST") {
+    if (axis >= 0) return c.Error("MIN_FIRST takes one range");
     const Val scale = b.Div(b.Like(min, 256), b.MulC(b.Sub(max, min), 256.0 / 255));
     const Val first = b.AddC(away(b.Mul(min, scale)), -lowest);
     level = b.Sub(away(b.Mul(c.in(0), over(scale))), over(first));

@@ -72,42 +72,69 @@ HloSlice ToHlo(const StridedSliceSpec& spec, const Dims& dims) {
   return s;
 }
 
-// One index of a dimension that is dropped, known only at run time: x[i] inside loops.
-absl::Status DynamicIndex(OpContext& c) {
-  XC_ASSIGN_OR_RETURN(int64_t shrink, c.node.Int("shrink_axis_mask"));
+// A slice that takes dimensions whole or at one index, which is known only at run time: x[i] or x[:, i] inside loops.
+struct IndexedSlice {
+  std::vector<Val> starts;
+  Dims sizes, final_dims;  // before and after dimensions are dropped and added
+};
+
+// Of an array of shape `dims`; operands first.. are begin, end and strides. An error if only the values of `begin` say
+// what is taken.
+absl::StatusOr<IndexedSlice> ReadIndexed(OpContext& c, int first, const Dims& dims) {
+  XC_ASSIGN_OR_RETURN(int64_t begin_mask, c.node.Int("begin_mask"));
+  XC_ASSIGN_OR_RETURN(int64_t end_mask, c.node.Int("end_mask"));
   XC_ASSIGN_OR_RETURN(int64_t ellipsis, c.node.Int("ellipsis_mask"));
   XC_ASSIGN_OR_RETURN(int64_t new_axis, c.node.Int("new_axis_mask"));
-  XC_ASSIGN_OR_RETURN(int64_t begin_mask, c.node.Int("begin_mask"));
-  XC_ASSIGN_OR_RETURN(int64_t n, CheckedNumElements(c.dims(1)));
-  // Dimensions after the indices are whole; of the indexed ones all must be dropped.
-  if (c.rank(1) != 1 || n > c.rank(0) || ellipsis != 0 || new_axis != 0 || begin_mask != 0 ||
-      shrink != (int64_t{1} << n) - 1) {
-    return c.Ints(1).status();
-  }
+  XC_ASSIGN_OR_RETURN(int64_t shrink, c.node.Int("shrink_axis_mask"));
+  XC_ASSIGN_OR_RETURN(auto strides, c.Ints(first + 2));
+  const int64_t n = static_cast<int64_t>(strides.size()), rank = static_cast<int64_t>(dims.size());
+  if (n > 32 || c.dims(first) != Dims{n})
+    return c.Error("begin, end and strides must have the same length, at most 32");
+  auto bit = [](int64_t mask, int64_t i) { return (mask >> i) & 1; };
+  int64_t named = 0;
+  for (int64_t i = 0; i < n; ++i) named += !bit(ellipsis, i) && !bit(new_axis, i);
+  if (named > rank || (ellipsis & (ellipsis - 1)) != 0) return c.Error("too many indices");
   Emitter& b = c.b;
-  Val begin = c.in(1);
-  Dims sizes = c.dims(0), rest;
-  std::vector<Val> starts;
-  for (int64_t d = 0; d < c.rank(0); ++d) {
-    if (d >= n) {
-      starts.push_back(b.ScalarInt(begin->type(), 0));
-      rest.push_back(sizes[d]);
-      continue;
+  const Val begin = c.in(first), zero = b.ScalarInt(begin->type(), 0);
+  IndexedSlice s;
+  auto whole = [&](int64_t count) {
+    for (; count > 0; --count) {
+      const int64_t size = dims[s.sizes.size()];
+      s.starts.push_back(zero);
+      s.sizes.push_back(size);
+      s.final_dims.push_back(size);
     }
-    Val i = b.Reshape(b.SliceDim(begin, 0, d, d + 1), {});
-    Val size = b.ScalarInt(i->type(), sizes[d]);
-    i = b.Select(b.Lt(i, b.ScalarInt(i->type(), 0)), b.Add(i, size), i);
-    c.FailIf(b.Or(b.Lt(i, b.ScalarInt(i->type(), 0)), b.Ge(i, size)));
-    starts.push_back(i);
-    if (sizes[d] == 0) return c.Error("slice index is out of bounds");
-    sizes[d] = 1;
+  };
+  for (int64_t i = 0; i < n; ++i) {
+    if (bit(ellipsis, i)) {
+      whole(rank - named);
+    } else if (bit(new_axis, i)) {
+      s.final_dims.push_back(1);
+    } else if (bit(shrink, i) && strides[i] > 0) {
+      const int64_t limit = dims[s.sizes.size()];
+      if (limit == 0) return c.Error("slice index is out of bounds");
+      const Val size = b.ScalarInt(begin->type(), limit);
+      Val at = bit(begin_mask, i) ? zero : b.Reshape(b.SliceDim(begin, 0, i, i + 1), {});
+      at = b.Select(b.Lt(at, zero), b.Add(at, size), at);
+      c.FailIf(b.Or(b.Lt(at, zero), b.Ge(at, size)));
+      s.starts.push_back(at);
+      s.sizes.push_back(1);
+    } else if (!bit(shrink, i) && bit(begin_mask, i) && bit(end_mask, i) && strides[i] == 1) {
+      whole(1);
+    } else {
+      return c.Ints(first).status();
+    }
   }
-  c.set(0, b.Reshape(b.DynamicSlice(c.in(0), starts, sizes), rest));
-  return absl::OkStatus();
+  whole(rank - static_cast<int64_t>(s.sizes.size()));
+  return s;
 }
 
 absl::Status StridedSlice(OpContext& c) {
-  if (!c.IsConstant(1)) return DynamicIndex(c);
+  if (!c.IsConstant(1)) {
+    XC_ASSIGN_OR_RETURN(IndexedSlice s, ReadIndexed(c, 1, c.dims(0)));
+    c.set(0, c.b.Reshape(c.b.DynamicSlice(c.in(0), s.starts, s.sizes), s.final_dims));
+    return absl::OkStatus();
+  }
   XC_ASSIGN_OR_RETURN(StridedSliceSpec spec, ReadSpec(c, 1, c.dims(0)));
   HloSlice s = ToHlo(spec, c.dims(0));
   Val x = c.b.Reverse(c.in(0), s.reversed);
@@ -129,6 +156,14 @@ Val Unslice(Emitter& b, Val part, const StridedSliceSpec& spec, const Dims& dims
 
 absl::Status StridedSliceGrad(OpContext& c) {
   XC_ASSIGN_OR_RETURN(Dims dims, c.Ints(0));
+  XC_RETURN_IF_ERROR(CheckedNumElements(dims).status());
+  if (!c.IsConstant(1)) {
+    XC_ASSIGN_OR_RETURN(IndexedSlice s, ReadIndexed(c, 1, dims));
+    if (s.final_dims != c.dims(4)) return c.Error("dy does not have the shape of the slice");
+    Val zeros = c.b.Full(c.etype(4), dims, 0);
+    c.set(0, c.b.DynamicUpdateSlice(zeros, c.b.Reshape(c.in(4), s.sizes), s.starts));
+    return absl::OkStatus();
+  }
   XC_ASSIGN_OR_RETURN(StridedSliceSpec spec, ReadSpec(c, 1, dims));
   if (spec.final_dims != c.dims(4)) return c.Error("dy does not have the shape of the slice");
   c.set(0, Unslice(c.b, c.in(4), spec, dims, c.b.Scalar(c.etype(4), 0)));
@@ -460,7 +495,7 @@ void RegisterSlices(LoweringRegistry& r) {
   constexpr TypeSet kAny = kArrayTypes;
   r.Add({"Slice"}, kAny, Slice, {"size"});
   r.Add({"StridedSlice"}, kAny, StridedSlice, {"strides"});
-  r.Add({"StridedSliceGrad"}, kAny, StridedSliceGrad, {"shape", "begin", "end", "strides"});
+  r.Add({"StridedSliceGrad"}, kAny, StridedSliceGrad, {"shape", "strides"});
   r.Add({"TensorStridedSliceUpdate"}, kAny, TensorStridedSliceUpdate, {"begin", "end", "strides"});
   r.Add({"ReverseV2"}, kAny, ReverseV2, {"axis"});
   r.Add({"Reverse"}, kAny, Reverse, {"dims"});

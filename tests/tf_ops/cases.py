@@ -215,6 +215,15 @@ def shapes():
     )  # fmt: skip
     for begin, end, strides, attrs in masks:
         yield Case("StridedSlice", dict(input=fed([4, 5]), begin=begin, end=end, strides=strides, **attrs))
+    whole = {"begin_mask": 1, "end_mask": 1, "shrink_axis_mask": 2}
+    shapes = (
+        ([0, 2], whole, [4, 3]), ([0, -1], whole, [4, 3]), ([0, 1], {"ellipsis_mask": 1, "shrink_axis_mask": 2}, [4, 5]),
+        ([-4, 0], {"shrink_axis_mask": 1, "new_axis_mask": 2}, [1, 5, 3]), ([1, 4], {"shrink_axis_mask": 3}, [3]),
+    )  # fmt: skip
+    for begin, attrs, shape in shapes:
+        limits = {"begin": Fed(np.array(begin, I32)), "end": Fed(np.array(begin, I32) + 1), "strides": [1, 1]}
+        yield Case("StridedSlice", dict(limits, input=fed([4, 5, 3]), **attrs))
+        yield Case("StridedSliceGrad", dict(limits, shape=[4, 5, 3], dy=fed(shape), **attrs))
     yield Case(
         "StridedSliceGrad", {"shape": [4, 5], "begin": [1, 4], "end": [3, 0], "strides": [1, -2], "dy": fed([2, 2])}
     )

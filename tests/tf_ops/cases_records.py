@@ -208,8 +208,8 @@ def ctc():
         for blank in (-1, 0, 2):
             call = {"inputs": fed([9, 3, 4]), "sequence_length": Fed(np.array([9, 0, 5], I32))}
             yield host("CTCGreedyDecoder", dict(call, merge_repeated=merge, blank_index=blank))
-    # Labels none, repeated, as long as their steps, and without a path for want of steps.
-    labels = [[0, 1, 2], [], [1, 1], [3, 3, 0, 0], [2, 1, 2, 1, 0], [0, 0, 0]]
+    # Labels repeated, as long as their steps, and without a path for want of steps.
+    labels = [[0, 1, 2], [2], [1, 1], [3, 3, 0, 0], [2, 1, 2, 1, 0], [0, 0, 0]]
     indices = np.array([(b, i) for b, row in enumerate(labels) for i in range(len(row))], I64)
     values = np.array([v for row in labels for v in row], I32)
     lengths = np.array([9, 4, 5, 9, 5, 3], I32)
