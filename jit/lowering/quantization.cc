@@ -177,7 +177,8 @@ absl::Status Quantize(OpContext& c) {
     level = lowest < 0 ? away(b.AddC(scaled, -128)) : b.Floor(b.AddC(scaled, 0.5));
   } else if (mode == "MIN_FIRST") {
     if (axis >= 0) return c.Error("MIN_FIRST takes one range");
-    const Val scale = b.Div(b.Like(min, 256), b.MulC(b.Sub(max, min), 256.0 / 255));
+    const Val range = b.MulC(b.Convert(b.Sub(max, min), ElementType::kF64), 256.0 / 255);
+    const Val scale = b.Convert(b.Div(b.Like(range, 256), range), ElementType::kF32);
     const Val first = b.AddC(away(b.Mul(min, scale)), -lowest);
     level = b.Sub(away(b.Mul(c.in(0), over(scale))), over(first));
     level = b.Clamp(b.Scalar(ElementType::kF32, lowest), level, b.Scalar(ElementType::kF32, highest));

@@ -144,7 +144,7 @@ def quantized():
         output, low, high = tf.raw_ops.QuantizeV2(**a)
         return [tf.raw_ops.Bitcast(input=output, type=tf.uint8 if a["T"] == tf.quint8 else tf.int8), low, high]
 
-    ranges = ((-2.0, 2.5), (0.5, 3.0), (-4.0, -1.0), (0.0, 0.0), (-100.0, 3.0))
+    ranges = ((-2.0, 2.5), (-2.0, 2.0), (0.5, 3.0), (-4.0, -1.0), (0.0, 0.0), (-100.0, 3.0))
     for target in (tf.quint8, tf.qint8):
         for mode in ("MIN_COMBINED", "MIN_FIRST", "SCALED"):
             for rounding in ("HALF_AWAY_FROM_ZERO", "HALF_TO_EVEN"):
