@@ -62,7 +62,7 @@ bool Parser::ParseAttrBody(Attr* out, bool typed) {
     out->kind = Kind::kType;
     return ParseType(&out->shape);
   }
-  if (lex_.AtName("loc")) {
+  if (AtLocation()) {
     Location ignored;
     return ParseOptionalLocation(&ignored);
   }
@@ -228,7 +228,7 @@ bool Parser::ParseDialectBody(Attr* out) {
       if (FindAttr(out->fields, item.text) != nullptr) {
         return Fail(tok.begin, absl::StrCat("`", item.text, "` is given twice"));
       }
-      out->fields.emplace_back(item.text, std::move(value));
+      out->fields.push_back({std::move(item.text), std::move(value)});
     } else {
       out->items.push_back(std::move(item));
     }

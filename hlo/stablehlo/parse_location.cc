@@ -4,8 +4,10 @@
 
 namespace xc::stablehlo {
 
+bool Parser::AtLocation() { return lex_.AtName("loc") && lex_.PeekChar() == '('; }
+
 bool Parser::ParseOptionalLocation(Location* out) {
-  if (!lex_.AtName("loc") || lex_.PeekChar() != '(') return true;
+  if (!AtLocation()) return true;
   lex_.Next();
   return Expect('(') && ParseLocation(out) && Expect(')');
 }

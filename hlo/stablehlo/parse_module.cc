@@ -198,7 +198,7 @@ bool Parser::ParseAlias() {
     Shape shape;
     if (!ParseType(&shape)) return false;
     fresh = type_aliases_.emplace(name, std::move(shape)).second;
-  } else if (lex_.AtName("loc")) {
+  } else if (AtLocation()) {
     Location location;
     if (!ParseOptionalLocation(&location)) return false;
     fresh = program_.locations.emplace(name, std::move(location)).second;

@@ -174,8 +174,7 @@ bool Parser::ParseShort(Operation* op, OpTypes* types) {
 bool Parser::ParseItems(Operation* op, char close) {
   int words = 0;
   bool comma = true;
-  while (!lex_.At(close) && !lex_.At('{') && !lex_.At('}') && lex_.tok().kind != Tok::kEof &&
-         !(lex_.AtName("loc") && lex_.PeekChar() == '(')) {
+  while (!lex_.At(close) && !lex_.At('{') && !lex_.At('}') && lex_.tok().kind != Tok::kEof && !AtLocation()) {
     if (!comma && AtValue() && !op->operands.empty()) return Expected("`,` or `:`");
     if (!ParseItem(op, &words)) return false;
     comma = Accept(',');

@@ -84,6 +84,7 @@ class Parser {
   bool ReadElements(absl::string_view body, Attr* out);
 
   // parse_location.cc
+  bool AtLocation();
   bool ParseOptionalLocation(Location* out);
   bool ParseLocation(Location* out);
   bool ParseLocationBody(Location* out);

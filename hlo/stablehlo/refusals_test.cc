@@ -29,6 +29,9 @@ TEST(Refusals, Operations) {
        "attribute `comparison_direction` is XX, should be one of EQ, NE, GE, GT, LE, LT");
   Line("%0 = stablehlo.compare EQ, %a, %b, SIGNED : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x3xi1>",
        "compare_type SIGNED does not fit operands of f32");
+  // A word of an attribute, not a location: it was read again and again.
+  Line("%0 = stablehlo.add %a, %b {mhlo.x = #stablehlo.scatter<dims loc, y>, z = 1 : i64} : tensor<2x3xf32>",
+       "stablehlo.add: has no attribute `z`");
   Line("%0 = stablehlo.transpose %a, dims = [0, 0] : (tensor<2x3xf32>) -> tensor<2x2xf32>", "stablehlo.transpose: ");
   Line("%0 = stablehlo.transpose %a : (tensor<2x3xf32>) -> tensor<3x2xf32>", "attribute `permutation` is missing");
   Line("%0 = stablehlo.slice %a [0:2] : (tensor<2x3xf32>) -> tensor<2xf32>", "stablehlo.slice: ");
