@@ -56,6 +56,23 @@ def keras_model():
     return tf.keras.Model(inputs, tf.keras.layers.Dense(5, activation="softmax")(x))
 
 
+class KerasInside(tf.Module):
+    """Layers of Keras as parts of another module: the nodes that restore variables fill others than the graph reads."""
+
+    def __init__(self):
+        super().__init__()
+        rng = np.random.RandomState(2)
+        self.layers = [tf.keras.layers.Dense(5, "relu"), tf.keras.layers.Dense(2)]
+        for layer, size in zip(self.layers, (4, 5)):
+            layer.build((None, size))
+            layer.set_weights([rng.randn(*w.shape) for w in layer.get_weights()])
+        self.scale = tf.Variable(3.0, name="scale")
+
+    @tf.function(input_signature=[tf.TensorSpec([None, 4], F32, name="x")])
+    def apply(self, x):
+        return {"y": self.layers[1](self.layers[0](x)) * self.scale}
+
+
 class Counter(tf.Module):
     """A table that the checkpoint restores, and one that is filled from a file."""
 
@@ -190,6 +207,11 @@ def tests(library, example, folder):
     want = tf.saved_model.load(keras).signatures["serving_default"](**{name: tf.constant(image)})
     yield "keras", check(library, keras, "serving_default", {name: image}, want)
     yield "keras beside predict", "" if np.allclose(list(want.values())[0], net(image), atol=1e-5) else "differs"
+
+    inside, parts = KerasInside(), os.path.join(folder, "keras_inside")
+    tf.saved_model.save(inside, parts, signatures={"serving_default": inside.apply})
+    x = rng.randn(3, 4).astype(np.float32)
+    yield "keras inside of a module", check(library, parts, "serving_default", {"x": x}, inside.apply(x))
 
     prepared = os.path.join(folder, "prepared")
     net = preprocessing_model()

@@ -9,6 +9,7 @@
 #include "jit/kernels/tables.h"
 #include "jit/saved_model/checkpoint.h"
 #include "jit/saved_model/restore.h"
+#include "proto/checkpoint.pb.h"
 #include "proto/saved_model.pb.h"
 #include "service/files.h"
 
@@ -74,6 +75,54 @@ absl::Status ReadPorts(const google::protobuf::Map<std::string, tf::TensorInfo>&
   return absl::OkStatus();
 }
 
+absl::Status FillVariable(const Checkpoint& checkpoint, const RestoredVariable& v, ResourceStore& resources) {
+  XC_ASSIGN_OR_RETURN(Tensor value, checkpoint.Read(v.key));
+  if (value.dtype() != v.type) {
+    return absl::DataLossError(absl::StrCat("variable '", v.variable, "' is ", DataTypeName(v.type),
+                                            ", the checkpoint has ", value.ShapeString()));
+  }
+  std::shared_ptr<Variable> variable = resources.GetVariable(v.variable, v.type);
+  std::lock_guard<std::mutex> lock(variable->mutex);
+  variable->value = std::move(value);
+  return absl::OkStatus();
+}
+
+// Variables of the graph that are not in `filled`, by the names that the checkpoint has for its objects. Keras 3 inside
+// a tf.Module needs this: what is restored there are handles of other names, which nothing reads.
+absl::StatusOr<std::vector<RestoredVariable>> FindByObjects(const Checkpoint& checkpoint, const GraphDef& graph,
+                                                            const std::set<std::string>& filled) {
+  constexpr char kObjects[] = "_CHECKPOINTABLE_OBJECT_GRAPH";
+  std::vector<RestoredVariable> missing, found;
+  for (const NodeDef& node : graph.node()) {
+    if (node.op() != "VarHandleOp" || node.attr().count("dtype") == 0) continue;
+    const auto shared = node.attr().find("shared_name");
+    const bool named = shared != node.attr().end() && !shared->second.s().empty();
+    const std::string& name = named ? shared->second.s() : node.name();
+    if (filled.count(name) == 0) missing.push_back({name, node.attr().at("dtype").type(), ""});
+  }
+  if (missing.empty() || !checkpoint.Has(kObjects)) return found;
+  XC_ASSIGN_OR_RETURN(const Tensor bytes, checkpoint.Read(kObjects));
+  tf::TrackableObjectGraph objects;
+  if (bytes.dtype() != DT_STRING || bytes.num_elements() != 1 || !objects.ParseFromString(bytes.strings()[0])) {
+    return absl::DataLossError("what the checkpoint says of its objects cannot be read");
+  }
+  std::map<std::string, std::string> keys;  // by the variable's name; none where two have the same name
+  for (const auto& object : objects.nodes()) {
+    for (const auto& tensor : object.attributes()) {
+      if (tensor.name() != "VARIABLE_VALUE") continue;
+      const auto [at, fresh] = keys.emplace(tensor.full_name(), tensor.checkpoint_key());
+      if (!fresh && at->second != tensor.checkpoint_key()) at->second.clear();
+    }
+  }
+  for (RestoredVariable& variable : missing) {
+    const auto key = keys.find(variable.variable);
+    if (key == keys.end() || !checkpoint.Has(key->second)) continue;
+    variable.key = key->second;
+    found.push_back(std::move(variable));
+  }
+  return found;
+}
+
 // Fills variables and tables from the checkpoint, as the nodes that restore them would.
 absl::Status Restore(const std::string& directory, const tf::MetaGraphDef& meta, ResourceStore& resources) {
   std::string prefix = directory + "/variables/variables";
@@ -84,16 +133,13 @@ absl::Status Restore(const std::string& directory, const tf::MetaGraphDef& meta,
   XC_ASSIGN_OR_RETURN(std::unique_ptr<Graph> graph, ImportGraphDef(restore, import));
   XC_ASSIGN_OR_RETURN(Restored restored, FindRestored(*graph));
   XC_ASSIGN_OR_RETURN(Checkpoint checkpoint, Checkpoint::Open(prefix));
+  std::set<std::string> filled;
   for (const RestoredVariable& v : restored.variables) {
-    XC_ASSIGN_OR_RETURN(Tensor value, checkpoint.Read(v.key));
-    if (value.dtype() != v.type) {
-      return absl::DataLossError(absl::StrCat("variable '", v.variable, "' is ", DataTypeName(v.type),
-                                              ", the checkpoint has ", value.ShapeString()));
-    }
-    std::shared_ptr<Variable> variable = resources.GetVariable(v.variable, v.type);
-    std::lock_guard<std::mutex> lock(variable->mutex);
-    variable->value = std::move(value);
+    XC_RETURN_IF_ERROR(FillVariable(checkpoint, v, resources));
+    filled.insert(v.variable);
   }
+  XC_ASSIGN_OR_RETURN(const std::vector<RestoredVariable> others, FindByObjects(checkpoint, meta.graph_def(), filled));
+  for (const RestoredVariable& v : others) XC_RETURN_IF_ERROR(FillVariable(checkpoint, v, resources));
   for (const RestoredTable& t : restored.tables) {
     XC_ASSIGN_OR_RETURN(Tensor keys, checkpoint.Read(t.keys));
     XC_ASSIGN_OR_RETURN(Tensor values, checkpoint.Read(t.values));
