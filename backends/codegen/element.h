@@ -79,7 +79,7 @@ class ElementEmitter {
   llvm::Value* RoundToFloat(llvm::Value* wide);  // f64 to f32, to odd
   llvm::Value* IntToFloat(ElementType from, ElementType to, llvm::Value* x);
   llvm::Value* FloatToInt(ElementType from, ElementType to, llvm::Value* x);
-  llvm::Value* Narrow(ElementType type, llvm::Value* x);    // f32 to the type's bits, in i32
+  llvm::Value* Narrow(ElementType type, llvm::Value* x);  // f32 to the type's bits, in i32
   // An f32's bits plus what makes their upper half the nearest bf16 number, ties to even; not for all NaNs.
   llvm::Value* RoundBF16(llvm::Value* bits);
   llvm::Value* Widen(ElementType type, llvm::Value* bits);  // bits in i32 to f32
