@@ -9,6 +9,9 @@ namespace xc {
 
 absl::Span<const PipelineRow> Pipeline() {
   static constexpr PipelineRow kRows[] = {
+      {"prepare", "layouts", AssignLayouts, 0,
+       "Everything after it, emitters included, may take every array to be row-major, and one value to stand for "
+       "another that has another layout in the input; the transposes it makes are simplified like others."},
       {"prepare", "one-device", ReduceToOneDevice, 0,
        "Annotations, collectives and asynchronous pairs only pass values on here; the calls in them are inlined next."},
       {"prepare", "running-windows", ExpandRunningWindows, 0,
@@ -18,9 +21,6 @@ absl::Span<const PipelineRow> Pipeline() {
        "Calls and the input's own fusions only hide instructions from all that follows."},
       {"prepare", "flatten-calls", FlattenCallGraph, 0,
        "Loop passes change bodies in place, which is right only if one loop runs them."},
-      {"prepare", "layouts", AssignLayouts, 0,
-       "Everything after it, emitters included, may take every array to be row-major; the transposes it makes are "
-       "simplified like others."},
       {"prepare", "batch-norm", ExpandBatchNorm, 0, "Backends know no batch norm; its parts are simplified and fused."},
       {"prepare", "bit-ops", ExpandBitOps, 0, "After the layouts, which leave bit conversions between widths."},
       {"prepare", "convolutions", ExpandConvolutions, 0,

@@ -161,10 +161,10 @@ class CallLayouts {
     Shape wanted;
   };
 
-  // The rows of TopK are those of the array, whatever the order in memory.
+  // The rows of TopK are those of the array, whatever the order in memory; annotations pass values on.
   static bool AsksForLayouts(const HloInstruction* instruction) {
     return instruction->opcode() == HloOpcode::kCustomCall && !instruction->shape().is_dynamic() &&
-           instruction->custom_call_target() != "TopK";
+           instruction->custom_call_target() != "TopK" && !IsAnnotation(*instruction);
   }
 
   // Operand `i` with the layout that the call asks for.

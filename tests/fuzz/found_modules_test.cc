@@ -220,6 +220,35 @@ ENTRY main {
   h = s32[0] sort(d), dimensions={0}, to_apply=less
   ROOT r = (s32[4], s32[0,3], s32[0]) tuple(f, g, h)
 })"},
+    // Bytes of a call's result in its own layout, not in that of the function's, and the other way round within.
+    {"BytesOfCallsInOtherLayouts", R"(HloModule m
+f {
+  x = s8[3,4]{0,1} parameter(0)
+  y = s8[6,2]{1,0} bitcast(x)
+  z = s8[3,4]{1,0} abs(x)
+  ROOT t = (s8[6,2]{0,1}, s8[3,4]{0,1}) tuple(y, z)
+}
+ENTRY main {
+  a = s8[3,4]{1,0} parameter(0)
+  c = (s8[6,2]{1,0}, s8[3,4]{1,0}) call(a), to_apply=f
+  d = s8[6,2]{1,0} get-tuple-element(c), index=0
+  e = s8[3,4]{1,0} get-tuple-element(c), index=1
+  g = s8[12] bitcast(d)
+  h = s8[2,6] bitcast(e)
+  i = s8[3,4]{0,1} custom-call(a), custom_call_target="Sharding"
+  j = s8[2,6] bitcast(i)
+  ROOT r = (s8[12], s8[2,6], s8[2,6]) tuple(g, h, j)
+})"},
+    {"NoZeroAndNoSign", R"(HloModule m
+ENTRY main {
+  a = pred[33] parameter(0)
+  b = f8e8m0fnu[33] convert(a)
+  c = pred[33] convert(b)
+  d = s2[33] parameter(1)
+  e = f8e8m0fnu[33] convert(d)
+  f = f32[33] convert(e)
+  ROOT r = (pred[33], f32[33]) tuple(c, f)
+})"},
 };
 
 INSTANTIATE_TEST_SUITE_P(All, FoundModules, testing::ValuesIn(kFound),
