@@ -162,10 +162,11 @@ TEST(Convert, Chains) {
   EXPECT_EQ(Check("c = f32[8] convert(x)\n ROOT r = f32[8] negate(c)"), "root = f32[8] negate(p0)\n");
   EXPECT_EQ(Check("c = f32[8] convert(b)\n ROOT r = bf16[8] convert(c)"), "root = p8\n");
   EXPECT_EQ(Check("c = s32[8] convert(p)\n ROOT r = f32[8] convert(c)"), "root = f32[8] convert(p5)\n");
-  EXPECT_SAME(Check("c = bf16[8] convert(x)\n ROOT r = f32[8] convert(c)"));        // rounds
-  EXPECT_SAME(Check("c = f8e8m0fnu[8] convert(p)\n ROOT r = pred[8] convert(c)"));  // has no zero
-  EXPECT_SAME(Check("c = f64[8] convert(i)\n ROOT r = s8[8] convert(c)"));          // saturates
-  EXPECT_SAME(Check("c = f32[8] convert(i)\n ROOT r = f64[8] convert(c)"));         // rounds
+  EXPECT_SAME(Check("c = bf16[8] convert(x)\n ROOT r = f32[8] convert(c)"));                             // rounds
+  EXPECT_SAME(Check("c = f8e8m0fnu[8] convert(p)\n ROOT r = pred[8] convert(c)"));                       // has no zero
+  EXPECT_SAME(Check("t = s2[8] convert(i)\n c = f8e8m0fnu[8] convert(t)\n ROOT r = s2[8] convert(c)"));  // nor signs
+  EXPECT_SAME(Check("c = f64[8] convert(i)\n ROOT r = s8[8] convert(c)"));                               // saturates
+  EXPECT_SAME(Check("c = f32[8] convert(i)\n ROOT r = f64[8] convert(c)"));                              // rounds
   EXPECT_EQ(Check("c = s64[8] convert(i)\n ROOT r = s8[8] convert(c)"), "root = s8[8] convert(p2)\n");
 }
 

@@ -34,9 +34,8 @@ bool FormatOf(ElementType type, FloatFormat* format) {
 // Whether every value of `from` is a value of `to`.
 bool IsLossless(ElementType from, ElementType to) {
   if (from == to) return true;
-  // f8e8m0fnu has no zero.
-  if (from == ElementType::kPred && !IsIntegral(to)) return IsFloating(to) && to != ElementType::kF8E8M0FNU;
-  if (from == ElementType::kPred) return ElementBits(to) > 1;
+  if (to == ElementType::kF8E8M0FNU) return false;  // it has neither zero nor signs
+  if (from == ElementType::kPred) return IsFloating(to) || (IsIntegral(to) && ElementBits(to) > 1);
   if (IsIntegral(from) && IsIntegral(to)) {
     if (IsUnsignedInt(from)) return ElementBits(to) > ElementBits(from) - (IsUnsignedInt(to) ? 1 : 0);
     return IsSignedInt(to) && ElementBits(to) >= ElementBits(from);
