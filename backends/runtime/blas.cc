@@ -8,19 +8,12 @@
 
 #include "backends/runtime/gemm_kernels.h"
 #include "backends/runtime/scratch.h"
+#include "backends/runtime/type_of.h"
 
 namespace xc {
 namespace {
 
 using Int = int32_t;  // Fortran's default INTEGER
-
-template <typename T>
-constexpr RtType TypeOf() {
-  if constexpr (std::is_same_v<T, float>) return RtType::kF32;
-  if constexpr (std::is_same_v<T, double>) return RtType::kF64;
-  if constexpr (std::is_same_v<T, std::complex<float>>) return RtType::kC64;
-  return RtType::kC128;
-}
 
 template <typename T>
 T Conjugate(T x) {

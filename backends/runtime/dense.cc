@@ -6,20 +6,13 @@
 #include <utility>
 
 #include "backends/runtime/matmul.h"
+#include "backends/runtime/type_of.h"
 #include "hlo/base/status.h"
 
 namespace xc {
 namespace {
 
 constexpr int64_t kBlockSize = 64;
-
-template <typename T>
-constexpr RtType TypeOf() {
-  if constexpr (std::is_same_v<T, float>) return RtType::kF32;
-  if constexpr (std::is_same_v<T, double>) return RtType::kF64;
-  if constexpr (std::is_same_v<T, std::complex<float>>) return RtType::kC64;
-  return RtType::kC128;
-}
 
 template <typename T>
 inline T Product(T a, T b) {

@@ -6,7 +6,6 @@
 #include <complex>
 #include <cstring>
 #include <string>
-#include <type_traits>
 
 #include "absl/strings/str_cat.h"
 #include "backends/runtime/arena.h"
@@ -14,18 +13,10 @@
 #include "backends/runtime/dense.h"
 #include "backends/runtime/lapack_calls.h"
 #include "backends/runtime/strided_copy.h"
+#include "backends/runtime/type_of.h"
 #include "hlo/base/status.h"
 
 namespace xc {
-
-template <typename T>
-constexpr RtType ElementType() {
-  if constexpr (std::is_same_v<T, float>) return RtType::kF32;
-  if constexpr (std::is_same_v<T, double>) return RtType::kF64;
-  if constexpr (std::is_same_v<T, std::complex<float>>) return RtType::kC64;
-  if constexpr (std::is_same_v<T, std::complex<double>>) return RtType::kC128;
-  return RtType::kS32;
-}
 
 inline absl::Status CheckCounts(const CallArgs& args, size_t inputs, size_t outputs) {
   if (args.inputs.size() == inputs && args.outputs.size() == outputs) return absl::OkStatus();
@@ -52,7 +43,7 @@ class Batch {
       target_ = &out;
     }
     if (in == nullptr) return absl::OkStatus();
-    if (in->type != ElementType<T>() || in->dims != out.dims) {
+    if (in->type != TypeOf<T>() || in->dims != out.dims) {
       return absl::InvalidArgumentError("an operand has not the type and dimensions of its result");
     }
     if (in->data == data_) return absl::OkStatus();
@@ -101,10 +92,10 @@ class Batch {
 
   absl::Status Describe(const CallBuffer& buffer, int tail) {
     const int rank = static_cast<int>(buffer.dims.size());
-    if (buffer.type != ElementType<T>() || rank < tail || rank > kMaxRank) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "an array of element type ", static_cast<int>(buffer.type), " and rank ", rank, " stands where type ",
-          static_cast<int>(ElementType<T>()), " and at least rank ", tail, " belongs"));
+    if (buffer.type != TypeOf<T>() || rank < tail || rank > kMaxRank) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("an array of element type ", static_cast<int>(buffer.type), " and rank ", rank,
+                       " stands where type ", static_cast<int>(TypeOf<T>()), " and at least rank ", tail, " belongs"));
     }
     rank_ = rank;
     dims_ = buffer.dims;
