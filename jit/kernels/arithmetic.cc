@@ -29,43 +29,6 @@ absl::StatusOr<Numbers> Load(const Tensor& t) {
   return n;
 }
 
-void StoreInt(Tensor& t, int64_t i, int64_t v) {
-  switch (t.dtype()) {
-    case DT_INT64:
-    case DT_UINT64:
-      t.data<int64_t>()[i] = v;
-      break;
-    case DT_INT32:
-    case DT_UINT32:
-      t.data<int32_t>()[i] = static_cast<int32_t>(v);
-      break;
-    case DT_INT16:
-    case DT_UINT16:
-      t.data<int16_t>()[i] = static_cast<int16_t>(v);
-      break;
-    default:
-      t.data<int8_t>()[i] = static_cast<int8_t>(v);
-      break;
-  }
-}
-
-void StoreDouble(Tensor& t, int64_t i, double v) {
-  switch (t.dtype()) {
-    case DT_DOUBLE:
-      t.data<double>()[i] = v;
-      break;
-    case DT_FLOAT:
-      t.data<float>()[i] = static_cast<float>(v);
-      break;
-    case DT_HALF:
-      t.data<uint16_t>()[i] = FloatToHalf(static_cast<float>(v));
-      break;
-    default:
-      t.data<uint16_t>()[i] = FloatToBfloat16(static_cast<float>(v));
-      break;
-  }
-}
-
 int64_t FloorDivInt(int64_t a, int64_t b) {
   if (b == -1) return static_cast<int64_t>(0 - static_cast<uint64_t>(a));
   return a / b - (a % b != 0 && (a < 0) != (b < 0));

@@ -1,10 +1,10 @@
-#include "jit/kernels/ctc.h"
-
+// Connectionist temporal classification: labels of sequences that are not aligned with their steps.
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
 #include "absl/strings/str_cat.h"
+#include "jit/kernels/kernel.h"
 
 namespace xc {
 namespace {
@@ -98,11 +98,6 @@ absl::Status CtcLoss(KernelContext& c) {
   XC_ASSIGN_OR_RETURN(auto values, logits.AsDoubles());
   XC_ASSIGN_OR_RETURN(c.outputs[0], c.Alloc(0, {batch}));
   XC_ASSIGN_OR_RETURN(c.outputs[1], c.Alloc(1, logits.dims()));
-  auto store = [&](int output, int64_t i, double value) {
-    Tensor& t = c.outputs[output];
-    if (t.dtype() == DT_FLOAT) t.data<float>()[i] = static_cast<float>(value);
-    if (t.dtype() == DT_DOUBLE) t.data<double>()[i] = value;
-  };
   for (int64_t b = 0; b < batch; ++b) {
     const int64_t length = lengths[b];
     if (length < 0 || length > steps)
@@ -127,9 +122,11 @@ absl::Status CtcLoss(KernelContext& c) {
       for (int64_t k = 0; k < classes; ++k) log_probability[t * classes + k] = row[k] - high - std::log(sum);
     }
     CtcSequence sequence{log_probability.data(), length, classes, std::move(rows[b]), merge};
-    store(0, b, sequence.Loss(gradient.data()));
+    StoreDouble(c.outputs[0], b, sequence.Loss(gradient.data()));
     for (int64_t t = 0; t < length; ++t) {
-      for (int64_t k = 0; k < classes; ++k) store(1, (t * batch + b) * classes + k, gradient[t * classes + k]);
+      for (int64_t k = 0; k < classes; ++k) {
+        StoreDouble(c.outputs[1], (t * batch + b) * classes + k, gradient[t * classes + k]);
+      }
     }
   }
   return absl::OkStatus();

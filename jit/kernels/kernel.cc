@@ -5,7 +5,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "hlo/base/check.h"
-#include "jit/kernels/ctc.h"
 
 namespace xc {
 
@@ -75,6 +74,43 @@ const KernelRegistry& KernelRegistry::Get() {
     return r;
   }();
   return *registry;
+}
+
+void StoreInt(Tensor& t, int64_t i, int64_t v) {
+  switch (t.dtype()) {
+    case DT_INT64:
+    case DT_UINT64:
+      t.data<int64_t>()[i] = v;
+      break;
+    case DT_INT32:
+    case DT_UINT32:
+      t.data<int32_t>()[i] = static_cast<int32_t>(v);
+      break;
+    case DT_INT16:
+    case DT_UINT16:
+      t.data<int16_t>()[i] = static_cast<int16_t>(v);
+      break;
+    default:
+      t.data<int8_t>()[i] = static_cast<int8_t>(v);
+      break;
+  }
+}
+
+void StoreDouble(Tensor& t, int64_t i, double v) {
+  switch (t.dtype()) {
+    case DT_DOUBLE:
+      t.data<double>()[i] = v;
+      break;
+    case DT_FLOAT:
+      t.data<float>()[i] = static_cast<float>(v);
+      break;
+    case DT_HALF:
+      t.data<uint16_t>()[i] = FloatToHalf(static_cast<float>(v));
+      break;
+    default:
+      t.data<uint16_t>()[i] = FloatToBfloat16(static_cast<float>(v));
+      break;
+  }
 }
 
 void CopyElement(const Tensor& src, int64_t from, Tensor& dst, int64_t to) {

@@ -69,11 +69,15 @@ void RegisterTableKernels(KernelRegistry& r);      // lookup tables
 void RegisterStackKernels(KernelRegistry& r);      // v1 stacks and TensorArrays
 void RegisterExampleKernels(KernelRegistry& r);    // records parsed
 void RegisterCountKernels(KernelRegistry& r);      // counts of values in rows
+void RegisterCtcKernels(KernelRegistry& r);        // labels of sequences not aligned with their steps
 void RegisterRejectionKernels(KernelRegistry& r);  // random numbers drawn by rejection
 void RegisterMatrixKernels(KernelRegistry& r);     // functions of matrices
 void RegisterDrawingKernels(KernelRegistry& r);
 void RegisterSetKernels(KernelRegistry& r);  // set operations, edit distance, feature crosses
 
+// Element `i` of `t`, whose type is an integer's (a floating one), is `v`, wrapped (rounded) to that type.
+void StoreInt(Tensor& t, int64_t i, int64_t v);
+void StoreDouble(Tensor& t, int64_t i, double v);
 // Copies element `from` of `src` to element `to` of `dst` (same type).
 void CopyElement(const Tensor& src, int64_t from, Tensor& dst, int64_t to);
 // Tensors of one type and shape added; the types are numbers.

@@ -131,27 +131,12 @@ double Binomial(double count, double p, Draws draws) {
   return count - BinomialBelowHalf(count, 1 - p, draws);
 }
 
-// Element i of `t` is `value`, rounded to its type.
+// Element i of `t` is `value`, rounded to its type; an integer that is no number is the least one.
 void Store(Tensor& t, int64_t i, double value) {
-  switch (t.dtype()) {
-    case DT_HALF:
-      t.data<uint16_t>()[i] = FloatToHalf(static_cast<float>(value));
-      break;
-    case DT_BFLOAT16:
-      t.data<uint16_t>()[i] = FloatToBfloat16(static_cast<float>(value));
-      break;
-    case DT_FLOAT:
-      t.data<float>()[i] = static_cast<float>(value);
-      break;
-    case DT_DOUBLE:
-      t.data<double>()[i] = value;
-      break;
-    case DT_INT32:
-      t.data<int32_t>()[i] = std::isnan(value) ? std::numeric_limits<int32_t>::min() : static_cast<int32_t>(value);
-      break;
-    default:
-      t.data<int64_t>()[i] = std::isnan(value) ? std::numeric_limits<int64_t>::min() : static_cast<int64_t>(value);
-  }
+  if (IsFloating(t.dtype())) return StoreDouble(t, i, value);
+  const bool narrow = t.dtype() == DT_INT32;
+  const int64_t least = narrow ? std::numeric_limits<int32_t>::min() : std::numeric_limits<int64_t>::min();
+  StoreInt(t, i, std::isnan(value) ? least : static_cast<int64_t>(value));
 }
 
 double Largest(DataType type) {
