@@ -323,6 +323,21 @@ def functions_of_the_library():
 
 
 @check
+def results_beside_an_op_that_may_fail():
+    """What waits for the op's success: a value twice, an argument passed on, a constant, an array of no elements."""
+
+    def body(i, x):
+        tf.debugging.assert_less(i, 4)
+        y = tf.exp(x) * 2.0
+        return i * 2 + 1, y, tf.exp(x) * 2.0, tf.reshape(tf.stop_gradient(x), tf.shape(x)), tf.shape(y), x[:, :0] * 2.0
+
+    x = tf.constant(np.linspace(-1, 1, 6, dtype=np.float32).reshape(2, 3))
+    for shape in ([2, 3], [None, 3]):
+        specs = [tf.TensorSpec([2], tf.int32), tf.TensorSpec(shape)]
+        same(lambda: tf.function(body, input_signature=specs), tf.constant([3, 1]), x)
+
+
+@check
 def errors_of_ops():
     """What fails inside a cluster gives the error that it gives in TensorFlow alone."""
     table = tf.constant(np.arange(12, dtype=np.float32).reshape(4, 3))

@@ -1,6 +1,7 @@
 // The launch op and its kernel: a cluster runs through the core library on TensorFlow's own buffers, or, where that is
 // not possible (yet), by TensorFlow's kernels. An argument that is a variable's handle enters by the variable's value.
 #include <chrono>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -50,7 +51,8 @@ absl::Status ReadVariable(tf::OpKernelContext* ctx, int input, tf::Tensor* value
 struct Call {
   tf::OpKernelContext* ctx;
   std::vector<tf::Tensor> args;
-  absl::InlinedVector<tf::Tensor, 4> tentative;  // results not yet visible, by number
+  // Results not yet visible, by number. (A tensor by itself does not tell: an empty one counts as initialized.)
+  absl::InlinedVector<std::optional<tf::Tensor>, 4> tentative;
   absl::Status status;
 
   bool Check(absl::Status s) {
@@ -65,7 +67,7 @@ void* Allocate(void* context, int result, int dtype, const int64_t* dims, int ra
   if (!call.Check(tf::TensorShape::BuildTensorShape(absl::MakeConstSpan(dims, rank), &shape))) return nullptr;
   if (tentative) {
     if (call.tentative.empty()) call.tentative.resize(call.ctx->num_outputs());
-    tf::Tensor& slot = call.tentative[result];
+    tf::Tensor& slot = call.tentative[result].emplace();
     if (!call.Check(call.ctx->allocate_temp(static_cast<tf::DataType>(dtype), shape, &slot))) return nullptr;
     return slot.data();
   }
@@ -81,14 +83,14 @@ int Forward(void* context, int result, int argument) {
 
 int Share(void* context, int result, int other) {
   Call& call = *static_cast<Call*>(context);
-  call.ctx->set_output(result, call.tentative.empty() ? *call.ctx->mutable_output(other) : call.tentative[other]);
+  call.ctx->set_output(result, call.tentative.empty() ? *call.ctx->mutable_output(other) : *call.tentative[other]);
   return 1;
 }
 
 int Commit(void* context) {
   Call& call = *static_cast<Call*>(context);
   for (size_t i = 0; i < call.tentative.size(); ++i) {
-    if (call.tentative[i].IsInitialized()) call.ctx->set_output(static_cast<int>(i), call.tentative[i]);
+    if (call.tentative[i]) call.ctx->set_output(static_cast<int>(i), *call.tentative[i]);
   }
   return 1;
 }
