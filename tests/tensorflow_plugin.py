@@ -338,6 +338,19 @@ def results_beside_an_op_that_may_fail():
 
 
 @check
+def around_a_loop_of_the_host():
+    """Ops before a loop that stays in TensorFlow and ops after it are not one cluster: it would wait for itself."""
+
+    def sums(x, lengths):
+        ragged = tf.RaggedTensor.from_row_lengths(x * 2.0, lengths)
+        return tf.map_fn(tf.reduce_sum, ragged, fn_output_signature=tf.float32) * 0.5 + tf.reduce_sum(x)
+
+    x = tf.constant(np.linspace(-1, 1, 7, dtype=np.float32))
+    specs = [tf.TensorSpec([7]), tf.TensorSpec([4], tf.int64)]
+    same(lambda: tf.function(sums, input_signature=specs), x, tf.constant([2, 0, 4, 1], tf.int64))
+
+
+@check
 def errors_of_ops():
     """What fails inside a cluster gives the error that it gives in TensorFlow alone."""
     table = tf.constant(np.arange(12, dtype=np.float32).reshape(4, 3))

@@ -6,74 +6,12 @@
 #include "hlo/base/status.h"
 #include "jit/graph/conditionals.h"
 #include "jit/graph/extract.h"
+#include "jit/graph/frames.h"
 #include "jit/graph/list_sums.h"
 #include "jit/graph/tensor_arrays.h"
 
 namespace xc {
 namespace {
-
-// One frame; frame 0 is the graph itself.
-struct Frame {
-  std::string name;
-  int parent = 0;
-  int depth = 0;
-  std::vector<int> nodes;  // everything executed inside, Enters and Exits included
-  std::string irregular;   // why it cannot become a loop
-};
-
-struct Frames {
-  std::vector<Frame> all;
-  std::vector<int> of;  // by node id
-
-  // The frame in which the outputs of `n` live.
-  int OfOutput(const Node& n) const { return n.op == "Exit" || n.op == "RefExit" ? all[of[n.id]].parent : of[n.id]; }
-};
-
-bool Is(const Node& n, const char* op) { return n.op == op || n.op == absl::StrCat("Ref", op); }
-
-absl::StatusOr<Frames> FindFrames(const Graph& graph) {
-  Frames frames;
-  frames.all.resize(1);
-  frames.of.assign(graph.size(), 0);
-  std::map<std::pair<int, std::string>, int> by_name;
-  XC_ASSIGN_OR_RETURN(std::vector<int> order, graph.TopologicalOrder());
-  for (int id : order) {
-    const Node& n = graph.node(id);
-    int frame = -1;
-    bool mixed = false;
-    for (const OutputRef& in : n.inputs) {
-      const Node& src = graph.node(in.node);
-      if (Is(n, "Merge") && Is(src, "NextIteration")) continue;
-      int f = frames.OfOutput(src);
-      if (frame >= 0 && f != frame) mixed = true;
-      if (frame < 0 || frames.all[f].depth > frames.all[frame].depth) frame = f;
-    }
-    for (int c : n.control_inputs) {
-      if (!n.inputs.empty()) break;
-      int f = frames.OfOutput(graph.node(c));
-      if (frame < 0 || frames.all[f].depth > frames.all[frame].depth) frame = f;
-    }
-    frame = std::max(frame, 0);
-    if (mixed) frames.all[frame].irregular = absl::StrCat("node '", n.name, "' takes values of two frames");
-    if (Is(n, "Enter")) {
-      XC_ASSIGN_OR_RETURN(std::string name, n.String("frame_name"));
-      auto [it, fresh] = by_name.emplace(std::make_pair(frame, name), static_cast<int>(frames.all.size()));
-      if (fresh) {
-        Frame f;
-        f.name = name;
-        f.parent = frame;
-        f.depth = frames.all[frame].depth + 1;
-        frames.all.push_back(std::move(f));
-      }
-      frame = it->second;
-    } else if (Is(n, "Exit") && frame == 0) {
-      return absl::InvalidArgumentError(absl::StrCat("node '", n.name, "' leaves a frame that was not entered"));
-    }
-    frames.of[id] = frame;
-    frames.all[frame].nodes.push_back(id);
-  }
-  return frames;
-}
 
 OutputRef SkipIdentities(const Graph& graph, OutputRef ref) {
   while (graph.node(ref.node).op == "Identity") ref = graph.node(ref.node).inputs[0];
@@ -99,26 +37,26 @@ class Loop {
     if (condition_ < 0) return absl::UnimplementedError("it has no condition");
     for (int id : nodes()) {
       const Node& n = graph_.node(id);
-      if (Is(n, "Merge")) XC_RETURN_IF_ERROR(AddVariable(n));
+      if (IsV1Op(n, "Merge")) XC_RETURN_IF_ERROR(AddVariable(n));
     }
     if (variables_.empty()) return absl::UnimplementedError("it has no loop variable");
     for (int id : nodes()) {
-      if (Is(graph_.node(id), "Enter") && !FeedsOnlyMerges(id)) {
+      if (IsV1Op(graph_.node(id), "Enter") && !FeedsOnlyMerges(id)) {
         state_of_enter_[id] = num_states();
         invariants_.push_back(id);
       }
     }
     for (int id : nodes()) {
       const Node& n = graph_.node(id);
-      if (Is(n, "Exit")) {
+      if (IsV1Op(n, "Exit")) {
         XC_ASSIGN_OR_RETURN(int state, ExitState(n));
         exits_[id] = state;
       }
       // Values leave the frame through Exits only.
       for (int user : users_[id]) {
-        if (frames_.of[user] != frame_ && !Is(n, "Exit")) {
+        if (frames_.of[user] != frame_ && !IsV1Op(n, "Exit")) {
           const Node& u = graph_.node(user);
-          bool enters = Is(u, "Enter") && frames_.all[frames_.of[user]].parent == frame_;
+          bool enters = IsV1Op(u, "Enter") && frames_.all[frames_.of[user]].parent == frame_;
           if (!enters) return Irregular(n, absl::StrCat("used by '", u.name, "' outside its frame"));
         }
       }
@@ -132,7 +70,7 @@ class Loop {
     for (int e : invariants_) types_.push_back(graph_.node(e).output_types[0]);
     auto control = [this](int id) {
       const Node& n = graph_.node(id);
-      bool border = Is(n, "Enter") || Is(n, "Exit") || Is(n, "NextIteration") || n.op == "LoopCond" ||
+      bool border = IsV1Op(n, "Enter") || IsV1Op(n, "Exit") || IsV1Op(n, "NextIteration") || n.op == "LoopCond" ||
                     state_of_merge_.count(id) != 0 || IsLoopSwitch(id);
       return frames_.of[id] == frame_ && !border;
     };
@@ -155,7 +93,7 @@ class Loop {
         if (IsLoopSwitch(src)) {
           if (output != 0) after_test.insert(id);
           if (output == 0) after_exit.insert(id);
-        } else if (Is(n, "Merge") && Is(graph_.node(src), "NextIteration")) {
+        } else if (IsV1Op(n, "Merge") && IsV1Op(graph_.node(src), "NextIteration")) {
           return;
         }
         if (after_test.count(src) || graph_.node(src).op == "LoopCond") after_test.insert(id);
@@ -214,7 +152,7 @@ class Loop {
     for (int e : enters) loop.inputs.push_back(graph_.node(e).inputs[0]);
     std::set<int> controls;
     for (int id : nodes()) {
-      if (!Is(graph_.node(id), "Enter")) continue;
+      if (!IsV1Op(graph_.node(id), "Enter")) continue;
       for (int c : graph_.node(id).control_inputs) controls.insert(c);
     }
     loop.control_inputs.assign(controls.begin(), controls.end());
@@ -243,7 +181,7 @@ class Loop {
 
   bool IsLoopSwitch(int id) const {
     const Node& n = graph_.node(id);
-    return Is(n, "Switch") && SkipIdentities(graph_, n.inputs[1]).node == condition_;
+    return IsV1Op(n, "Switch") && SkipIdentities(graph_, n.inputs[1]).node == condition_;
   }
 
   // A Merge of an Enter and a NextIteration is a loop variable; any other belongs to a conditional.
@@ -251,8 +189,8 @@ class Loop {
     int enter = -1, next = -1;
     for (const OutputRef& in : merge.inputs) {
       const Node& src = graph_.node(in.node);
-      if (Is(src, "Enter")) enter = in.node;
-      if (Is(src, "NextIteration")) next = in.node;
+      if (IsV1Op(src, "Enter")) enter = in.node;
+      if (IsV1Op(src, "NextIteration")) next = in.node;
     }
     if (enter < 0 && next < 0) return absl::OkStatus();
     if (enter < 0 || next < 0 || merge.inputs.size() != 2) return Irregular(merge, "is an incomplete loop variable");
@@ -311,7 +249,7 @@ class Loop {
       if (!in_body || ref.index != 1) return error("is used on the wrong side of the condition");
       border.kind = Border::kAlias;
       border.alias = n.inputs[0];
-    } else if (Is(n, "Enter") || Is(n, "NextIteration") || Is(n, "Exit")) {
+    } else if (IsV1Op(n, "Enter") || IsV1Op(n, "NextIteration") || IsV1Op(n, "Exit")) {
       return error("stands where the loop has no place for it");
     }
     return border;
@@ -384,10 +322,10 @@ absl::Status AssignRegions(Graph& graph) {
     bool first = true;
     for (const OutputRef& in : n.inputs) {
       const Node& src = graph.node(in.node);
-      if (Is(n, "Merge") && Is(src, "NextIteration")) continue;
+      if (IsV1Op(n, "Merge") && IsV1Op(src, "NextIteration")) continue;
       Tokens tokens = alive[in.node];
-      if (Is(src, "Switch") || src.op == "_SwitchN") tokens.emplace(SkipIdentities(graph, src.inputs[1]), in.index);
-      if (Is(n, "Merge") && !first) {
+      if (IsV1Op(src, "Switch") || src.op == "_SwitchN") tokens.emplace(SkipIdentities(graph, src.inputs[1]), in.index);
+      if (IsV1Op(n, "Merge") && !first) {
         Tokens shared;
         for (const auto& token : tokens) {
           if (own.count(token)) shared.insert(token);
@@ -399,8 +337,8 @@ absl::Status AssignRegions(Graph& graph) {
       first = false;
     }
     for (int c : n.control_inputs) own.insert(alive[c].begin(), alive[c].end());
-    if (Is(n, "Enter")) entered[frames.of[id]].insert(own.begin(), own.end());
-    if (Is(n, "Exit")) own = entered[frames.of[id]];
+    if (IsV1Op(n, "Enter")) entered[frames.of[id]].insert(own.begin(), own.end());
+    if (IsV1Op(n, "Exit")) own = entered[frames.of[id]];
     if (IsV1ControlFlow(n.op)) {
       if (n.pinned.empty()) n.pinned = "part of control flow that was not turned into loops and branches";
       continue;

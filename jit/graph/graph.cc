@@ -149,10 +149,10 @@ std::string Graph::UniqueName(const std::string& base) const {
   }
 }
 
-absl::StatusOr<std::vector<int>> Graph::TopologicalOrder() const {
-  std::vector<int> pending(size(), 0);
-  std::vector<std::vector<int>> users(size());
-  int live = 0;
+absl::StatusOr<std::vector<int>> Graph::TopologicalOrder(int points, absl::Span<const std::pair<int, int>> more) const {
+  std::vector<int> pending(size() + points, 0);
+  std::vector<std::vector<int>> users(size() + points);
+  int live = points;
   for (int id = 0; id < size(); ++id) {
     if (!has(id)) continue;
     ++live;
@@ -167,9 +167,13 @@ absl::StatusOr<std::vector<int>> Graph::TopologicalOrder() const {
     for (const OutputRef& in : n.inputs) add(in.node);
     for (int c : n.control_inputs) add(c);
   }
+  for (const auto& [from, to] : more) {
+    users[from].push_back(to);
+    ++pending[to];
+  }
   std::priority_queue<int, std::vector<int>, std::greater<int>> ready;
-  for (int id = 0; id < size(); ++id) {
-    if (has(id) && pending[id] == 0) ready.push(id);
+  for (int id = 0; id < size() + points; ++id) {
+    if ((id >= size() || has(id)) && pending[id] == 0) ready.push(id);
   }
   std::vector<int> order;
   order.reserve(live);

@@ -6,9 +6,11 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/types/span.h"
 #include "jit/graph/op_def.h"
 #include "jit/graph/tensor.h"
 #include "jit/graph/types.h"
@@ -89,8 +91,10 @@ class Graph {
   std::string UniqueName(const std::string& base) const;
 
   // Ids in an order in which every node stands after its data and control inputs; ties by id. Edges from NextIteration
-  // to Merge close loops and do not count. An error names a node on a cycle.
-  absl::StatusOr<std::vector<int>> TopologicalOrder() const;
+  // to Merge close loops and do not count. An error names a node on a cycle. `more` edges may go to and come from
+  // `points` further ids, after those of the nodes.
+  absl::StatusOr<std::vector<int>> TopologicalOrder(int points = 0,
+                                                    absl::Span<const std::pair<int, int>> more = {}) const;
 
   // Consumers of each node (data and control), without duplicates.
   std::vector<std::vector<int>> Users() const;

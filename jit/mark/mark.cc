@@ -5,6 +5,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "jit/graph/frames.h"
 #include "jit/kernels/kernel.h"
 #include "jit/lowering/lowering.h"
 #include "jit/mark/cycles.h"
@@ -210,15 +211,19 @@ class Marker {
   mutable std::vector<std::vector<int>> users_;  // filled when first asked for
 };
 
-// Clusters grown along edges between nodes that are candidates; gives each node's representative.
-std::vector<int> Grow(const Graph& graph, const std::vector<int>& order, const std::vector<bool>& candidate) {
-  ContractibleDag dag(graph.size(), order);
+// Clusters grown along edges between nodes that are candidates, `order` an order of all nodes; gives each node's
+// representative.
+std::vector<int> Grow(const Graph& graph, const std::vector<int>& order, const LoopOrder& loops,
+                      const std::vector<bool>& candidate) {
+  ContractibleDag dag(loops.size, loops.order);
+  for (const auto& [from, to] : loops.edges) dag.AddEdge(from, to);
   std::vector<std::pair<int, int>> edges;
   for (int id : order) {
     const Node& n = graph.node(id);
     auto add = [&](int src) {
       // Constants are copied into clusters, so they bind nothing.
       if (graph.node(src).op == "Const" && graph.node(src).region == 0) return;
+      if (IsV1Op(n, "Merge") && IsV1Op(graph.node(src), "NextIteration")) return;  // the next turn, not this one
       dag.AddEdge(src, id);
       const Node& from = graph.node(src);
       if (!candidate[src] || !candidate[id] || from.device != n.device || from.region != n.region) return;
@@ -266,9 +271,10 @@ absl::StatusOr<Marking> MarkForCompilation(const Graph& graph, const MarkOptions
     candidate[id] = marking.nodes[id].reason.empty();
   }
   // TensorLists must not cross the border of a cluster: their nodes fall out together until all edges are inside.
+  XC_ASSIGN_OR_RETURN(const LoopOrder loops, OrderAroundLoops(graph));
   std::vector<int> representative;
   for (;;) {
-    representative = Grow(graph, order, candidate);
+    representative = Grow(graph, order, loops, candidate);
     bool dropped = false;
     auto drop = [&](int id, const std::string& why) {
       if (!candidate[id]) return;

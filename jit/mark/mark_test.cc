@@ -57,6 +57,30 @@ TEST(Mark, NeverMakesACycle) {
   EXPECT_TRUE(encapsulated->graph->TopologicalOrder().ok());
 }
 
+TEST(Mark, NeverMakesACycleThroughTheTurnsOfALoop) {
+  // a -> u (host) -> the loop's first variable, which is added to the second in every turn; that one leaves to b.
+  const std::string type = "attr { key: 'T' value { type: DT_FLOAT } }";
+  const std::string frame = "attr { key: 'frame_name' value { s: 'w' } }", two = "attr { key: 'N' value { i: 2 } }";
+  auto loop = [&](const std::string& first) {
+    return N("ei", "Enter", {"x"}, type + frame) + N("mi", "Merge", {"ei", "ni"}, type + two) +
+           N("lt", "Less", {"mi", "mi"}) + N("c", "LoopCond", {"lt"}, "") + N("si", "Switch", {"mi", "c"}) +
+           N("xi", "Exit", {"si"}) + N("b", "AddV2", {"xi", "a2"}) + N("b2", "Exp", {"b"}) +
+           N("ev", "Enter", {first}, type + frame) + N("mv", "Merge", {"ev", "nv"}, type + two) +
+           N("sv", "Switch", {"mv", "c"}) + N("sum", "AddV2", {"si:1", "sv:1"}) + N("twice", "AddV2", {"sum", "si:1"}) +
+           N("nv", "NextIteration", {"sum"}) + N("ni", "NextIteration", {"twice"});
+  };
+  const std::string before = Input("x") + N("a", "Exp", {"x"}) + N("a2", "Exp", {"a"});
+  Marked m = Mark(before + loop("u") + Unique("u", "a2"));
+  EXPECT_GE(m.cluster("a"), 0);
+  EXPECT_GE(m.cluster("b"), 0);
+  EXPECT_NE(m.cluster("a"), m.cluster("b"));
+  // One turn does not wait for the next.
+  EXPECT_GE(m.cluster("sum"), 0);
+  EXPECT_EQ(m.cluster("sum"), m.cluster("twice"));
+  m = Mark(before + loop("x"));
+  EXPECT_EQ(m.cluster("a"), m.cluster("b"));
+}
+
 TEST(Mark, ControlEdgesKeepTheirOrder) {
   Marked m = Mark(Input("x") + N("a", "Exp", {"x"}) + N("a2", "Neg", {"a"}) + Unique("u", "x") +
                   "node { name: 'g' op: 'NoOp' input: '^a2' input: '^u' } " + N("b", "Exp", {"a2", "^u"}) +

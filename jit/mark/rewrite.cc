@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "hlo/base/status.h"
+#include "jit/graph/frames.h"
 #include "jit/graph/functionalize.h"
 #include "jit/graph/serialize.h"
 #include "jit/mark/encapsulate.h"
@@ -118,6 +119,8 @@ absl::StatusOr<RewriteResult> RewriteGraphDef(const GraphDef& def, const Rewrite
     static const std::set<std::string> kNone;
     XC_RETURN_IF_ERROR(FoldVariableReads(*encapsulated.graph, marked.is_function ? kNone : options.preserve));
   }
+  // A host would run a graph that waits for itself, and give nothing or anything.
+  XC_RETURN_IF_ERROR(OrderAroundLoops(*encapsulated.graph).status());
   std::vector<std::string> serialized;
   for (const auto& cluster : encapsulated.clusters) {
     XC_ASSIGN_OR_RETURN(std::string bytes, SerializeGraph(*cluster));
