@@ -95,11 +95,60 @@ OpResult ApproxTopK(const HloInstruction& call, Operands& operands, OpContext& c
   return Literal::Tuple(std::move(results));
 }
 
+// (array, s32 size of each dimension) to the array of those sizes; its shape's dimensions are their bounds.
+OpResult SliceToDynamic(const HloInstruction& call, Operands& operands, OpContext&) {
+  const Shape& shape = call.shape();
+  bool fits = shape.IsArray() && static_cast<int64_t>(operands.size()) == shape.rank() + 1 &&
+              call.operand(0)->type() == shape.type() && SameDims(call.operand(0)->shape(), shape);
+  for (int64_t i = 0; fits && i < shape.rank(); ++i) {
+    fits = call.operand(i + 1)->shape().IsScalar() && IsIntegral(call.operand(i + 1)->type());
+  }
+  if (!fits) {
+    return absl::InvalidArgumentError("SliceToDynamic takes an array of the result's bounds and a size per dimension");
+  }
+  Dims sizes(shape.rank());
+  for (int64_t i = 0; i < shape.rank(); ++i) {
+    sizes[i] = operands[i + 1].GetInt(0);
+    if (sizes[i] < 0 || sizes[i] > shape.dim(i) || (!shape.is_dynamic_dim(i) && sizes[i] != shape.dim(i))) {
+      return absl::InvalidArgumentError(absl::StrCat("SliceToDynamic: size ", sizes[i], " of dimension ", i,
+                                                     " does not fit ", shape.ToString(false)));
+    }
+  }
+  Literal out = operands.Take(0);
+  out.set_dynamic_sizes(std::move(sizes));
+  *out.mutable_shape() = Plain(shape);
+  return out;
+}
+
+// (array) to (the array with its bounds for sizes, s32 size of each dimension).
+OpResult PadToStatic(const HloInstruction& call, Operands& operands, OpContext&) {
+  const Shape& shape = call.shape();
+  bool fits = operands.size() == 1 && shape.IsTuple() && shape.tuple_size() == operands[0].shape().rank() + 1 &&
+              !shape.tuple_shape(0).is_dynamic() && Compatible(shape.tuple_shape(0), call.operand(0)->shape());
+  for (int64_t i = 1; fits && i < shape.tuple_size(); ++i) {
+    fits = shape.tuple_shape(i).IsScalar() && shape.tuple_shape(i).type() == ElementType::kS32;
+  }
+  if (!fits) {
+    return absl::InvalidArgumentError("PadToStatic gives its array and the s32 size of each of the array's dimensions");
+  }
+  const Dims sizes = operands[0].dynamic_sizes().empty() ? operands[0].shape().dims() : operands[0].dynamic_sizes();
+  std::vector<Literal> results;
+  results.push_back(operands.Take(0));
+  results[0].set_dynamic_sizes({});
+  *results[0].mutable_shape() = Plain(shape.tuple_shape(0));
+  for (int64_t size : sizes) {
+    results.push_back(Literal::Scalar<int32_t>(ElementType::kS32, static_cast<int32_t>(size)));
+  }
+  return Literal::Tuple(std::move(results));
+}
+
 }  // namespace
 
 OpResult CustomCall(const HloInstruction& instruction, Operands& operands, OpContext& context) {
   const std::string& target = instruction.custom_call_target();
   if (IsApproxTopK(instruction)) return ApproxTopK(instruction, operands, context);
+  if (target == "SliceToDynamic") return SliceToDynamic(instruction, operands, context);
+  if (target == "PadToStatic") return PadToStatic(instruction, operands, context);
   if (target == "TopK") {
     if (operands.size() != 1 || !instruction.shape().IsTuple() || instruction.shape().tuple_size() != 2 ||
         operands[0].shape().rank() == 0 || operands[0].shape().rank() != instruction.shape().tuple_shape(0).rank()) {

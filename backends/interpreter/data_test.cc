@@ -143,6 +143,30 @@ TEST(DataTest, DynamicSizes) {
               "size 5 of dimension 0 does not lie between 0 and its bound, 4");
 }
 
+TEST(DataTest, DynamicSizesByCustomCalls) {
+  Expect(R"(x = s32[2,4] constant({{1, 2, 3, 4}, {5, 6, 7, 8}})
+            two = s32[] constant(2)
+            n = s32[] constant(3)
+            y = s32[2,<=4] custom-call(x, two, n), custom_call_target="SliceToDynamic"
+            zero = s32[] constant(0)
+            sums = s32[2] reduce(y, zero), dimensions={1}, to_apply=add
+            p = (s32[2,4], s32[], s32[]) custom-call(y), custom_call_target="PadToStatic"
+            rows = s32[] get-tuple-element(p), index=1
+            columns = s32[] get-tuple-element(p), index=2
+            ROOT r = (s32[2], s32[], s32[]) tuple(sums, rows, columns))",
+         {"{6, 18}", "2", "3"}, kAdd);
+  ExpectError(R"(x = s32[4] constant({1, 2, 3, 4})
+                 n = s32[] constant(5)
+                 ROOT y = s32[<=4] custom-call(x, n), custom_call_target="SliceToDynamic")",
+              "size 5 of dimension 0 does not fit s32[<=4]");
+  ExpectError(R"(x = s32[4] constant({1, 2, 3, 4})
+                 ROOT y = s32[<=4] custom-call(x), custom_call_target="SliceToDynamic")",
+              "takes an array of the result's bounds and a size per dimension");
+  ExpectError(R"(x = s32[4] constant({1, 2, 3, 4})
+                 ROOT y = (s32[4]) custom-call(x), custom_call_target="PadToStatic")",
+              "gives its array and the s32 size of each of the array's dimensions");
+}
+
 TEST(DataTest, MapRunsAnyComputation) {
   Expect(R"(x = s32[3] constant({1, 2, 3})
             y = s32[3] constant({10, 20, 30})

@@ -322,6 +322,44 @@ TYPED_TEST(Lapack, LuAndQr) {
   }
 }
 
+// The names that do not say the type give what the others do, with permutations counted from 0.
+TYPED_TEST(Lapack, NamesOfTheBuilder) {
+  const auto same = [](const Array& x, const Array& y) { return x.bytes == y.bytes; };
+  Array a = this->Random({2, 7, 4}), f = MakeArray(a.type, a.dims, 2), tau = MakeArray(a.type, {2, 4}), q = f;
+  Array f2 = f, tau2 = tau, q2 = f;
+  ASSERT_TRUE(Call(&this->ctx, this->Name("geqrf", "geqrf").c_str(), "{}", {&a}, {&f, &tau}).ok());
+  ASSERT_TRUE(Call(&this->ctx, "Qr", "", {&a}, {&f2, &tau2}).ok());
+  EXPECT_TRUE(same(f, f2) && same(tau, tau2));
+  ASSERT_TRUE(Call(&this->ctx, this->Name("orgqr", "ungqr").c_str(), "{}", {&f, &tau}, {&q}).ok());
+  ASSERT_TRUE(Call(&this->ctx, "ProductOfElementaryHouseholderReflectors", "", {&f, &tau}, {&q2}).ok());
+  EXPECT_TRUE(same(q, q2));
+
+  Array pivots = MakeArray(RtType::kS32, {2, 4}), pivots2 = pivots, rows = MakeArray(RtType::kS32, {2, 7}),
+        info = this->Info();
+  ASSERT_TRUE(Call(&this->ctx, this->Name("getrf", "getrf").c_str(), "{}", {&a}, {&f, &pivots, &info}).ok());
+  ASSERT_TRUE(Call(&this->ctx, "LuDecomposition", "", {&a}, {&f2, &pivots2, &rows}).ok());
+  EXPECT_TRUE(same(f, f2));
+  for (int i = 0; i < 8; ++i) EXPECT_EQ(pivots2.as<int32_t>()[i], pivots.as<int32_t>()[i] - 1);
+  // Row i of l * u is row rows[i] of a; its first element is l(i, 0) * u(0, 0).
+  for (int64_t i = 0; i < 7; ++i) {
+    const TypeParam l = i == 0 ? TypeParam(1) : this->At(f, 1)(i, 0);
+    const TypeParam first = l * this->At(f, 1)(0, 0), want = this->At(a, 1)(rows.as<int32_t>()[7 + i], 0);
+    EXPECT_LT(std::abs(first - want), this->Slack());
+  }
+
+  Array h = this->Hermitian(5), v = h, v2 = h, w = MakeArray(Kind<TypeParam>::real, {2, 5}), w2 = w;
+  for (bool lower : {false, true}) {
+    const char* config = lower ? "{mode = 86 : ui8, uplo = 76 : ui8}" : "{mode = 86 : ui8, uplo = 85 : ui8}";
+    ASSERT_TRUE(Call(&this->ctx, this->Name("syevd", "heevd").c_str(), config, {&h}, {&v, &w, &info}).ok());
+    ASSERT_TRUE(Call(&this->ctx, "Eigh", lower ? "1,1,6,0.000001" : "0,1,6,0.000001", {&h}, {&v2, &w2}).ok());
+    EXPECT_TRUE(same(v, v2) && same(w, w2));
+  }
+  EXPECT_EQ(Call(&this->ctx, "Eigh", "upper", {&h}, {&v2, &w2}).message(),
+            "custom call Eigh: its backend_config, `upper`, should begin with `0,` (upper triangle) or `1,` (lower)");
+  EXPECT_EQ(Call(&this->ctx, "Qr", "", {&pivots}, {&f2, &tau2}).message(),
+            "custom call Qr: takes arrays of f32, f64, c64 or c128");
+}
+
 TYPED_TEST(Lapack, Gtsv) {
   using T = TypeParam;
   constexpr int64_t n = 9;

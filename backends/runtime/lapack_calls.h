@@ -15,7 +15,9 @@ namespace xc {
 using NamedCalls = std::vector<std::pair<std::string, CallFunction>>;
 
 // All of them: {potrf, trsm, getrf, geqrf, geqp3, orgqr, ormqr, gtsv, gehrd, sytrd, syevd, gesdd, gesvd, geev, gees}
-// under the names that LAPACK gives them for f32, f64, c64 and c128, and tridiagonal_solve_perturbed_ffi.
+// under the names that LAPACK gives them for f32, f64, c64 and c128, and tridiagonal_solve_perturbed_ffi; and those of
+// XLA's own builder, which TensorFlow's bridge writes: Qr, ProductOfElementaryHouseholderReflectors, LuDecomposition
+// and Eigh, each for all four types.
 NamedCalls LapackCalls();
 
 // The parts, by file.

@@ -167,6 +167,23 @@ void AddCalls(const std::string& real, const std::string& complex, NamedCalls* c
   calls->emplace_back("lapack_z" + complex + "_ffi", Call<std::complex<double>>::Run);
 }
 
+// The call for the element type of operand `kOperand`, where the target's name does not say it.
+template <template <typename> class Call, size_t kOperand = 0>
+absl::Status OfAnyType(RunContext* ctx, const CallArgs& args) {
+  switch (args.inputs.size() > kOperand ? args.inputs[kOperand].type : RtType::kInvalid) {
+    case RtType::kF32:
+      return Call<float>::Run(ctx, args);
+    case RtType::kF64:
+      return Call<double>::Run(ctx, args);
+    case RtType::kC64:
+      return Call<std::complex<float>>::Run(ctx, args);
+    case RtType::kC128:
+      return Call<std::complex<double>>::Run(ctx, args);
+    default:
+      return absl::InvalidArgumentError("takes arrays of f32, f64, c64 or c128");
+  }
+}
+
 }  // namespace xc
 
 #endif  // XC_BACKENDS_RUNTIME_LAPACK_COMMON_H_

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <complex>
 #include <limits>
+#include <numeric>
 #include <vector>
 
 #include "backends/runtime/lapack_common.h"
@@ -80,6 +81,34 @@ struct Getrf {  // (a) -> (l and u, 1-based pivots, info)
     a.Finish();
     pivots.Finish();
     info.Finish();
+    return absl::OkStatus();
+  }
+};
+
+template <typename T>
+struct LuDecomposition {  // (a) -> (l and u, 0-based pivots, the permutation of rows that they make)
+  static absl::Status Run(RunContext* ctx, const CallArgs& args) {
+    XC_RETURN_IF_ERROR(CheckCounts(args, 1, 3));
+    Batch<T> a;
+    Batch<int32_t> pivots, permutation;
+    XC_RETURN_IF_ERROR(a.Init(ctx, args.outputs[0], 2, &args.inputs[0]));
+    XC_RETURN_IF_ERROR(pivots.Init(ctx, args.outputs[1], 1));
+    XC_RETURN_IF_ERROR(permutation.Init(ctx, args.outputs[2], 1));
+    if (pivots.rows() != std::min(a.rows(), a.cols()) || pivots.count() != a.count() ||
+        permutation.rows() != a.rows() || permutation.count() != a.count()) {
+      return Mismatch();
+    }
+    XC_RETURN_IF_ERROR(ForMatrices(ctx, a.count(), [&](int64_t i) {
+      int32_t singular = 0;
+      XC_RETURN_IF_ERROR(Lu<T>(ctx, a.matrix(i), pivots.at(i), &singular));
+      int32_t *pivot = pivots.at(i), *rows = permutation.at(i);
+      std::iota(rows, rows + a.rows(), 0);
+      for (int64_t k = 0; k < pivots.rows(); ++k) std::swap(rows[k], rows[--pivot[k]]);
+      return absl::OkStatus();
+    }));
+    a.Finish();
+    pivots.Finish();
+    permutation.Finish();
     return absl::OkStatus();
   }
 };
@@ -273,43 +302,30 @@ struct Gtsv {  // (lower, diagonal, upper, b) -> (three factors, solution, info)
 
 // (lower, diagonal, upper, b) -> (solution), as Gtsv; a singular matrix is taken for the nearest that is not.
 template <typename T>
-absl::Status SolvePerturbed(RunContext* ctx, const CallArgs& args) {
-  Batch<T> b, parts[3];
-  XC_RETURN_IF_ERROR(b.Init(ctx, args.outputs[0], 2, &args.inputs[3]));
-  for (int i = 0; i < 3; ++i) {
-    XC_RETURN_IF_ERROR(parts[i].Read(ctx, args.inputs[i], 1));
-    if (parts[i].rows() != b.rows() || parts[i].count() != b.count()) return Mismatch();
-  }
-  const int64_t n = b.rows();
-  if (n == 0) return absl::OkStatus();
-  XC_RETURN_IF_ERROR(ForMatrices(ctx, b.count(), [&](int64_t i) {
-    std::vector<T> copies[3];
-    for (int k = 0; k < 3; ++k) copies[k].assign(parts[k].at(i), parts[k].at(i) + n);
-    const Tridiagonal<T> m{copies[0].data() + 1, copies[1].data(), copies[2].data(), n};
-    m.Eliminate(b.matrix(i));
-    m.Perturb();
-    m.Substitute(b.matrix(i));
+struct SolvePerturbed {
+  static absl::Status Run(RunContext* ctx, const CallArgs& args) {
+    XC_RETURN_IF_ERROR(CheckCounts(args, 4, 1));
+    Batch<T> b, parts[3];
+    XC_RETURN_IF_ERROR(b.Init(ctx, args.outputs[0], 2, &args.inputs[3]));
+    for (int i = 0; i < 3; ++i) {
+      XC_RETURN_IF_ERROR(parts[i].Read(ctx, args.inputs[i], 1));
+      if (parts[i].rows() != b.rows() || parts[i].count() != b.count()) return Mismatch();
+    }
+    const int64_t n = b.rows();
+    if (n == 0) return absl::OkStatus();
+    XC_RETURN_IF_ERROR(ForMatrices(ctx, b.count(), [&](int64_t i) {
+      std::vector<T> copies[3];
+      for (int k = 0; k < 3; ++k) copies[k].assign(parts[k].at(i), parts[k].at(i) + n);
+      const Tridiagonal<T> m{copies[0].data() + 1, copies[1].data(), copies[2].data(), n};
+      m.Eliminate(b.matrix(i));
+      m.Perturb();
+      m.Substitute(b.matrix(i));
+      return absl::OkStatus();
+    }));
+    b.Finish();
     return absl::OkStatus();
-  }));
-  b.Finish();
-  return absl::OkStatus();
-}
-
-absl::Status SolvePerturbedOfAnyType(RunContext* ctx, const CallArgs& args) {
-  XC_RETURN_IF_ERROR(CheckCounts(args, 4, 1));
-  switch (args.inputs[3].type) {
-    case RtType::kF32:
-      return SolvePerturbed<float>(ctx, args);
-    case RtType::kF64:
-      return SolvePerturbed<double>(ctx, args);
-    case RtType::kC64:
-      return SolvePerturbed<std::complex<float>>(ctx, args);
-    case RtType::kC128:
-      return SolvePerturbed<std::complex<double>>(ctx, args);
-    default:
-      return absl::InvalidArgumentError("takes arrays of f32, f64, c64 or c128");
   }
-}
+};
 
 }  // namespace
 
@@ -323,7 +339,10 @@ NamedCalls LapackFactorCalls() {
   AddCalls<Orgqr>("orgqr", "ungqr", &calls);
   AddCalls<Ormqr>("ormqr", "unmqr", &calls);
   AddCalls<Gtsv>("gtsv", "gtsv", &calls);
-  calls.emplace_back("tridiagonal_solve_perturbed_ffi", SolvePerturbedOfAnyType);
+  calls.emplace_back("tridiagonal_solve_perturbed_ffi", OfAnyType<SolvePerturbed, 3>);
+  calls.emplace_back("Qr", OfAnyType<Geqrf>);
+  calls.emplace_back("ProductOfElementaryHouseholderReflectors", OfAnyType<Orgqr>);
+  calls.emplace_back("LuDecomposition", OfAnyType<LuDecomposition>);
   return calls;
 }
 

@@ -4,6 +4,8 @@
 #include <limits>
 #include <vector>
 
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "backends/runtime/lapack.h"
 #include "backends/runtime/lapack_common.h"
 
@@ -31,6 +33,20 @@ void SetIdentity(const Matrix<T>& a) {
   for (int64_t i = 0; i < std::min(a.rows, a.cols); ++i) a(i, i) = T(1);
 }
 
+// Eigenvectors in the columns of `a`, if asked for, and eigenvalues; LAPACK's info. Not a number where there are none.
+template <typename T>
+absl::StatusOr<int32_t> HermitianEigen(bool vectors, bool lower, const Matrix<T>& a, Real<T>* values) {
+  int32_t info = 1;
+  if (Finite(a)) {
+    XC_ASSIGN_OR_RETURN(info, lapack::HermitianEigen<T>(vectors ? 'V' : 'N', lower ? 'L' : 'U', a, values));
+  }
+  if (info != 0) {
+    FillNan(values, a.rows);
+    FillNan(a.data, a.rows * a.cols);
+  }
+  return info;
+}
+
 template <typename T>
 struct Syevd {  // (a) -> (eigenvectors in columns, ascending eigenvalues, info)
   static absl::Status Run(RunContext* ctx, const CallArgs& args) {
@@ -48,20 +64,37 @@ struct Syevd {  // (a) -> (eigenvectors in columns, ascending eigenvalues, info)
       return Mismatch();
     }
     XC_RETURN_IF_ERROR(ForMatrices(ctx, a.count(), [&](int64_t i) {
-      *info.at(i) = 1;
-      if (Finite(a.matrix(i))) {
-        XC_ASSIGN_OR_RETURN(*info.at(i), lapack::HermitianEigen<T>(mode == 'V' ? 'V' : 'N', uplo == 'L' ? 'L' : 'U',
-                                                                   a.matrix(i), values.at(i)));
-      }
-      if (*info.at(i) != 0) {
-        FillNan(values.at(i), n);
-        FillNan(a.at(i), n * n);
-      }
+      XC_ASSIGN_OR_RETURN(*info.at(i), HermitianEigen(mode == 'V', uplo == 'L', a.matrix(i), values.at(i)));
       return absl::OkStatus();
     }));
     a.Finish();
     values.Finish();
     info.Finish();
+    return absl::OkStatus();
+  }
+};
+
+// (a) -> (eigenvectors in columns, ascending eigenvalues). The backend_config is "lower,sort,iterations,tolerance"; of
+// which only the triangle matters: results are as exact as LAPACK's.
+template <typename T>
+struct Eigh {
+  static absl::Status Run(RunContext* ctx, const CallArgs& args) {
+    XC_RETURN_IF_ERROR(CheckCounts(args, 1, 2));
+    const absl::string_view config = absl::StripAsciiWhitespace(args.backend_config);
+    if (!absl::StartsWith(config, "0,") && !absl::StartsWith(config, "1,")) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("its backend_config, `", config, "`, should begin with `0,` (upper triangle) or `1,` (lower)"));
+    }
+    Batch<T> a;
+    Batch<Real<T>> values;
+    XC_RETURN_IF_ERROR(a.Init(ctx, args.outputs[0], 2, &args.inputs[0]));
+    XC_RETURN_IF_ERROR(values.Init(ctx, args.outputs[1], 1));
+    if (a.rows() != a.cols() || values.rows() != a.rows() || values.count() != a.count()) return Mismatch();
+    XC_RETURN_IF_ERROR(ForMatrices(ctx, a.count(), [&](int64_t i) {
+      return HermitianEigen(true, config[0] == '1', a.matrix(i), values.at(i)).status();
+    }));
+    a.Finish();
+    values.Finish();
     return absl::OkStatus();
   }
 };
@@ -248,6 +281,7 @@ NamedCalls LapackSpectralCalls() {
   AddCalls<Gesvd>("gesvd", "gesvd", &calls);
   AddCalls<Geev>("geev", "geev", &calls);
   AddCalls<Gees>("gees", "gees", &calls);
+  calls.emplace_back("Eigh", OfAnyType<Eigh>);
   return calls;
 }
 
