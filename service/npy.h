@@ -22,8 +22,8 @@ struct NpyStrings {
 };
 absl::StatusOr<NpyStrings> ParseNpyStrings(absl::string_view contents);
 
-// The contents of a .npy file of an array literal. Types that NumPy lacks are widened: bf16, f16-like narrow floats and
-// f8 kinds to f32, 4-bit and narrower integers to int8 or uint8.
+// The contents of a .npy file of an array literal; of one with run-time sizes, what lies within them. Types that NumPy
+// lacks are widened: bf16, f16-like narrow floats and f8 kinds to f32, 4-bit and narrower integers to int8 or uint8.
 std::string ToNpy(const Literal& literal);
 absl::Status WriteNpy(const std::string& path, const Literal& literal);
 

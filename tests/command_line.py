@@ -19,6 +19,17 @@ ENTRY e {
   ROOT t = (f32[2], f32[2]) tuple(a, b)
 }
 """
+DYNAMIC = """HloModule dynamic
+ENTRY main {
+  x = s32[3,4] iota(), iota_dimension=1
+  n = s32[] constant(2)
+  y = s32[3,<=4] set-dimension-size(x, n), dimensions={1}
+  b = bf16[4] constant({1, 2, 3, 4})
+  z = bf16[<=4] set-dimension-size(b, n), dimensions={0}
+  ROOT r = (s32[3,<=4], bf16[<=4]) tuple(y, z)
+}
+"""
+
 TRANSFERS = """HloModule transfers
 ENTRY e {
   t = token[] after-all()
@@ -128,6 +139,11 @@ def main():
         equal = all(np.array_equal(np.load(f"out/{i}.npy"), np.load(f"again/{i}.npy")) for i in range(count))
         check.expect("the bundle's outputs are the same", equal)
         check.expect("the bundle has stages", len(list(pathlib.Path("bundle").glob("[0-9]*.hlo"))) > 1)
+
+        pathlib.Path("dynamic.hlo").write_text(DYNAMIC)
+        done = check.run("replay", "dynamic.hlo", "--output_dir=valid")
+        valid = [np.load(f"valid/{i}.npy").tolist() for i in range(2)] if done.returncode == 0 else done
+        check.expect("arrays of run-time sizes", valid == [[[0, 1]] * 3, [1, 2]], valid)
 
         pathlib.Path("transfers.hlo").write_text(TRANSFERS)
         os.mkdir("fed")
