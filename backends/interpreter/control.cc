@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "backends/interpreter/run.h"
 #include "backends/interpreter/strided.h"
+#include "backends/interpreter/true_sizes.h"
 #include "hlo/base/status.h"
 #include "hlo/known_calls.h"
 #include "hlo/permute_slices.h"
@@ -403,8 +404,11 @@ absl::StatusOr<Value> Run::RunPrepared(const HloInstruction& instruction, const 
   }
   XC_RETURN_IF_ERROR(Named(instruction, CheckMemory(instruction.shape().TotalByteSize())));
   Operands arrays{absl::MakeSpan(operands)};
-  OpResult literal = prepared.elementwise ? RunElementwise(*prepared.elementwise, instruction.shape(), arrays)
-                                          : prepared.fn(instruction, arrays, *this);
+  const auto evaluate = [&](const HloInstruction& op, Operands& of) {
+    return prepared.elementwise ? RunElementwise(*prepared.elementwise, op.shape(), of) : prepared.fn(op, of, *this);
+  };
+  OpResult literal =
+      HasTrueSizes(instruction, arrays) ? RunAtTrueSizes(instruction, arrays, evaluate) : evaluate(instruction, arrays);
   if (!literal.ok()) return Named(instruction, literal.status());
   operands.clear();
   return Own(*std::move(literal));

@@ -32,9 +32,6 @@ OpResult RunElementwise(const ElementwiseOp& op, const Shape& shape, Operands& o
   for (int i = 0; i < op.operands; ++i) {
     const Literal& operand = i == reused ? out : operands[i];
     in[i] = operand.bytes();
-    if (i != reused && !operand.dynamic_sizes().empty() && operand.shape().rank() == out.shape().rank()) {
-      KeepDynamicSizes(operand, &out);
-    }
     if (operand.size() == n) continue;
     // The scalar operands of select and clamp.
     if (operand.size() != 1) return absl::InvalidArgumentError("its operands differ in size");
@@ -148,12 +145,8 @@ OpResult Transpose(const HloInstruction& instruction, Operands& operands, OpCont
   Literal out(Plain(instruction.shape()));
   const Int64List& permutation = instruction.dimensions();
   const Dims in_strides = RowMajorStrides(in.shape().dims());
-  Dims from(permutation.size()), sizes;
+  Dims from(permutation.size());
   for (size_t i = 0; i < permutation.size(); ++i) from[i] = in_strides[permutation[i]];
-  if (!in.dynamic_sizes().empty()) {
-    for (int64_t p : permutation) sizes.push_back(in.dynamic_sizes()[p]);
-    out.set_dynamic_sizes(sizes);
-  }
   StridedCopy(ElementBytes(in), out.shape().dims(), from, RowMajorStrides(out.shape().dims()))
       .Run(in.bytes(), out.mutable_bytes());
   return out;

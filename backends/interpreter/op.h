@@ -78,11 +78,6 @@ inline Shape Plain(const Shape& shape) {
 // Elementwise operators on whole arrays.
 OpResult RunElementwise(const ElementwiseOp& op, const Shape& shape, Operands& operands);
 
-// Copies the dynamic sizes of `from` to `to`, which has as many dimensions.
-inline void KeepDynamicSizes(const Literal& from, Literal* to) {
-  if (!from.dynamic_sizes().empty()) to->set_dynamic_sizes(from.dynamic_sizes());
-}
-
 }  // namespace xc::interp
 
 #endif  // XC_BACKENDS_INTERPRETER_OP_H_

@@ -80,16 +80,13 @@ OpResult Reduce(const HloInstruction& instruction, Operands& operands, OpContext
     results.emplace_back(
         Plain(instruction.shape().IsTuple() ? instruction.shape().tuple_shape(i) : instruction.shape()));
   }
-  // Only the valid part of bounded-dynamic dimensions takes part.
-  const Dims& sizes = in.dynamic_sizes().empty() ? in.shape().dims() : in.dynamic_sizes();
   const Dims strides = RowMajorStrides(in.shape().dims());
   const Int64List& reduced = instruction.dimensions();
-  Dims kept_dims, kept_strides, kept_sizes, dims, dim_strides;
+  Dims kept_dims, kept_strides, dims, dim_strides;
   for (int64_t d = 0; d < in.shape().rank(); ++d) {
     const bool gone = std::find(reduced.begin(), reduced.end(), d) != reduced.end();
-    (gone ? dims : kept_dims).push_back(gone ? sizes[d] : in.shape().dim(d));
+    (gone ? dims : kept_dims).push_back(in.shape().dim(d));
     (gone ? dim_strides : kept_strides).push_back(strides[d]);
-    if (!gone) kept_sizes.push_back(sizes[d]);
   }
   const int64_t size = results[0].size();
   OffsetWalk kept(kept_dims, {kept_strides});
@@ -105,7 +102,6 @@ OpResult Reduce(const HloInstruction& instruction, Operands& operands, OpContext
     if (run >= 32) {
       OffsetWalk outer(dims, {dim_strides});
       XC_RETURN_IF_ERROR(ReduceRuns(*function, in, operands[1], &kept, &outer, run, &results[0], context));
-      if (!in.dynamic_sizes().empty()) results[0].set_dynamic_sizes(kept_sizes);
       return instruction.shape().IsTuple() ? Literal::Tuple(std::move(results)) : std::move(results[0]);
     }
     // The run goes back into the walk.
@@ -149,9 +145,6 @@ OpResult Reduce(const HloInstruction& instruction, Operands& operands, OpContext
       XC_RETURN_IF_ERROR(context.CheckTime());
     }
     for (int64_t i = 0; i < count; ++i) lanes[i].Store(function->output_type(i), n, &results[i], start);
-  }
-  if (!in.dynamic_sizes().empty()) {
-    for (Literal& result : results) result.set_dynamic_sizes(kept_sizes);
   }
   return instruction.shape().IsTuple() ? Literal::Tuple(std::move(results)) : std::move(results[0]);
 }
