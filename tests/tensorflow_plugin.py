@@ -244,6 +244,72 @@ def v1_session():
     np.testing.assert_allclose(out, np.maximum(np.ones((2, 4)) @ weights * 2 + 1, 0), rtol=1e-4)
 
 
+def in_a_v1_session(body):
+    with tf.Graph().as_default() as graph, tf.compat.v1.Session(graph=graph) as session:
+        return body(tf.compat.v1, session)
+
+
+def same_in_a_v1_session(body, count=1):
+    expected = alone(in_a_v1_session, body)
+    with launched(count):
+        got = in_a_v1_session(body)
+    tf.nest.map_structure(lambda g, e: np.testing.assert_allclose(g, e, rtol=1e-4, atol=1e-5), got, expected)
+
+
+@check
+def v1_training():
+    """What a step counts comes after the step: by control edges of the constants that it adds."""
+    x = np.linspace(-1, 1, 12, dtype=np.float32).reshape(3, 4)
+
+    def body(v1, session):
+        p = v1.placeholder(tf.float32, [None, 4])
+        w = v1.get_variable("w", initializer=np.full((4, 2), 0.5, np.float32))
+        loss = tf.reduce_mean(tf.tanh(p @ w) ** 2)
+        count = v1.train.get_or_create_global_step()
+        step = v1.train.AdamOptimizer(0.1).minimize(loss, global_step=count)
+        session.run(v1.global_variables_initializer())
+        return [session.run([loss, step], {p: x})[0] for _ in range(4)] + session.run([w, count])
+
+    same_in_a_v1_session(body, 4)
+
+
+@check
+def v1_feeds_of_any_node():
+    """A fed node gives the fed value, wherever it is, and what it would have been computed from is not asked for."""
+
+    def body(v1, session):
+        p, q = v1.placeholder(tf.float32, [None]), v1.placeholder(tf.float32, [None])
+        a = tf.exp(p) * 2.0
+        b = tf.tanh(a) + tf.exp(q)
+        c = v1.placeholder_with_default(tf.constant([1.0, 2.0]), [2]) * b
+        one, two = np.ones(2, np.float32), np.full(2, 2.0, np.float32)
+        runs = [{p: one, q: two}, {a: one, q: two}, {b: one}, {b: one, a: two, p: one}, {c.op.inputs[0]: one, b: two}]
+        return [session.run([tf.sin(c) * 2.0 + c, c], feeds) for feeds in runs] + session.run([a, c], {b: one, p: two})
+
+    same_in_a_v1_session(body, 5)
+
+
+@check
+def v1_branches_in_a_differentiated_loop():
+    """The stacks of the gradient keep the loop in TensorFlow; each turn waits for pushes of which one side runs."""
+
+    def body(v1, session):
+        p, n = v1.placeholder(tf.float32, [None]), v1.placeholder(tf.int32, [])
+        v1.disable_control_flow_v2()
+        try:
+
+            def turn(k, a):
+                return k + 1, v1.cond(tf.equal(k % 2, 0), lambda: tf.exp(-a) * 2.0, lambda: a * 0.5)
+
+            y = v1.while_loop(lambda k, a: k < n, turn, (0, p))[1] * 2.0
+            both = [y, tf.gradients(y, p)[0]]
+        finally:
+            v1.enable_control_flow_v2()
+        return [session.run(both, {p: np.linspace(-1, 1, 3, dtype=np.float32), n: k}) for k in (0, 1, 4)]
+
+    same_in_a_v1_session(body, 3)
+
+
 @check
 def variables_that_change():
     """Launches that read variables themselves see every assignment that comes before them, and no later one."""
@@ -345,9 +411,16 @@ def around_a_loop_of_the_host():
         ragged = tf.RaggedTensor.from_row_lengths(x * 2.0, lengths)
         return tf.map_fn(tf.reduce_sum, ragged, fn_output_signature=tf.float32) * 0.5 + tf.reduce_sum(x)
 
+    def gradient(x, lengths):
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            y = sums(x, lengths)
+        return tape.gradient(y, x)
+
     x = tf.constant(np.linspace(-1, 1, 7, dtype=np.float32))
     specs = [tf.TensorSpec([7]), tf.TensorSpec([4], tf.int64)]
-    same(lambda: tf.function(sums, input_signature=specs), x, tf.constant([2, 0, 4, 1], tf.int64))
+    for body in (sums, gradient):
+        same(lambda: tf.function(body, input_signature=specs), x, tf.constant([2, 0, 4, 1], tf.int64))
 
 
 @check

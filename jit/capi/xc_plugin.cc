@@ -20,15 +20,17 @@ struct xc_cluster {
 namespace xc {
 namespace {
 
-absl::Status Rewrite(const char* graph_def, size_t size, const char* const* preserve, size_t num_preserve, char** out,
-                     size_t* out_size) {
-  if (graph_def == nullptr || out == nullptr || out_size == nullptr || (num_preserve > 0 && preserve == nullptr)) {
+absl::Status Rewrite(const char* graph_def, size_t size, const char* const* preserve, size_t num_preserve,
+                     const char* const* fed, size_t num_fed, char** out, size_t* out_size) {
+  if (graph_def == nullptr || out == nullptr || out_size == nullptr || (num_preserve > 0 && preserve == nullptr) ||
+      (num_fed > 0 && fed == nullptr)) {
     return absl::InvalidArgumentError("null argument");
   }
   *out = nullptr;
   *out_size = 0;
-  std::set<std::string> names(preserve, preserve + num_preserve);
-  XC_ASSIGN_OR_RETURN(std::string rewritten, RewriteHostGraph(std::string(graph_def, size), std::move(names)));
+  XC_ASSIGN_OR_RETURN(
+      std::string rewritten,
+      RewriteHostGraph(std::string(graph_def, size), {preserve, preserve + num_preserve}, {fed, fed + num_fed}));
   if (rewritten.empty()) return absl::OkStatus();
   *out = static_cast<char*>(std::malloc(rewritten.size()));
   if (*out == nullptr) return absl::ResourceExhaustedError("no memory for the rewritten graph");
@@ -72,8 +74,8 @@ xc_status* xc_plugin_configure(const char* settings) {
 char* xc_plugin_settings(void) { return strdup(xc::DescribePluginSettings().c_str()); }
 
 xc_status* xc_plugin_rewrite(const char* graph_def, size_t size, const char* const* preserve, size_t num_preserve,
-                             char** out, size_t* out_size) {
-  return xc::ToCStatus(xc::Rewrite(graph_def, size, preserve, num_preserve, out, out_size));
+                             const char* const* fed, size_t num_fed, char** out, size_t* out_size) {
+  return xc::ToCStatus(xc::Rewrite(graph_def, size, preserve, num_preserve, fed, num_fed, out, out_size));
 }
 
 xc_status* xc_cluster_create(const char* bytes, size_t size, const char* name, xc_cluster** out) {

@@ -344,6 +344,10 @@ absl::Status AssignRegions(Graph& graph) {
       continue;
     }
     if (n.def != nullptr) n.pinned.clear();
+    if (n.op == "ControlTrigger" && !own.empty()) {
+      n.pinned = "runs even if what it waits for does not";
+      own.clear();
+    }
     auto [it, fresh] = numbers.emplace(std::make_pair(frames.of[id], own), static_cast<int>(numbers.size()));
     n.region = it->second;
   }

@@ -268,5 +268,19 @@ TEST(Functionalize, SumOfWrittenLists) {
   EXPECT_EQ(Count(*graph, "TensorListReserve"), 2);
 }
 
+TEST(Functionalize, ASumOfListsOfVariantsStays) {
+  auto graph = Load(R"(
+    a Placeholder dtype=variant
+    n Placeholder dtype=int32
+    x Placeholder dtype=variant
+    r TensorListReserve n n element_dtype=variant shape_type=int32
+    s TensorListSetItem r n x element_dtype=variant
+    sum AddN a s T=variant N=2
+    out Identity sum T=variant)");
+  ASSERT_TRUE(FunctionalizeControlFlow(*graph).ok());
+  EXPECT_EQ(Count(*graph, "AddN"), 1);
+  EXPECT_EQ(Count(*graph, "AddV2"), 0);
+}
+
 }  // namespace
 }  // namespace xc

@@ -19,7 +19,8 @@ class ListSum {
     const std::vector<OutputRef>& inputs = graph_.node(id_).inputs;
     auto is = [&](int id, const char* op) { return graph_.node(id).op == op && users[id].size() == 1; };
     for (const OutputRef& in : inputs) {
-      bool fits = is(in.node, "TensorListSetItem") && std::count(inputs.begin(), inputs.end(), in) == 1;
+      bool fits = is(in.node, "TensorListSetItem") && OfNumbers(graph_.node(in.node)) &&
+                  std::count(inputs.begin(), inputs.end(), in) == 1;
       int reserve = fits ? graph_.node(in.node).inputs[0].node : -1;
       fits = fits && is(reserve, "TensorListReserve");
       // One operand stays what it is, for the others to be written to.
@@ -54,6 +55,12 @@ class ListSum {
   const std::vector<std::pair<int, int>>& writes() const { return writes_; }
 
  private:
+  // A list of variants, such as ragged tensors, has no sum of two elements.
+  static bool OfNumbers(const Node& write) {
+    auto type = write.Type("element_dtype");
+    return type.ok() && *type != DT_VARIANT;
+  }
+
   // The sum of list `a` and of zeros with one element written by node `write`.
   absl::StatusOr<OutputRef> WriteTo(OutputRef a, int write) {
     const Node old = graph_.node(write);

@@ -18,14 +18,14 @@ class ClusterBuilder {
     graph_->set_library(from.library());
   }
 
-  void AddNode(const Node& node, const std::vector<bool>& member) {
+  void AddNode(const Node& node, const std::vector<int>& waits, const std::vector<bool>& member) {
     Node copy = node;
     copy.inputs.clear();
     copy.control_inputs.clear();
     for (size_t i = 0; i < node.inputs.size(); ++i) {
       copy.inputs.push_back(Input(node.inputs[i], node.input_types[i], member));
     }
-    for (int c : node.control_inputs) {
+    for (int c : waits) {
       if (member[c]) {
         copy.control_inputs.push_back(inside_.at(c));
       } else if (std::find(controls_.begin(), controls_.end(), c) == controls_.end()) {
@@ -64,7 +64,8 @@ class ClusterBuilder {
       if (fresh) {
         Node copy = src;
         // Inside a frame its control edges say in which one the cluster runs.
-        if (src.region != 0) controls_.insert(controls_.end(), src.control_inputs.begin(), src.control_inputs.end());
+        if (!IsFreeConstant(src))
+          controls_.insert(controls_.end(), src.control_inputs.begin(), src.control_inputs.end());
         copy.control_inputs.clear();
         copy.name = graph_->UniqueName(copy.name);
         it->second = graph_->Add(std::move(copy)).id;
@@ -97,6 +98,7 @@ class ClusterBuilder {
 
 absl::StatusOr<Encapsulated> Encapsulate(const Graph& graph, const Marking& marking) {
   XC_ASSIGN_OR_RETURN(std::vector<int> order, graph.TopologicalOrder());
+  XC_ASSIGN_OR_RETURN(const auto waits, WaitsFor(graph));
   int n = marking.num_clusters;
   std::vector<std::vector<bool>> member(n, std::vector<bool>(graph.size(), false));
   for (int id : order) {
@@ -106,7 +108,7 @@ absl::StatusOr<Encapsulated> Encapsulate(const Graph& graph, const Marking& mark
   for (int k = 0; k < n; ++k) builders.emplace_back(graph, absl::StrCat("cluster_", k));
   for (int id : order) {
     int k = marking.nodes[id].cluster;
-    if (k >= 0) builders[k].AddNode(graph.node(id), member[k]);
+    if (k >= 0) builders[k].AddNode(graph.node(id), waits[id], member[k]);
   }
   // Results: what nodes outside use.
   for (int id : order) {
@@ -161,9 +163,7 @@ absl::StatusOr<Encapsulated> Encapsulate(const Graph& graph, const Marking& mark
     if (moved[id] < 0) continue;
     Node& node = out.graph->node(moved[id]);
     for (const OutputRef& in : graph.node(id).inputs) node.inputs.push_back(data(in));
-    // Constants wait for nothing (marking relies on that); in a frame their control edges say where they belong.
-    if (node.op == "Const" && node.region == 0) continue;
-    for (int c : graph.node(id).control_inputs) add_control(node, control(c));
+    for (int c : waits[id]) add_control(node, control(c));
   }
   for (int k = 0; k < n; ++k) {
     Node& node = out.graph->node(launch[k]);

@@ -214,15 +214,14 @@ class Marker {
 // Clusters grown along edges between nodes that are candidates, `order` an order of all nodes; gives each node's
 // representative.
 std::vector<int> Grow(const Graph& graph, const std::vector<int>& order, const LoopOrder& loops,
-                      const std::vector<bool>& candidate) {
+                      const std::vector<std::vector<int>>& waits, const std::vector<bool>& candidate) {
   ContractibleDag dag(loops.size, loops.order);
   for (const auto& [from, to] : loops.edges) dag.AddEdge(from, to);
   std::vector<std::pair<int, int>> edges;
   for (int id : order) {
     const Node& n = graph.node(id);
     auto add = [&](int src) {
-      // Constants are copied into clusters, so they bind nothing.
-      if (graph.node(src).op == "Const" && graph.node(src).region == 0) return;
+      if (IsFreeConstant(graph.node(src))) return;
       if (IsV1Op(n, "Merge") && IsV1Op(graph.node(src), "NextIteration")) return;  // the next turn, not this one
       dag.AddEdge(src, id);
       const Node& from = graph.node(src);
@@ -230,7 +229,7 @@ std::vector<int> Grow(const Graph& graph, const std::vector<int>& order, const L
       edges.emplace_back(src, id);
     };
     for (const OutputRef& in : n.inputs) add(in.node);
-    for (int c : n.control_inputs) add(c);
+    for (int c : waits[id]) add(c);
   }
   // An edge that would close a cycle may be free to merge once others have: repeat until nothing changes.
   for (bool changed = true; changed;) {
@@ -260,6 +259,31 @@ int OpsThatCompute(const Graph& graph, const Node& node) {
   return IsPort(node) || kVariables.count(node.op) != 0 ? 0 : Work(graph, node);
 }
 
+bool IsFreeConstant(const Node& node) { return node.op == "Const" && node.region == 0; }
+
+absl::StatusOr<std::vector<std::vector<int>>> WaitsFor(const Graph& graph) {
+  XC_ASSIGN_OR_RETURN(std::vector<int> order, graph.TopologicalOrder());
+  std::vector<std::vector<int>> waits(graph.size());
+  for (int id : order) {
+    const Node& n = graph.node(id);
+    std::vector<int>& own = waits[id];
+    auto inherit = [&](int src) { own.insert(own.end(), waits[src].begin(), waits[src].end()); };
+    for (const OutputRef& in : n.inputs) {
+      if (IsFreeConstant(graph.node(in.node))) inherit(in.node);
+    }
+    for (int c : n.control_inputs) {
+      if (IsFreeConstant(graph.node(c))) {
+        inherit(c);
+      } else {
+        own.push_back(c);
+      }
+    }
+    std::sort(own.begin(), own.end());
+    own.erase(std::unique(own.begin(), own.end()), own.end());
+  }
+  return waits;
+}
+
 absl::StatusOr<Marking> MarkForCompilation(const Graph& graph, const MarkOptions& options) {
   Marking marking;
   marking.nodes.resize(graph.size());
@@ -272,9 +296,10 @@ absl::StatusOr<Marking> MarkForCompilation(const Graph& graph, const MarkOptions
   }
   // TensorLists must not cross the border of a cluster: their nodes fall out together until all edges are inside.
   XC_ASSIGN_OR_RETURN(const LoopOrder loops, OrderAroundLoops(graph));
+  XC_ASSIGN_OR_RETURN(const auto waits, WaitsFor(graph));
   std::vector<int> representative;
   for (;;) {
-    representative = Grow(graph, order, loops, candidate);
+    representative = Grow(graph, order, loops, waits, candidate);
     bool dropped = false;
     auto drop = [&](int id, const std::string& why) {
       if (!candidate[id]) return;

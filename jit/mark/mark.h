@@ -31,6 +31,13 @@ struct Marking {
   int num_clusters = 0;
 };
 
+// Whether the node is a constant outside v1 control flow, which clusters copy.
+bool IsFreeConstant(const Node& node);
+
+// What each node, by id, waits for besides its operands: its control inputs, with those of the free constants among all
+// of its inputs in place of the constants, which have no part in the order.
+absl::StatusOr<std::vector<std::vector<int>>> WaitsFor(const Graph& graph);
+
 absl::StatusOr<Marking> MarkForCompilation(const Graph& graph, const MarkOptions& options);
 
 // Empty if the op of `node` can be compiled whatever stands around it, else the reason. Bodies of control flow are

@@ -5,6 +5,7 @@
 
 #include <random>
 
+#include "jit/graph/functionalize.h"
 #include "jit/mark/cycles.h"
 #include "jit/mark/encapsulate.h"
 
@@ -55,6 +56,52 @@ TEST(Mark, NeverMakesACycle) {
   ASSERT_TRUE(encapsulated.ok()) << encapsulated.status();
   EXPECT_EQ(encapsulated->clusters.size(), 2u);
   EXPECT_TRUE(encapsulated->graph->TopologicalOrder().ok());
+}
+
+TEST(Mark, WhatUsesAConstantWaitsForWhatTheConstantWaitsFor) {
+  // a -> u (host), and a constant that comes after u is added in b: as TensorFlow leaves it out where an operand has
+  // it, b has no control edge of its own.
+  const std::string one =
+      "attr { key: 'dtype' value { type: DT_FLOAT } } attr { key: 'value' value { tensor { dtype: DT_FLOAT "
+      "tensor_shape "
+      "{ } float_val: 1 } } }";
+  Marked m = Mark(Input("x") + N("a", "Exp", {"x"}) + N("a2", "Exp", {"a"}) + Unique("u", "a2") +
+                  N("one", "Const", {"^u"}, one) + N("also_one", "Const", {"^one"}, one) +
+                  N("b", "AddV2", {"a2", "also_one"}) + N("b2", "Exp", {"b"}) + Unique("v", "also_one"));
+  EXPECT_EQ(m.cluster("a"), m.cluster("a2"));
+  EXPECT_NE(m.cluster("a"), m.cluster("b"));
+  auto encapsulated = Encapsulate(*m.graph, m.marking);
+  ASSERT_TRUE(encapsulated.ok()) << encapsulated.status();
+  const Graph& graph = *encapsulated->graph;
+  std::vector<std::string> before;
+  for (int c : graph.FindNode("cluster_" + std::to_string(m.cluster("b")))->control_inputs) {
+    before.push_back(graph.node(c).name);
+  }
+  EXPECT_EQ(before, std::vector<std::string>{"u"});
+  EXPECT_EQ(graph.node(graph.FindNode("one")->control_inputs.at(0)).name, "u");
+  EXPECT_EQ(graph.node(graph.FindNode("v")->control_inputs.at(0)).name, "u");
+}
+
+TEST(Mark, WhatRunsInAnyCaseIsNotPartOfWhatMayNotRun) {
+  // A ControlTrigger waits for both sides of a conditional that stays as it is.
+  auto def = ParseGraphDef(Input("x") + Input("p", "DT_BOOL") + N("s", "Switch", {"x", "p"}) + Unique("no", "s") +
+                               N("yes", "Exp", {"s:1"}) + N("yes2", "Exp", {"yes"}) +
+                               N("any", "ControlTrigger", {"^no", "^yes2"}, "") + N("y", "Exp", {"x", "^any"}) +
+                               N("y2", "Exp", {"y"}),
+                           true);
+  ASSERT_TRUE(def.ok()) << def.status();
+  auto graph = ImportGraphDef(*def);
+  ASSERT_TRUE(graph.ok()) << graph.status();
+  ASSERT_TRUE(FunctionalizeControlFlow(**graph).ok());
+  Marked m;
+  m.graph = *std::move(graph);
+  auto marking = MarkForCompilation(*m.graph, {});
+  ASSERT_TRUE(marking.ok()) << marking.status();
+  m.marking = *std::move(marking);
+  EXPECT_GE(m.cluster("yes"), 0);
+  EXPECT_GE(m.cluster("y"), 0);
+  EXPECT_NE(m.cluster("y"), m.cluster("yes"));
+  EXPECT_EQ(m.reason("any"), "runs even if what it waits for does not");
 }
 
 TEST(Mark, NeverMakesACycleThroughTheTurnsOfALoop) {

@@ -9,6 +9,7 @@
 #include "jit/graph/functionalize.h"
 #include "jit/graph/serialize.h"
 #include "jit/mark/encapsulate.h"
+#include "jit/mark/feeds.h"
 #include "jit/mark/fold_reads.h"
 #include "jit/mark/hoist_reads.h"
 
@@ -84,9 +85,24 @@ absl::StatusOr<Marked> MarkFunctionalized(const GraphDef& def, const RewriteOpti
   return out;
 }
 
+// Fed nodes that would compute something if they were not.
+std::set<std::string> CutPoints(const GraphDef& def, const std::set<std::string>& fed) {
+  std::set<std::string> out;
+  for (const NodeDef& node : def.node()) {
+    if (node.op() != "_Arg" && node.op() != "Placeholder" && fed.count(node.name())) out.insert(node.name());
+  }
+  return out;
+}
+
 }  // namespace
 
 absl::StatusOr<RewriteResult> RewriteGraphDef(const GraphDef& def, const RewriteOptions& options) {
+  if (std::set<std::string> cut = CutPoints(def, options.fed); !cut.empty()) {
+    RewriteOptions rest = options;
+    rest.fed.clear();
+    XC_ASSIGN_OR_RETURN(GraphDef open, CutAtFeeds(def, cut, options.preserve));
+    return RewriteGraphDef(open, rest);
+  }
   // The host has no library for new functions: control flow that does not end up in a cluster keeps its first form.
   std::map<std::string, std::string> keep;
   Marked marked;

@@ -16,6 +16,8 @@ struct RewriteOptions {
   MarkOptions mark;
   // Nodes whose outputs must still be found under their name. One that goes into a cluster leaves an Identity behind.
   std::set<std::string> preserve;
+  // Those of them whose values the caller gives. What only leads to one goes.
+  std::set<std::string> fed;
 };
 
 struct LeftOut {

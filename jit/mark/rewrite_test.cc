@@ -62,6 +62,35 @@ TEST(Rewrite, PreservedNodesKeepTheirNames) {
   EXPECT_EQ(again->graph.SerializeAsString().size(), out->graph.SerializeAsString().size());
 }
 
+TEST(Rewrite, FedNodesGiveTheCallersValue) {
+  // x -> a -> b -> c -> d with b fed: nothing of what leads to b is left, d takes b.
+  GraphDef def = Parse(N("x", "Placeholder", "", "attr { key: 'dtype' value { type: DT_FLOAT } }") +
+                       N("a", "Exp", "input: 'x'", kFloat) + N("b", "Neg", "input: 'a'", kFloat) +
+                       N("c", "Exp", "input: 'b'", kFloat) + N("d", "Neg", "input: 'c'", kFloat));
+  RewriteOptions options;
+  options.preserve = {"b", "d"};
+  options.fed = {"b"};
+  auto out = RewriteGraphDef(def, options);
+  ASSERT_TRUE(out.ok()) << out.status();
+  ASSERT_EQ(out->clusters.size(), 1u);
+  EXPECT_EQ(out->clusters[0].nodes, (std::vector<std::string>{"c", "d"}));
+  const NodeDef* launch = Find(out->graph, out->clusters[0].launch);
+  ASSERT_NE(launch, nullptr);
+  EXPECT_EQ(launch->input(0), "b");
+  EXPECT_EQ(Find(out->graph, "b")->op(), "Placeholder");
+  EXPECT_EQ(Find(out->graph, "b")->attr().at("dtype").type(), DT_FLOAT);
+  EXPECT_EQ(Find(out->graph, "a"), nullptr);
+  // A fed argument is what it was.
+  options.fed = {"x"};
+  out = RewriteGraphDef(def, options);
+  ASSERT_TRUE(out.ok()) << out.status();
+  EXPECT_EQ(out->clusters.at(0).nodes.size(), 4u);
+  *def.add_node() = Parse(N("h", "UnknownOp", "input: 'x'", "")).node(0);
+  options.preserve.insert("h");
+  options.fed = {"h"};
+  EXPECT_EQ(RewriteGraphDef(def, options).status().message(), "'h' (UnknownOp) is fed");
+}
+
 TEST(Rewrite, FunctionsTravelWithTheirCluster) {
   std::string body =
       "library { function { signature { name: 'twice' input_arg { name: 'v' type: DT_FLOAT } "

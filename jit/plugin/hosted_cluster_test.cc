@@ -179,7 +179,7 @@ TEST_F(HostedClusterTest, HostGraphHasPlaceholdersAndResults) {
 TEST_F(HostedClusterTest, WrongSettingsAndGraphsAreRefused) {
   EXPECT_THAT(std::string(ConfigurePlugin("min_cluster_size=x").message()), HasSubstr("'min_cluster_size'"));
   EXPECT_THAT(std::string(ConfigurePlugin("size=1").message()), HasSubstr("there is no setting 'size'"));
-  EXPECT_THAT(std::string(RewriteHostGraph("not a graph", {}).status().message()), HasSubstr("not a GraphDef"));
+  EXPECT_THAT(std::string(RewriteHostGraph("not a graph", {}, {}).status().message()), HasSubstr("not a GraphDef"));
   EXPECT_FALSE(HostedCluster::FindOrCreate("not a graph", "c").ok());
 }
 

@@ -184,7 +184,8 @@ void WriteGraphs(Writer& out) {
 
 }  // namespace
 
-absl::StatusOr<std::string> RewriteHostGraph(const std::string& graph_def, std::set<std::string> preserve) {
+absl::StatusOr<std::string> RewriteHostGraph(const std::string& graph_def, std::set<std::string> preserve,
+                                             std::set<std::string> fed) {
   PluginSettings settings = CurrentPluginSettings();
   if (!settings.enabled) return std::string();
   GraphDef def;
@@ -195,6 +196,7 @@ absl::StatusOr<std::string> RewriteHostGraph(const std::string& graph_def, std::
   RewriteOptions options;
   options.mark = settings.mark;
   options.preserve = std::move(preserve);
+  options.fed = std::move(fed);
   XC_ASSIGN_OR_RETURN(RewriteResult result, RewriteGraphDef(def, options));
   GraphSummary summary;
   summary.nodes = def.node_size();

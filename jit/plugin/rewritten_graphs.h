@@ -9,8 +9,10 @@
 
 namespace xc {
 
-// The serialized GraphDef with launch nodes, or "" if nothing changes. `preserve` names nodes that must stay.
-absl::StatusOr<std::string> RewriteHostGraph(const std::string& graph_def, std::set<std::string> preserve);
+// The serialized GraphDef with launch nodes, or "" if nothing changes. `preserve` names nodes that must stay, `fed` those
+// of them whose values the caller gives.
+absl::StatusOr<std::string> RewriteHostGraph(const std::string& graph_def, std::set<std::string> preserve,
+                                             std::set<std::string> fed);
 
 // What was clustered, compiled and left out.
 std::string PluginReport(bool html);

@@ -1,10 +1,12 @@
 #include "jit/tensorflow/optimizer.h"
 
 #include <string>
+#include <unordered_set>
 #include <vector>
 
 #include "tensorflow/core/grappler/grappler_item.h"
 #include "tensorflow/core/grappler/optimizers/custom_graph_optimizer_registry.h"
+#include "tensorflow/core/grappler/utils.h"
 
 namespace xc_tensorflow {
 namespace {
@@ -23,14 +25,16 @@ class Clustering : public grappler::CustomGraphOptimizer {
 
   absl::Status Optimize(grappler::Cluster*, const grappler::GrapplerItem& item, tensorflow::GraphDef* out) override {
     std::string bytes = item.graph.SerializeAsString();
-    std::vector<std::string> names;
-    for (const std::string& name : item.NodesToPreserve()) names.push_back(name);
-    std::vector<const char*> preserve;
+    const std::unordered_set<std::string> names = item.NodesToPreserve();
+    std::vector<std::string> feeds;
+    for (const auto& feed : item.feed) feeds.push_back(grappler::NodeName(feed.first));
+    std::vector<const char*> preserve, fed;
     for (const std::string& name : names) preserve.push_back(name.c_str());
+    for (const std::string& name : feeds) fed.push_back(name.c_str());
     char* rewritten = nullptr;
     size_t size = 0;
-    std::string error = core_.TakeMessage(
-        core_.rewrite(bytes.data(), bytes.size(), preserve.data(), preserve.size(), &rewritten, &size));
+    std::string error = core_.TakeMessage(core_.rewrite(bytes.data(), bytes.size(), preserve.data(), preserve.size(),
+                                                        fed.data(), fed.size(), &rewritten, &size));
     bool changed = error.empty() && rewritten != nullptr;
     if (changed && !out->ParseFromString(std::string(rewritten, size))) {
       error = "what was made of it is not a GraphDef";
