@@ -15,6 +15,7 @@
 #include "hlo/text/lexer.h"
 #include "hlo/text/printer.h"
 #include "hlo/wire/module_proto.h"
+#include "hlo/wire/snapshot_proto.h"
 
 namespace xc {
 namespace {
@@ -67,7 +68,15 @@ class FirstError : public google::protobuf::io::ErrorCollector {
   std::pair<int, int> place_{-1, -1};
 };
 
-absl::StatusOr<pb::HloModuleProto> ReadTextProto(absl::string_view bytes) {
+// Moves the arguments of a snapshot out if somebody wants them.
+template <typename Literals>
+absl::Status TakeArguments(const Literals& literals, std::vector<Literal>* arguments) {
+  if (arguments == nullptr) return absl::OkStatus();
+  XC_ASSIGN_OR_RETURN(*arguments, ArgumentsFromProto(literals));
+  return absl::OkStatus();
+}
+
+absl::StatusOr<pb::HloModuleProto> ReadTextProto(absl::string_view bytes, std::vector<Literal>* arguments) {
   // Of the errors as different messages, the one that got furthest is meant.
   std::string error;
   std::pair<int, int> furthest{-1, -1};
@@ -88,11 +97,21 @@ absl::StatusOr<pb::HloModuleProto> ReadTextProto(absl::string_view bytes) {
   pb::HloModuleProto module;
   if (parse(&module)) return module;
   pb::HloSnapshot snapshot;
-  if (parse(&snapshot)) return std::move(*snapshot.mutable_hlo()->mutable_hlo_module());
+  if (parse(&snapshot)) {
+    XC_RETURN_IF_ERROR(TakeArguments(snapshot.arguments(), arguments));
+    return std::move(*snapshot.mutable_hlo()->mutable_hlo_module());
+  }
+  pb::HloUnoptimizedSnapshot unoptimized;
+  if (parse(&unoptimized)) {
+    if (unoptimized.partitions_size() > 0) {
+      XC_RETURN_IF_ERROR(TakeArguments(unoptimized.partitions(0).arguments(), arguments));
+    }
+    return std::move(*unoptimized.mutable_hlo_module());
+  }
   return absl::InvalidArgumentError(absl::StrCat("cannot read this protobuf text: ", error));
 }
 
-absl::StatusOr<pb::HloModuleProto> ReadBinaryProto(absl::string_view bytes) {
+absl::StatusOr<pb::HloModuleProto> ReadBinaryProto(absl::string_view bytes, std::vector<Literal>* arguments) {
   // Field 1 is the name in one message, and a message in the others: the one that yields computations is right.
   if (bytes.size() > static_cast<size_t>(INT32_MAX)) return absl::InvalidArgumentError("the message is over 2 GiB");
   const int size = static_cast<int>(bytes.size());
@@ -100,40 +119,50 @@ absl::StatusOr<pb::HloModuleProto> ReadBinaryProto(absl::string_view bytes) {
   const auto parses = [&](google::protobuf::Message* message) {
     return message->ParsePartialFromArray(bytes.data(), size);
   };
-  if (pb::HloProto hlo; parses(&hlo) && hlo.hlo_module().computations_size() > 0) {
-    return std::move(*hlo.mutable_hlo_module());
+  // An HloProto is such a message without arguments.
+  if (pb::HloUnoptimizedSnapshot snapshot; parses(&snapshot) && snapshot.hlo_module().computations_size() > 0) {
+    if (snapshot.partitions_size() > 0) {
+      XC_RETURN_IF_ERROR(TakeArguments(snapshot.partitions(0).arguments(), arguments));
+    }
+    return std::move(*snapshot.mutable_hlo_module());
   }
   if (pb::HloModuleProto module; parses(&module) && module.computations_size() > 0) return module;
   if (pb::HloSnapshot snapshot; parses(&snapshot) && snapshot.hlo().hlo_module().computations_size() > 0) {
+    XC_RETURN_IF_ERROR(TakeArguments(snapshot.arguments(), arguments));
     return std::move(*snapshot.mutable_hlo()->mutable_hlo_module());
   }
+  pb::HloModuleProto module;
+  XC_ASSIGN_OR_RETURN(const bool delimited, ReadDelimitedSnapshot(bytes, &module, arguments));
+  if (delimited) return module;
   return absl::InvalidArgumentError(
       "this is neither text (HLO, StableHLO) nor a message with a module (HloModuleProto, HloProto, HloSnapshot)");
 }
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<HloModule>> ReadModule(absl::string_view bytes, const ParseOptions& options) {
+absl::StatusOr<std::unique_ptr<HloModule>> ReadModule(absl::string_view bytes, const ParseOptions& options,
+                                                      std::vector<Literal>* arguments) {
   if (absl::StartsWith(bytes, kBytecode)) {
     return absl::InvalidArgumentError(
         "this is MLIR bytecode, which is not read; StableHLO as text is: in JAX what str(exported.mlir_module()) "
         "gives");
   }
   if (LooksBinary(bytes)) {
-    XC_ASSIGN_OR_RETURN(pb::HloModuleProto proto, ReadBinaryProto(bytes));
+    XC_ASSIGN_OR_RETURN(pb::HloModuleProto proto, ReadBinaryProto(bytes, arguments));
     return ModuleFromProto(std::move(proto), options);
   }
   if (LooksLikeTextProto(bytes)) {
-    XC_ASSIGN_OR_RETURN(pb::HloModuleProto proto, ReadTextProto(bytes));
+    XC_ASSIGN_OR_RETURN(pb::HloModuleProto proto, ReadTextProto(bytes, arguments));
     return ModuleFromProto(std::move(proto), options);
   }
   if (LooksLikeStableHlo(bytes)) return ParseStableHlo(bytes, options);
   return ParseModule(bytes, options);
 }
 
-absl::StatusOr<std::unique_ptr<HloModule>> ReadModuleFile(const std::string& path, const ParseOptions& options) {
+absl::StatusOr<std::unique_ptr<HloModule>> ReadModuleFile(const std::string& path, const ParseOptions& options,
+                                                          std::vector<Literal>* arguments) {
   XC_ASSIGN_OR_RETURN(const std::string bytes, ReadFile(path));
-  auto module = ReadModule(bytes, options);
+  auto module = ReadModule(bytes, options, arguments);
   if (!module.ok()) {
     return absl::Status(module.status().code(), absl::StrCat(path, ": ", module.status().message()));
   }

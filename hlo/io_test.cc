@@ -208,6 +208,78 @@ ENTRY %e () -> f32[] {
   EXPECT_EQ(proto->computations(2).instructions(1).called_computation_ids(0), 2);
 }
 
+// The arrays that the parameters had, in all forms of the two kinds of snapshots.
+TEST(Wire, ArgumentsOfSnapshots) {
+  const auto module = Parse(R"(HloModule m
+ENTRY e { a = s32[2,2]{0,1} parameter(0)
+  b = (f32[], pred[2]) parameter(1)
+  ROOT r = s32[2,2] copy(a) })");
+  ASSERT_NE(module, nullptr);
+  Literal first(Shape(ElementType::kS32, {2, 2}));
+  for (int i = 0; i < 4; ++i) first.SetInt(i, i + 1);
+  Literal flags(Shape(ElementType::kPred, {2}));
+  flags.SetInt(1, 1);
+  std::vector<Literal> parts;
+  parts.push_back(Literal::Scalar<float>(ElementType::kF32, 1.5f));
+  parts.push_back(flags.Clone());
+  const Literal second = Literal::Tuple(std::move(parts));
+  const auto proto = ModuleToProto(*module);
+  ASSERT_TRUE(proto.ok());
+
+  pb::HloSnapshot snapshot;
+  *snapshot.mutable_hlo()->mutable_hlo_module() = *proto;
+  pb::HloUnoptimizedSnapshot unoptimized;
+  *unoptimized.mutable_hlo_module() = *proto;
+  pb::HloUnoptimizedSnapshot sizes = unoptimized;
+  pb::HloInputs* partition = unoptimized.add_partitions();
+  unoptimized.add_partitions();
+  for (const Literal* argument : {&std::as_const(first), &second}) {
+    LiteralToProto(*argument, snapshot.add_arguments());
+    LiteralToProto(*argument, partition->add_arguments());
+  }
+  // The delimited form: columns of the first argument stand one after the other, as its layout says.
+  std::string raw;
+  const auto add = [&](const char* shape, const std::vector<char>& bytes) {
+    pb::ShapeProto message;
+    ShapeToProto(*ParseShape(shape), &message);
+    std::string argument(8, '\0');
+    argument[0] = static_cast<char>(message.ByteSizeLong());
+    argument += message.SerializeAsString();
+    argument.append(bytes.begin(), bytes.end());
+    raw += argument;
+    auto* descriptor =
+        (sizes.partitions_size() ? sizes.mutable_partitions(0) : sizes.add_partitions())->add_arguments_descriptors();
+    descriptor->set_argument_size_bytes(argument.size());
+  };
+  add("s32[2,2]{0,1}", {1, 0, 0, 0, 3, 0, 0, 0, 2, 0, 0, 0, 4, 0, 0, 0});
+  add("(f32[], pred[2])", {0, 0, '\xc0', 0x3f, 0, 1});
+  const std::string message = sizes.SerializeAsString();
+  std::string delimited;
+  for (size_t rest = message.size(); rest > 0 || delimited.empty(); rest >>= 7) {
+    delimited.push_back(static_cast<char>((rest & 0x7f) | (rest >> 7 ? 0x80 : 0)));
+  }
+  delimited += message + raw;
+
+  for (const std::string& bytes : {snapshot.SerializeAsString(), snapshot.DebugString(),
+                                   unoptimized.SerializeAsString(), unoptimized.DebugString(), delimited}) {
+    std::vector<Literal> arguments;
+    const auto read = ReadModule(bytes, {}, &arguments);
+    ASSERT_TRUE(read.ok()) << read.status();
+    ASSERT_EQ(arguments.size(), 3u);
+    for (int i = 0; i < 4; ++i) EXPECT_EQ(arguments[0].GetInt(i), i + 1);
+    EXPECT_EQ(arguments[1].GetDouble(0), 1.5);
+    EXPECT_EQ(arguments[2].GetInt(1), 1);
+  }
+  std::vector<Literal> arguments;
+  EXPECT_EQ(ReadModule(delimited.substr(0, delimited.size() - 1), {}, &arguments).status().message(),
+            "argument 1 of the snapshot: the file ends before it");
+  EXPECT_TRUE(ReadModule(delimited.substr(0, delimited.size() - 1)).ok());  // the module is all there
+  delimited[delimited.size() - raw.size() + 8] = 0x7f;
+  arguments.clear();
+  EXPECT_EQ(ReadModule(delimited, {}, &arguments).status().message(),
+            "argument 0 of the snapshot: its shape cannot be read");
+}
+
 TEST(Wire, FormIsToldByContent) {
   const auto module = Parse("HloModule m\nENTRY e { ROOT c = s32[] constant(7) }");
   ASSERT_NE(module, nullptr);
@@ -223,6 +295,13 @@ TEST(Wire, FormIsToldByContent) {
   google::protobuf::TextFormat::PrintToString(hlo, &hlo_text);
   for (const std::string& bytes : {text, "// comment\n\n" + text, proto->SerializeAsString(), hlo.SerializeAsString(),
                                    snapshot.SerializeAsString(), module_text, "# comment\n" + hlo_text}) {
+    const auto read = ReadModule(bytes);
+    ASSERT_TRUE(read.ok()) << read.status();
+    EXPECT_EQ(PrintModule(**read), text);
+  }
+  pb::HloUnoptimizedSnapshot unoptimized;
+  *unoptimized.mutable_hlo_module() = *proto;
+  for (const std::string& bytes : {unoptimized.SerializeAsString(), unoptimized.DebugString()}) {
     const auto read = ReadModule(bytes);
     ASSERT_TRUE(read.ok()) << read.status();
     EXPECT_EQ(PrintModule(**read), text);

@@ -30,8 +30,16 @@ int64_t ResidentMegabytes() {
   return usage.ru_maxrss / 1024;
 }
 
-// Input literals: from `directory`/I.npy (converted to the parameter's type), or the deterministic ones.
-absl::StatusOr<std::vector<Literal>> LoadInputs(const std::vector<Shape>& leaves, const std::string& directory) {
+// Input literals: from `directory`/I.npy (converted to the parameter's type), those of a snapshot, or the deterministic
+// ones.
+absl::StatusOr<std::vector<Literal>> LoadInputs(const std::vector<Shape>& leaves, const std::string& directory,
+                                                std::vector<Literal> arguments) {
+  if (directory.empty() && !arguments.empty()) {
+    bool fit = arguments.size() == leaves.size();
+    for (size_t i = 0; fit && i < leaves.size(); ++i) fit = SameShape(arguments[i].shape(), leaves[i]);
+    if (fit) return arguments;
+    return absl::InvalidArgumentError("the snapshot's arguments are not those that its module takes; give --inputs");
+  }
   std::vector<Literal> inputs;
   for (size_t i = 0; i < leaves.size(); ++i) {
     if (directory.empty()) {
@@ -69,10 +77,11 @@ absl::Status Replay(const std::string& path, Settings s, bool* wrong) {
   XC_RETURN_IF_ERROR(SetReadLimit(
       "max_elided_bytes", std::min(s.elided_limit_mb, std::numeric_limits<int64_t>::max() >> 20) << 20, &parse));
   Bundle bundle;
+  std::vector<Literal> arguments;
   if (IsDirectory(path)) {
     XC_ASSIGN_OR_RETURN(bundle, ReadBundle(path, parse));
   } else {
-    XC_ASSIGN_OR_RETURN(bundle.module, ReadModuleFile(path, parse));
+    XC_ASSIGN_OR_RETURN(bundle.module, ReadModuleFile(path, parse, &arguments));
   }
   if (s.fill_elided) {
     if (const int64_t filled = FillElidedConstants(bundle.module.get()); filled > 0) {
@@ -121,7 +130,8 @@ absl::Status Replay(const std::string& path, Settings s, bool* wrong) {
     return absl::OkStatus();
   }
   XC_RETURN_IF_ERROR(CheckRunMemory(*executable, options.max_memory_bytes));
-  XC_ASSIGN_OR_RETURN(std::vector<Literal> inputs, LoadInputs(executable->parameter_leaves(), s.inputs));
+  XC_ASSIGN_OR_RETURN(std::vector<Literal> inputs,
+                      LoadInputs(executable->parameter_leaves(), s.inputs, std::move(arguments)));
   const absl::Time run_start = absl::Now();
   XC_ASSIGN_OR_RETURN(std::vector<Literal> outputs, transfers.Run(*executable, Pointers(inputs), run));
   double best_ms = absl::ToDoubleMilliseconds(absl::Now() - run_start), median_ms = best_ms;
@@ -185,7 +195,8 @@ int ReplayCommand(const std::vector<std::string>& args) {
   flags.Add("against", &s.against, "compare the outputs with those of this platform; status 1 if they differ");
   flags.Add("bisect", &s.bisect,
             "with --against: name the first pass, then the first instruction or fusion, that changes the result");
-  flags.Add("inputs", &s.inputs, "directory with 0.npy, 1.npy, … (default: deterministic inputs)");
+  flags.Add("inputs", &s.inputs,
+            "directory with 0.npy, 1.npy, … (default: those of a snapshot, else deterministic inputs)");
   flags.Add("output_dir", &s.output_dir, "write the outputs as 0.npy, 1.npy, … (bf16 and f8 as f32, s4 as int8)");
   flags.Add("infeed", &s.infeed, "directory with 0.npy, 1.npy, …: the arrays that the program takes while it runs");
   flags.Add("outfeed_dir", &s.outfeed_dir, "write the arrays that the program gives while it runs as 0.npy, 1.npy, …");
