@@ -115,6 +115,9 @@ void Settle(const HloInstruction& op, Sizes* sizes) {
 // The sizes of a reshape's result. Dimensions fall into groups of one product on either side: a group of the same
 // dimensions on both sides keeps its sizes, any other has one size that only the run knows.
 absl::StatusOr<Dims> ReshapedSizes(const Shape& from, const Dims& sizes, const Shape& to) {
+  if (from.ElementCount() != to.ElementCount()) {
+    return absl::InvalidArgumentError("operand and result differ in size");
+  }
   if (from.ElementCount() == 0) return to.dims();
   Dims result = to.dims();
   int64_t i = 0, j = 0;
