@@ -290,6 +290,23 @@ def v1_feeds_of_any_node():
 
 
 @check
+def branches_that_stay():
+    """A branch with an op of the host, whose constants come after its pivot, still has its cluster."""
+
+    def body(x):
+        y = tf.exp(x) * 2.0
+        if tf.reduce_sum(y) > 6.0:
+            z = tf.py_function(lambda a: a.numpy() * 2.0, [tf.constant([1.0, 2.0])], tf.float32)
+            y = tf.tanh(y) + tf.sin(y)
+            tf.py_function(lambda: None, [], [])
+            return y * 2.0 + tf.ensure_shape(z, [2])
+        return y - 1.0
+
+    for value in (-1.0, 2.0):
+        same(lambda: tf.function(body), tf.fill([2], value))
+
+
+@check
 def v1_branches_in_a_differentiated_loop():
     """The stacks of the gradient keep the loop in TensorFlow; each turn waits for pushes of which one side runs."""
 
@@ -307,7 +324,11 @@ def v1_branches_in_a_differentiated_loop():
             v1.enable_control_flow_v2()
         return [session.run(both, {p: np.linspace(-1, 1, 3, dtype=np.float32), n: k}) for k in (0, 1, 4)]
 
-    same_in_a_v1_session(body, 3)
+    xla_tf.configure(min_cluster_size=1)
+    try:
+        same_in_a_v1_session(body, 3)
+    finally:
+        xla_tf.configure(min_cluster_size=2)
 
 
 @check
