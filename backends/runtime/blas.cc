@@ -209,8 +209,12 @@ void Syr2k(const char* uplo, const char* op, int64_t n, int64_t k, T alpha, cons
       Gemm<T>(rows, size, k, alpha, {&x(first, 0), x.row, x.column}, {&y(j, 0), y.column, y.row}, keep, sum.data(),
               rows);
     };
-    add(u, v, T(0));
-    add(v, u, T(1));
+    if (k == 0) {  // there may be no a and b to point to
+      std::fill(sum.begin(), sum.end(), T(0));
+    } else {
+      add(u, v, T(0));
+      add(v, u, T(1));
+    }
     for (int64_t s = 0; s < size; ++s) {
       const int64_t skip = lower ? s : 0, count = lower ? rows - s : j + s + 1;
       Update(count, T(1), sum.data() + s * rows + skip, beta, c + first + skip + (j + s) * ldc);
