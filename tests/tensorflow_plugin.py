@@ -290,23 +290,6 @@ def v1_feeds_of_any_node():
 
 
 @check
-def branches_that_stay():
-    """A branch with an op of the host, whose constants come after its pivot, still has its cluster."""
-
-    def body(x):
-        y = tf.exp(x) * 2.0
-        if tf.reduce_sum(y) > 6.0:
-            z = tf.py_function(lambda a: a.numpy() * 2.0, [tf.constant([1.0, 2.0])], tf.float32)
-            y = tf.tanh(y) + tf.sin(y)
-            tf.py_function(lambda: None, [], [])
-            return y * 2.0 + tf.ensure_shape(z, [2])
-        return y - 1.0
-
-    for value in (-1.0, 2.0):
-        same(lambda: tf.function(body), tf.fill([2], value))
-
-
-@check
 def v1_branches_in_a_differentiated_loop():
     """The stacks of the gradient keep the loop in TensorFlow; each turn waits for pushes of which one side runs."""
 
@@ -593,6 +576,49 @@ def in_the_background():
 
 
 @check
+def on_a_second_device():
+    """TensorFlow's kernels serve a cluster of a device that their session does not have."""
+
+    def body(i):
+        with tf.device("CPU:1"):
+            return tf.gather(tf.exp(tf.constant([0.0, 1.0, 2.0])) * 2.0, i) + tf.cast(i, tf.float32)
+
+    xla_tf.configure(policy="background")
+    try:
+        np.testing.assert_allclose(tf.function(body)(tf.constant([2, 0])), np.exp([2.0, 0.0]) * 2.0 + [2.0, 0.0], 1e-5)
+    finally:
+        xla_tf.configure(policy="now")
+
+
+@check
+def variables_in_loops_that_stay():
+    """Each value and each constant stays in the frame of its loop."""
+
+    def run():
+        v, log = tf.Variable(1.0), tf.Variable(tf.zeros([12]))
+
+        def body(x, n):
+            for i in tf.range(n):
+                for j in tf.range(2):
+                    if tf.reduce_sum(x) * v > 0.0:
+                        v.assign(-v * 1.1)
+                        x = tf.tanh(x) + v
+                    else:
+                        if i > 1:
+                            v.assign_add(0.3)
+                        x = x - v * tf.exp(-x)
+                    log.scatter_nd_update([[i * 2 + j]], [v])
+            return x, v * 2.0
+
+        function = tf.function(body)
+        x = tf.constant([-0.5, 0.1, 0.6])
+        return [np.asarray(t) for n in (2, 0, 5) for t in function(x, tf.constant(n))] + [log.numpy(), v.numpy()]
+
+    for g, e in zip(run(), alone(run)):
+        np.testing.assert_allclose(g, e, rtol=1e-4, atol=1e-5)
+
+
+@check
 def threads_and_shapes():
     """Several threads with changing shapes, while clusters are compiled, beyond the number of shapes kept."""
     xla_tf.configure(policy="background", max_shapes=6, log=False)
@@ -680,6 +706,8 @@ def main():
     names = sys.argv[3:]
     import tensorflow as tf
 
+    two = [tf.config.LogicalDeviceConfiguration()] * 2
+    tf.config.set_logical_device_configuration(tf.config.list_physical_devices("CPU")[0], two)
     xla_tf = import_file(sys.argv[2], "xla_tf")
     xla_tf.load(os.path.abspath(sys.argv[1]))
     for function in CHECKS:

@@ -63,6 +63,9 @@ class ClusterBuilder {
       auto [it, fresh] = constants_.emplace(ref.node, -1);
       if (fresh) {
         Node copy = src;
+        // Inside a frame its control edges say in which one the cluster runs.
+        if (!IsFreeConstant(src))
+          controls_.insert(controls_.end(), src.control_inputs.begin(), src.control_inputs.end());
         copy.control_inputs.clear();
         copy.name = graph_->UniqueName(copy.name);
         it->second = graph_->Add(std::move(copy)).id;

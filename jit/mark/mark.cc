@@ -6,7 +6,6 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "jit/graph/frames.h"
-#include "jit/graph/functionalize.h"
 #include "jit/kernels/kernel.h"
 #include "jit/lowering/lowering.h"
 #include "jit/mark/cycles.h"
@@ -212,11 +211,6 @@ class Marker {
   mutable std::vector<std::vector<int>> users_;  // filled when first asked for
 };
 
-// Whether `input`, if it is a constant, may be copied for the node.
-bool TakesCopy(const Node& node, const Node& input) {
-  return input.op == "Const" && (input.region == 0 || !IsV1ControlFlow(node.op));
-}
-
 // Clusters grown along edges between nodes that are candidates, `order` an order of all nodes; gives each node's
 // representative.
 std::vector<int> Grow(const Graph& graph, const std::vector<int>& order, const LoopOrder& loops,
@@ -227,7 +221,7 @@ std::vector<int> Grow(const Graph& graph, const std::vector<int>& order, const L
   for (int id : order) {
     const Node& n = graph.node(id);
     auto add = [&](int src) {
-      if (TakesCopy(n, graph.node(src))) return;
+      if (IsFreeConstant(graph.node(src))) return;
       if (IsV1Op(n, "Merge") && IsV1Op(graph.node(src), "NextIteration")) return;  // the next turn, not this one
       dag.AddEdge(src, id);
       const Node& from = graph.node(src);
@@ -265,6 +259,8 @@ int OpsThatCompute(const Graph& graph, const Node& node) {
   return IsPort(node) || kVariables.count(node.op) != 0 ? 0 : Work(graph, node);
 }
 
+bool IsFreeConstant(const Node& node) { return node.op == "Const" && node.region == 0; }
+
 absl::StatusOr<std::vector<std::vector<int>>> WaitsFor(const Graph& graph) {
   XC_ASSIGN_OR_RETURN(std::vector<int> order, graph.TopologicalOrder());
   std::vector<std::vector<int>> waits(graph.size());
@@ -273,10 +269,10 @@ absl::StatusOr<std::vector<std::vector<int>>> WaitsFor(const Graph& graph) {
     std::vector<int>& own = waits[id];
     auto inherit = [&](int src) { own.insert(own.end(), waits[src].begin(), waits[src].end()); };
     for (const OutputRef& in : n.inputs) {
-      if (TakesCopy(n, graph.node(in.node))) inherit(in.node);
+      if (IsFreeConstant(graph.node(in.node))) inherit(in.node);
     }
     for (int c : n.control_inputs) {
-      if (TakesCopy(n, graph.node(c))) {
+      if (IsFreeConstant(graph.node(c))) {
         inherit(c);
       } else {
         own.push_back(c);

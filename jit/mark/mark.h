@@ -31,9 +31,11 @@ struct Marking {
   int num_clusters = 0;
 };
 
-// What each node, by id, waits for besides its operands: its control inputs, with those of the constants among all of
-// its inputs in place of the constants. These have no part in the order, so that any cluster may have a copy; only a
-// node of v1 control flow takes the very constant of its frame or branch.
+// Whether the node is a constant outside v1 control flow, which clusters copy.
+bool IsFreeConstant(const Node& node);
+
+// What each node, by id, waits for besides its operands: its control inputs, with those of the free constants among all
+// of its inputs in place of the constants, which have no part in the order.
 absl::StatusOr<std::vector<std::vector<int>>> WaitsFor(const Graph& graph);
 
 absl::StatusOr<Marking> MarkForCompilation(const Graph& graph, const MarkOptions& options);

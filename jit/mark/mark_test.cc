@@ -30,23 +30,18 @@ struct Marked {
   std::string reason(const std::string& name) const { return marking.nodes[graph->FindNode(name)->id].reason; }
 };
 
-Marked Mark(const std::string& text, MarkOptions options = {}, bool branches = false) {
+Marked Mark(const std::string& text, MarkOptions options = {}) {
   Marked m;
   auto def = ParseGraphDef(text, true);
   EXPECT_TRUE(def.ok()) << def.status();
   auto graph = ImportGraphDef(*def);
   EXPECT_TRUE(graph.ok()) << graph.status();
   m.graph = *std::move(graph);
-  FunctionalizeOptions keep;
-  keep.keep["m"] = "a conditional that stays";
-  if (branches) EXPECT_TRUE(FunctionalizeControlFlow(*m.graph, keep).ok());
   auto marking = MarkForCompilation(*m.graph, options);
   EXPECT_TRUE(marking.ok()) << marking.status();
   m.marking = *std::move(marking);
   return m;
 }
-
-Marked MarkBranches(const std::string& text) { return Mark(text, {}, true); }
 
 TEST(Mark, NeverMakesACycle) {
   // a -> u (host) -> b, and a -> b: a and b must not share a cluster.
@@ -89,37 +84,24 @@ TEST(Mark, WhatUsesAConstantWaitsForWhatTheConstantWaitsFor) {
 
 TEST(Mark, WhatRunsInAnyCaseIsNotPartOfWhatMayNotRun) {
   // A ControlTrigger waits for both sides of a conditional that stays as it is.
-  Marked m = MarkBranches(Input("x") + Input("p", "DT_BOOL") + N("s", "Switch", {"x", "p"}) + Unique("no", "s") +
-                          N("yes", "Exp", {"s:1"}) + N("yes2", "Exp", {"yes"}) +
-                          N("any", "ControlTrigger", {"^no", "^yes2"}, "") + N("y", "Exp", {"x", "^any"}) +
-                          N("y2", "Exp", {"y"}));
+  auto def = ParseGraphDef(Input("x") + Input("p", "DT_BOOL") + N("s", "Switch", {"x", "p"}) + Unique("no", "s") +
+                               N("yes", "Exp", {"s:1"}) + N("yes2", "Exp", {"yes"}) +
+                               N("any", "ControlTrigger", {"^no", "^yes2"}, "") + N("y", "Exp", {"x", "^any"}) +
+                               N("y2", "Exp", {"y"}),
+                           true);
+  ASSERT_TRUE(def.ok()) << def.status();
+  auto graph = ImportGraphDef(*def);
+  ASSERT_TRUE(graph.ok()) << graph.status();
+  ASSERT_TRUE(FunctionalizeControlFlow(**graph).ok());
+  Marked m;
+  m.graph = *std::move(graph);
+  auto marking = MarkForCompilation(*m.graph, {});
+  ASSERT_TRUE(marking.ok()) << marking.status();
+  m.marking = *std::move(marking);
   EXPECT_GE(m.cluster("yes"), 0);
   EXPECT_GE(m.cluster("y"), 0);
   EXPECT_NE(m.cluster("y"), m.cluster("yes"));
   EXPECT_EQ(m.reason("any"), "runs even if what it waits for does not");
-}
-
-TEST(Mark, AConstantOfABranchDoesNotComeBetweenTheNodesAroundIt) {
-  // The branch's pivot is a constant after `id`, and `y` comes after the pivot.
-  const std::string one =
-      "attr { key: 'dtype' value { type: DT_FLOAT } } attr { key: 'value' value { tensor { dtype: DT_FLOAT "
-      "tensor_shape "
-      "{ } float_val: 1 } } }";
-  Marked m = MarkBranches(Input("x") + Input("p", "DT_BOOL") + N("s", "Switch", {"x", "p"}) + N("id", "Exp", {"s:1"}) +
-                          N("pivot", "Const", {"^id"}, one) + N("y", "Exp", {"s:1", "^pivot"}) +
-                          N("z", "AddV2", {"y", "pivot"}) + Unique("u", "pivot") +
-                          N("m", "Merge", {"s", "pivot"},
-                            "attr { key: 'T' value { type: DT_FLOAT } } attr { key: 'N' "
-                            "value { i: 2 } }"));
-  EXPECT_GE(m.cluster("id"), 0);
-  EXPECT_EQ(m.cluster("id"), m.cluster("y"));
-  EXPECT_EQ(m.cluster("id"), m.cluster("z"));
-  auto encapsulated = Encapsulate(*m.graph, m.marking);
-  ASSERT_TRUE(encapsulated.ok()) << encapsulated.status();
-  const Graph& graph = *encapsulated->graph;
-  EXPECT_TRUE(graph.FindNode("cluster_0")->control_inputs.empty());
-  EXPECT_EQ(graph.node(graph.FindNode("m")->inputs[1].node).name, "pivot");
-  EXPECT_EQ(graph.node(graph.FindNode("pivot")->control_inputs.at(0)).name, "cluster_0");
 }
 
 TEST(Mark, NeverMakesACycleThroughTheTurnsOfALoop) {

@@ -58,8 +58,11 @@ Registry& TheRegistry() {
   return *registry;
 }
 
-// Functional control flow runs quickest in the host once it is lowered to its switches.
-void LowerControlFlow(NodeDef* node) {
+// The session that runs a cluster has one device, whatever the program's are called, and colocation names nodes that
+// may be outside. Functional control flow runs quickest once it is lowered to its switches.
+void AdaptToSession(NodeDef* node) {
+  node->clear_device();
+  node->mutable_attr()->erase("_class");
   for (const char* op : {"While", "StatelessWhile", "If", "StatelessIf", "Case", "StatelessCase"}) {
     if (node->op() == op) (*node->mutable_attr())["_lower_using_switch_merge"].set_b(true);
   }
@@ -76,9 +79,7 @@ std::string MakeHostGraph(const std::string& bytes) {
   GraphDef def;
   if (!def.ParseFromString(bytes)) return "";
   for (NodeDef& node : *def.mutable_node()) {
-    // Colocation names nodes that may be outside.
-    node.mutable_attr()->erase("_class");
-    LowerControlFlow(&node);
+    AdaptToSession(&node);
     std::string old = node.name();
     if (node.op() == "_Arg") {
       auto [type, index] = PortOf(node);
@@ -104,7 +105,7 @@ std::string MakeHostGraph(const std::string& bytes) {
     }
   }
   for (FunctionDef& f : *def.mutable_library()->mutable_function()) {
-    for (NodeDef& node : *f.mutable_node_def()) LowerControlFlow(&node);
+    for (NodeDef& node : *f.mutable_node_def()) AdaptToSession(&node);
   }
   return def.SerializeAsString();
 }
