@@ -44,7 +44,8 @@ absl::Status ReadArgument(absl::string_view bytes, std::vector<Literal>* arrays)
           absl::StrCat("it has ", bytes.size(), " bytes for ", leaf->ToString(false), ", which has ", size));
     }
     Literal array(*leaf);
-    array.FromLayout(reinterpret_cast<const uint8_t*>(bytes.data()));
+    const std::vector<uint8_t> aligned(bytes.begin(), bytes.begin() + size);
+    array.FromLayout(aligned.data());
     arrays->push_back(std::move(array));
     bytes.remove_prefix(size);
   }
