@@ -131,7 +131,7 @@ OpResult PadToStatic(const HloInstruction& call, Operands& operands, OpContext&)
   if (!fits) {
     return absl::InvalidArgumentError("PadToStatic gives its array and the s32 size of each of the array's dimensions");
   }
-  const Dims sizes = operands[0].dynamic_sizes().empty() ? operands[0].shape().dims() : operands[0].dynamic_sizes();
+  const Dims sizes = SizesOf(operands[0]);
   std::vector<Literal> results;
   results.push_back(operands.Take(0));
   results[0].set_dynamic_sizes({});

@@ -286,9 +286,7 @@ OpResult Iota(const HloInstruction& instruction, Operands&, OpContext&) {
 }
 
 OpResult GetDimensionSize(const HloInstruction& instruction, Operands& operands, OpContext&) {
-  const Literal& in = operands[0];
-  const int64_t dim = instruction.dimensions()[0];
-  const int64_t size = in.dynamic_sizes().empty() ? in.shape().dim(dim) : in.dynamic_sizes()[dim];
+  const int64_t size = SizesOf(operands[0])[instruction.dimensions()[0]];
   return Literal::Scalar<int32_t>(ElementType::kS32, static_cast<int32_t>(size));
 }
 
@@ -301,7 +299,7 @@ OpResult SetDimensionSize(const HloInstruction& instruction, Operands& operands,
     return absl::InvalidArgumentError(
         absl::StrCat("size ", size, " of dimension ", dim, " does not lie between 0 and its bound, ", bound));
   }
-  Dims sizes = out.dynamic_sizes().empty() ? out.shape().dims() : out.dynamic_sizes();
+  Dims sizes = SizesOf(out);
   sizes[dim] = size;
   out.set_dynamic_sizes(std::move(sizes));
   *out.mutable_shape() = Plain(instruction.shape());
@@ -311,7 +309,7 @@ OpResult SetDimensionSize(const HloInstruction& instruction, Operands& operands,
 // Reads the valid elements in row-major order and lays them out in the new sizes.
 OpResult DynamicReshape(const HloInstruction& instruction, Operands& operands, OpContext&) {
   const Literal& in = operands[0];
-  const Dims in_sizes = in.dynamic_sizes().empty() ? in.shape().dims() : in.dynamic_sizes();
+  const Dims in_sizes = SizesOf(in);
   Literal out(Plain(instruction.shape()));
   Dims out_sizes(out.shape().rank());
   for (int64_t i = 0; i < out.shape().rank(); ++i) {

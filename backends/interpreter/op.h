@@ -75,6 +75,11 @@ inline Shape Plain(const Shape& shape) {
   return plain;
 }
 
+// The sizes that an array has in this run: those of its shape unless they are bounds.
+inline const std::vector<int64_t>& SizesOf(const Literal& x) {
+  return x.dynamic_sizes().empty() ? x.shape().dims() : x.dynamic_sizes();
+}
+
 // Elementwise operators on whole arrays.
 OpResult RunElementwise(const ElementwiseOp& op, const Shape& shape, Operands& operands);
 

@@ -12,8 +12,6 @@ namespace {
 
 using Sizes = std::vector<Dims>;  // of each operand
 
-const Dims& SizesOf(const Literal& x) { return x.dynamic_sizes().empty() ? x.shape().dims() : x.dynamic_sizes(); }
-
 // A copy of the elements that lie within `sizes`, of an array of at least those sizes; or the other way round.
 Literal Resized(const Literal& x, const Dims& sizes, const Shape& shape) {
   Literal out(shape);
