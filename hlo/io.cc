@@ -68,12 +68,19 @@ class FirstError : public google::protobuf::io::ErrorCollector {
   std::pair<int, int> place_{-1, -1};
 };
 
-// Moves the arguments of a snapshot out if somebody wants them.
-template <typename Literals>
-absl::Status TakeArguments(const Literals& literals, std::vector<Literal>* arguments) {
-  if (arguments == nullptr) return absl::OkStatus();
-  XC_ASSIGN_OR_RETURN(*arguments, ArgumentsFromProto(literals));
-  return absl::OkStatus();
+// The module of a snapshot; its arguments go to `arguments` if somebody wants them.
+absl::StatusOr<pb::HloModuleProto> Open(pb::HloSnapshot& snapshot, std::vector<Literal>* arguments) {
+  if (arguments != nullptr) {
+    XC_ASSIGN_OR_RETURN(*arguments, ArgumentsFromProto(snapshot.arguments()));
+  }
+  return std::move(*snapshot.mutable_hlo()->mutable_hlo_module());
+}
+
+absl::StatusOr<pb::HloModuleProto> Open(pb::HloUnoptimizedSnapshot& snapshot, std::vector<Literal>* arguments) {
+  if (arguments != nullptr && snapshot.partitions_size() > 0) {
+    XC_ASSIGN_OR_RETURN(*arguments, ArgumentsFromProto(snapshot.partitions(0).arguments()));
+  }
+  return std::move(*snapshot.mutable_hlo_module());
 }
 
 absl::StatusOr<pb::HloModuleProto> ReadTextProto(absl::string_view bytes, std::vector<Literal>* arguments) {
@@ -97,17 +104,9 @@ absl::StatusOr<pb::HloModuleProto> ReadTextProto(absl::string_view bytes, std::v
   pb::HloModuleProto module;
   if (parse(&module)) return module;
   pb::HloSnapshot snapshot;
-  if (parse(&snapshot)) {
-    XC_RETURN_IF_ERROR(TakeArguments(snapshot.arguments(), arguments));
-    return std::move(*snapshot.mutable_hlo()->mutable_hlo_module());
-  }
+  if (parse(&snapshot)) return Open(snapshot, arguments);
   pb::HloUnoptimizedSnapshot unoptimized;
-  if (parse(&unoptimized)) {
-    if (unoptimized.partitions_size() > 0) {
-      XC_RETURN_IF_ERROR(TakeArguments(unoptimized.partitions(0).arguments(), arguments));
-    }
-    return std::move(*unoptimized.mutable_hlo_module());
-  }
+  if (parse(&unoptimized)) return Open(unoptimized, arguments);
   return absl::InvalidArgumentError(absl::StrCat("cannot read this protobuf text: ", error));
 }
 
@@ -121,15 +120,11 @@ absl::StatusOr<pb::HloModuleProto> ReadBinaryProto(absl::string_view bytes, std:
   };
   // An HloProto is such a message without arguments.
   if (pb::HloUnoptimizedSnapshot snapshot; parses(&snapshot) && snapshot.hlo_module().computations_size() > 0) {
-    if (snapshot.partitions_size() > 0) {
-      XC_RETURN_IF_ERROR(TakeArguments(snapshot.partitions(0).arguments(), arguments));
-    }
-    return std::move(*snapshot.mutable_hlo_module());
+    return Open(snapshot, arguments);
   }
   if (pb::HloModuleProto module; parses(&module) && module.computations_size() > 0) return module;
   if (pb::HloSnapshot snapshot; parses(&snapshot) && snapshot.hlo().hlo_module().computations_size() > 0) {
-    XC_RETURN_IF_ERROR(TakeArguments(snapshot.arguments(), arguments));
-    return std::move(*snapshot.mutable_hlo()->mutable_hlo_module());
+    return Open(snapshot, arguments);
   }
   pb::HloModuleProto module;
   XC_ASSIGN_OR_RETURN(const bool delimited, ReadDelimitedSnapshot(bytes, &module, arguments));
