@@ -4,16 +4,9 @@
 #include <map>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/strip.h"
 #include "hlo/base/status.h"
 
 namespace xc {
-
-bool IsV1Op(const Node& n, absl::string_view op) {
-  absl::string_view own = n.op;
-  absl::ConsumePrefix(&own, "Ref");
-  return own == op;
-}
 
 absl::StatusOr<Frames> FindFrames(const Graph& graph) {
   Frames frames;
@@ -27,7 +20,7 @@ absl::StatusOr<Frames> FindFrames(const Graph& graph) {
     bool mixed = false;
     for (const OutputRef& in : n.inputs) {
       const Node& src = graph.node(in.node);
-      if (IsV1Op(n, "Merge") && IsV1Op(src, "NextIteration")) continue;
+      if (IsBackEdge(src, n)) continue;
       int f = frames.OfOutput(src);
       if (frame >= 0 && f != frame) mixed = true;
       if (frame < 0 || frames.all[f].depth > frames.all[frame].depth) frame = f;

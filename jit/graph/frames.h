@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
 #include "jit/graph/graph.h"
 
 namespace xc {
@@ -28,9 +27,6 @@ struct Frames {
   // The frame in which the outputs of `n` live.
   int OfOutput(const Node& n) const { return n.op == "Exit" || n.op == "RefExit" ? all[of[n.id]].parent : of[n.id]; }
 };
-
-// Whether the node's op is `op`, or the same on references.
-bool IsV1Op(const Node& n, absl::string_view op);
 
 // InvalidArgument for a cycle that is no loop, and for an Exit without an Enter.
 absl::StatusOr<Frames> FindFrames(const Graph& graph);

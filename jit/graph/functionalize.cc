@@ -93,7 +93,7 @@ class Loop {
         if (IsLoopSwitch(src)) {
           if (output != 0) after_test.insert(id);
           if (output == 0) after_exit.insert(id);
-        } else if (IsV1Op(n, "Merge") && IsV1Op(graph_.node(src), "NextIteration")) {
+        } else if (IsBackEdge(graph_.node(src), n)) {
           return;
         }
         if (after_test.count(src) || graph_.node(src).op == "LoopCond") after_test.insert(id);
@@ -322,7 +322,7 @@ absl::Status AssignRegions(Graph& graph) {
     bool first = true;
     for (const OutputRef& in : n.inputs) {
       const Node& src = graph.node(in.node);
-      if (IsV1Op(n, "Merge") && IsV1Op(src, "NextIteration")) continue;
+      if (IsBackEdge(src, n)) continue;
       Tokens tokens = alive[in.node];
       if (IsV1Op(src, "Switch") || src.op == "_SwitchN") tokens.emplace(SkipIdentities(graph, src.inputs[1]), in.index);
       if (IsV1Op(n, "Merge") && !first) {

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "hlo/base/check.h"
 #include "hlo/base/status.h"
 #include "jit/graph/functionalize.h"
@@ -128,6 +129,14 @@ Node* Graph::FindNode(const std::string& name) {
 
 const Node* Graph::FindNode(const std::string& name) const { return const_cast<Graph*>(this)->FindNode(name); }
 
+bool IsV1Op(const Node& n, absl::string_view op) {
+  absl::string_view own = n.op;
+  absl::ConsumePrefix(&own, "Ref");
+  return own == op;
+}
+
+bool IsBackEdge(const Node& from, const Node& to) { return IsV1Op(to, "Merge") && IsV1Op(from, "NextIteration"); }
+
 Node& Graph::Add(Node node) {
   node.id = size();
   bool fresh = by_name_.emplace(node.name, node.id).second;
@@ -158,9 +167,7 @@ absl::StatusOr<std::vector<int>> Graph::TopologicalOrder(int points, absl::Span<
     ++live;
     const Node& n = *nodes_[id];
     auto add = [&](int src) {
-      bool back_edge = (n.op == "Merge" || n.op == "RefMerge") &&
-                       (nodes_[src]->op == "NextIteration" || nodes_[src]->op == "RefNextIteration");
-      if (back_edge) return;
+      if (IsBackEdge(*nodes_[src], n)) return;
       users[src].push_back(id);
       ++pending[id];
     };

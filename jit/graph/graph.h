@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "jit/graph/op_def.h"
 #include "jit/graph/tensor.h"
@@ -63,6 +64,11 @@ struct Node {
 };
 
 class FunctionLibrary;
+
+// Whether the node's op is `op`, or the same on references.
+bool IsV1Op(const Node& n, absl::string_view op);
+// Whether an edge between them closes a loop: from NextIteration to Merge, it gives the next turn its value.
+bool IsBackEdge(const Node& from, const Node& to);
 
 // A graph whose nodes are numbered 0..size-1; removed nodes leave an empty slot until Compact().
 class Graph {

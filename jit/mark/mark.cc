@@ -222,7 +222,7 @@ std::vector<int> Grow(const Graph& graph, const std::vector<int>& order, const L
     const Node& n = graph.node(id);
     auto add = [&](int src) {
       if (IsFreeConstant(graph.node(src))) return;
-      if (IsV1Op(n, "Merge") && IsV1Op(graph.node(src), "NextIteration")) return;  // the next turn, not this one
+      if (IsBackEdge(graph.node(src), n)) return;  // the next turn, not this one
       dag.AddEdge(src, id);
       const Node& from = graph.node(src);
       if (!candidate[src] || !candidate[id] || from.device != n.device || from.region != n.region) return;
