@@ -1,12 +1,12 @@
 #include "service/npy.h"
 
 #include <cctype>
-#include <cstring>
 
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "backends/interpreter/strided.h"
 #include "hlo/base/status.h"
 #include "service/files.h"
 
@@ -179,15 +179,9 @@ namespace {
 Literal ValidPart(const Literal& literal) {
   const std::vector<int64_t>& sizes = literal.dynamic_sizes();
   Literal part(Shape(literal.shape().type(), sizes));
-  if (part.size() == 0) return part;
-  const int64_t last = sizes.empty() ? 1 : sizes.back(), bytes = StorageBytes(literal.shape().type());
-  std::vector<int64_t> index(sizes.size(), 0);
-  for (int64_t to = 0; to < part.size(); to += last) {
-    int64_t from = 0;
-    for (size_t d = 0; d < sizes.size(); ++d) from = from * literal.shape().dim(d) + index[d];
-    std::memcpy(part.mutable_bytes() + to * bytes, literal.bytes() + from * bytes, last * bytes);
-    for (int64_t d = static_cast<int64_t>(sizes.size()) - 2; d >= 0 && ++index[d] == sizes[d]; --d) index[d] = 0;
-  }
+  interp::StridedCopy(StorageBytes(literal.shape().type()), sizes, interp::RowMajorStrides(literal.shape().dims()),
+                      interp::RowMajorStrides(sizes))
+      .Run(literal.bytes(), part.mutable_bytes());
   return part;
 }
 
