@@ -2,8 +2,6 @@
 #ifndef XC_COMPILER_MAKE_H_
 #define XC_COMPILER_MAKE_H_
 
-#include <optional>
-
 #include "hlo/module.h"
 
 namespace xc::make {
@@ -39,15 +37,6 @@ bool IsIdentity(const Int64List& permutation);
 
 namespace xc {
 
-// The scalar that `x` repeats: a splat constant or (through reshapes) the broadcast of one. Nothing otherwise, and for
-// elided constants. The returned literal lives as long as the module's constants.
-struct SplatValue {
-  const Literal* literal = nullptr;
-  double number() const { return literal->GetDouble(0); }
-};
-std::optional<SplatValue> AsSplat(const HloInstruction* x);
-// Whether every element of `x` is `value` exactly; zeros by sign (IsAll(x, 0.0) does not hold for -0.0).
-bool IsAll(const HloInstruction* x, double value);
 // Whether the combiner computation is exactly `parameter 0 opcode parameter 1` (in either order if commutative).
 bool IsCombiner(const HloComputation* computation, HloOpcode opcode);
 

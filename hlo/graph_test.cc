@@ -96,6 +96,7 @@ TEST(Pattern, CommutativeCapturesAndSplats) {
   EXPECT_TRUE(m::Match(found, m::Multiply(m::Any(&left), m::Same(&left))));
   EXPECT_EQ(left, x.instruction());
   EXPECT_FALSE(m::Match(sum.instruction(), m::Add(m::Any(), m::Splat(1))));
+  EXPECT_FALSE(m::Match(sum.instruction(), m::Add(m::Any(), m::Splat(-0.0))));
   EXPECT_TRUE(m::Match(difference.instruction(), m::Subtract(m::OneUse(m::Add()), m::AnySplat())));
   EXPECT_FALSE(m::Match(difference.instruction(), m::Subtract(m::Splat(2), m::Any())));
   EXPECT_TRUE(m::Match(difference.instruction(), m::AnyOf(m::Add(), m::Subtract(&found))));

@@ -3,10 +3,25 @@
 #ifndef XC_HLO_PATTERN_H_
 #define XC_HLO_PATTERN_H_
 
+#include <optional>
 #include <tuple>
 #include <utility>
 
 #include "hlo/instruction.h"
+
+namespace xc {
+
+// The scalar that `x` repeats: a splat constant or what broadcasts one (reshapes, transposes and copies do not matter).
+// Nothing otherwise, and for elided constants. The returned literal lives as long as the module's constants.
+struct SplatValue {
+  const Literal* literal = nullptr;
+  double number() const { return literal->GetDouble(0); }
+};
+std::optional<SplatValue> AsSplat(const HloInstruction* x);
+// Whether every element of `x` is `value` exactly; zeros by sign (IsAll(x, 0.0) does not hold for -0.0).
+bool IsAll(const HloInstruction* x, double value);
+
+}  // namespace xc
 
 namespace xc::m {
 
@@ -31,7 +46,7 @@ struct SamePattern {
 };
 inline SamePattern Same(HloInstruction* const* captured) { return {captured}; }
 
-// An opcode and patterns for its first operands; without operand patterns any operands match.
+// An opcode and a pattern for each operand; without operand patterns any operands match.
 template <typename... Operands>
 struct OpPattern {
   HloOpcode opcode;
@@ -72,7 +87,7 @@ OpPattern<Operands...> Op(HloInstruction** capture, HloOpcode opcode, Operands..
   return {opcode, capture, {std::move(operands)...}};
 }
 
-// m::Add(p, q), m::Add(&x, p, q), m::Add() and so on.
+// m::Add(p, q), m::Add(&x, p, q), m::Add() and so on, for the ops that rules match.
 #define XC_PATTERN(name, opcode)                                   \
   template <typename... Operands>                                  \
   auto name(HloInstruction** capture, Operands... operands) {      \
@@ -85,90 +100,27 @@ OpPattern<Operands...> Op(HloInstruction** capture, HloOpcode opcode, Operands..
 XC_PATTERN(Abs, kAbs)
 XC_PATTERN(Add, kAdd)
 XC_PATTERN(And, kAnd)
-XC_PATTERN(Bitcast, kBitcast)
-XC_PATTERN(BitcastConvert, kBitcastConvert)
-XC_PATTERN(Broadcast, kBroadcast)
-XC_PATTERN(Call, kCall)
-XC_PATTERN(Ceil, kCeil)
-XC_PATTERN(Clamp, kClamp)
-XC_PATTERN(Compare, kCompare)
 XC_PATTERN(Complex, kComplex)
-XC_PATTERN(Concatenate, kConcatenate)
-XC_PATTERN(Constant, kConstant)
 XC_PATTERN(Convert, kConvert)
-XC_PATTERN(Convolution, kConvolution)
-XC_PATTERN(Copy, kCopy)
-XC_PATTERN(Cosine, kCosine)
-XC_PATTERN(CustomCall, kCustomCall)
 XC_PATTERN(Divide, kDivide)
-XC_PATTERN(Dot, kDot)
-XC_PATTERN(DynamicSlice, kDynamicSlice)
-XC_PATTERN(DynamicUpdateSlice, kDynamicUpdateSlice)
-XC_PATTERN(Exp, kExponential)
-XC_PATTERN(Expm1, kExponentialMinusOne)
-XC_PATTERN(Floor, kFloor)
-XC_PATTERN(Fusion, kFusion)
-XC_PATTERN(Gather, kGather)
-XC_PATTERN(GetTupleElement, kGetTupleElement)
 XC_PATTERN(Imag, kImag)
-XC_PATTERN(Iota, kIota)
-XC_PATTERN(Log, kLog)
-XC_PATTERN(Log1p, kLogPlusOne)
-XC_PATTERN(Logistic, kLogistic)
-XC_PATTERN(Maximum, kMaximum)
-XC_PATTERN(Minimum, kMinimum)
 XC_PATTERN(Multiply, kMultiply)
 XC_PATTERN(Negate, kNegate)
 XC_PATTERN(Not, kNot)
 XC_PATTERN(Or, kOr)
-XC_PATTERN(Pad, kPad)
-XC_PATTERN(Parameter, kParameter)
 XC_PATTERN(Power, kPower)
 XC_PATTERN(Real, kReal)
-XC_PATTERN(Reduce, kReduce)
-XC_PATTERN(ReduceWindow, kReduceWindow)
-XC_PATTERN(Remainder, kRemainder)
-XC_PATTERN(Reshape, kReshape)
-XC_PATTERN(Reverse, kReverse)
-XC_PATTERN(Rsqrt, kRsqrt)
-XC_PATTERN(Scatter, kScatter)
 XC_PATTERN(Select, kSelect)
-XC_PATTERN(ShiftLeft, kShiftLeft)
-XC_PATTERN(ShiftRightArithmetic, kShiftRightArithmetic)
-XC_PATTERN(ShiftRightLogical, kShiftRightLogical)
-XC_PATTERN(Sign, kSign)
-XC_PATTERN(Sine, kSine)
-XC_PATTERN(Slice, kSlice)
-XC_PATTERN(Sort, kSort)
-XC_PATTERN(Sqrt, kSqrt)
 XC_PATTERN(Subtract, kSubtract)
-XC_PATTERN(Tanh, kTanh)
-XC_PATTERN(Transpose, kTranspose)
-XC_PATTERN(Tuple, kTuple)
-XC_PATTERN(While, kWhile)
 XC_PATTERN(Xor, kXor)
 #undef XC_PATTERN
 
-// The constant whose elements all are bit for bit alike behind an instruction: itself, or what it broadcasts (reshapes
-// and copies do not matter). Elided constants have no known elements. Nothing if it is something else.
-inline HloInstruction* SplatConstant(HloInstruction* instruction) {
-  while (instruction->opcode() == HloOpcode::kBroadcast || instruction->opcode() == HloOpcode::kReshape ||
-         instruction->opcode() == HloOpcode::kCopy) {
-    instruction = instruction->operand(0);
-  }
-  bool splat = instruction->IsSplatConstant() && !instruction->literal().elided() && instruction->literal().size() > 0;
-  return splat ? instruction : nullptr;
-}
-
-// A constant or broadcast constant with all elements equal to `value` as a number (0 matches -0; complex numbers with
-// an imaginary part do not match).
+// Every element is `value` exactly: see IsAll.
 struct SplatPattern {
   HloInstruction** capture;
   double value;
   bool Match(HloInstruction* instruction) const {
-    HloInstruction* constant = SplatConstant(instruction);
-    if (constant == nullptr) return false;
-    if (constant->literal().GetComplex(0) != std::complex<double>(value, 0)) return false;
+    if (!IsAll(instruction, value)) return false;
     if (capture != nullptr) *capture = instruction;
     return true;
   }
@@ -180,30 +132,18 @@ inline SplatPattern Splat(HloInstruction** capture, double value) { return {capt
 struct AnySplatPattern {
   HloInstruction** capture;
   bool Match(HloInstruction* instruction) const {
-    if (SplatConstant(instruction) == nullptr) return false;
+    if (!AsSplat(instruction)) return false;
     if (capture != nullptr) *capture = instruction;
     return true;
   }
 };
 inline AnySplatPattern AnySplat(HloInstruction** capture = nullptr) { return {capture}; }
 
-// A constant of rank 0 with this value.
-struct ScalarPattern {
-  double value;
-  bool Match(HloInstruction* instruction) const {
-    return instruction->IsConstant() && instruction->shape().IsScalar() &&
-           SplatPattern{nullptr, value}.Match(instruction);
-  }
-};
-inline ScalarPattern ConstantScalar(double value) { return {value}; }
-
-// `pattern`, and the instruction has one user (and is not the root).
+// `pattern`, and the instruction has one user.
 template <typename P>
 struct OneUsePattern {
   P pattern;
-  bool Match(HloInstruction* instruction) const {
-    return instruction->user_count() == 1 && !instruction->IsRoot() && pattern.Match(instruction);
-  }
+  bool Match(HloInstruction* instruction) const { return instruction->user_count() == 1 && pattern.Match(instruction); }
 };
 template <typename P>
 OneUsePattern<P> OneUse(P pattern) {

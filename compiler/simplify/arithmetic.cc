@@ -5,6 +5,7 @@
 
 #include "compiler/make.h"
 #include "compiler/simplify/simplify.h"
+#include "hlo/pattern.h"
 
 namespace xc {
 namespace {
@@ -16,73 +17,60 @@ bool IsReal(const I* x) { return IsFloating(x->type()); }
 
 // x + 0 -> x for integers; x + -0 -> x for floats (x + +0 turns -0 into +0).
 I* AddZero(I* i, PassContext&) {
-  for (int side : {0, 1}) {
-    const I* c = i->operand(side);
-    if (IsInt(i) ? IsAll(c, 0.0) : IsReal(i) && IsAll(c, -0.0)) return i->operand(1 - side);
-  }
-  return nullptr;
+  I* x;
+  return (IsInt(i) || IsReal(i)) && m::Match(i, m::Add(m::Any(&x), m::Splat(IsInt(i) ? 0.0 : -0.0))) ? x : nullptr;
 }
 
 // x + -y -> x - y
 I* AddNegate(I* i, PassContext&) {
-  if (IsComplex(i->type())) return nullptr;
-  for (int side : {1, 0}) {
-    I* n = i->operand(side);
-    if (n->opcode() == HloOpcode::kNegate && n->user_count() == 1) {
-      return make::Binary(HloOpcode::kSubtract, i->operand(1 - side), n->operand(0));
-    }
-  }
-  return nullptr;
+  I *x, *y;
+  if (IsComplex(i->type()) || !m::Match(i, m::Add(m::Any(&x), m::OneUse(m::Negate(m::Any(&y)))))) return nullptr;
+  return make::Binary(HloOpcode::kSubtract, x, y);
 }
 
 // x - 0 -> x
 I* SubtractZero(I* i, PassContext&) {
-  return (IsInt(i) || IsReal(i)) && IsAll(i->operand(1), 0.0) ? i->operand(0) : nullptr;
+  I* x;
+  return (IsInt(i) || IsReal(i)) && m::Match(i, m::Subtract(m::Any(&x), m::Splat(0))) ? x : nullptr;
 }
 
 // x - -y -> x + y
 I* SubtractNegate(I* i, PassContext&) {
-  I* n = i->operand(1);
-  if (n->opcode() != HloOpcode::kNegate || n->user_count() != 1 || IsComplex(i->type())) return nullptr;
-  return make::Binary(HloOpcode::kAdd, i->operand(0), n->operand(0));
+  I *x, *y;
+  if (IsComplex(i->type()) || !m::Match(i, m::Subtract(m::Any(&x), m::OneUse(m::Negate(m::Any(&y)))))) return nullptr;
+  return make::Binary(HloOpcode::kAdd, x, y);
 }
 
 // x - x -> 0, integers
 I* SubtractSelf(I* i, PassContext&) {
-  if (!IsInt(i) || i->operand(0) != i->operand(1)) return nullptr;
+  I* x;
+  if (!IsInt(i) || !m::Match(i, m::Subtract(m::Any(&x), m::Same(&x)))) return nullptr;
   return make::Splat(i->parent(), i->type(), i->shape().dims(), 0);
 }
 
 // x * 1 -> x
 I* MultiplyOne(I* i, PassContext&) {
-  if (IsComplex(i->type())) return nullptr;
-  for (int side : {0, 1}) {
-    if (IsAll(i->operand(side), 1.0)) return i->operand(1 - side);
-  }
-  return nullptr;
+  I* x;
+  return !IsComplex(i->type()) && m::Match(i, m::Multiply(m::Any(&x), m::Splat(1))) ? x : nullptr;
 }
 
 // x * 0 -> 0, integers
 I* MultiplyZero(I* i, PassContext&) {
-  if (!IsInt(i)) return nullptr;
-  for (int side : {0, 1}) {
-    if (IsAll(i->operand(side), 0.0)) return i->operand(side);
-  }
-  return nullptr;
+  I* zero;
+  return IsInt(i) && m::Match(i, m::Multiply(m::Any(), m::Splat(&zero, 0))) ? zero : nullptr;
 }
 
 // x * -1 -> -x
 I* MultiplyMinusOne(I* i, PassContext&) {
+  I* x;
   if (!IsReal(i) && !IsSignedInt(i->type())) return nullptr;
-  for (int side : {0, 1}) {
-    if (IsAll(i->operand(side), -1.0)) return make::Unary(HloOpcode::kNegate, i->operand(1 - side));
-  }
-  return nullptr;
+  return m::Match(i, m::Multiply(m::Any(&x), m::Splat(-1))) ? make::Unary(HloOpcode::kNegate, x) : nullptr;
 }
 
 // x / 1 -> x
 I* DivideOne(I* i, PassContext&) {
-  return !IsComplex(i->type()) && IsAll(i->operand(1), 1.0) ? i->operand(0) : nullptr;
+  I* x;
+  return !IsComplex(i->type()) && m::Match(i, m::Divide(m::Any(&x), m::Splat(1))) ? x : nullptr;
 }
 
 // x / 2^k -> x * 2^-k where both are normal numbers of the type: the same rounding of the same number.
@@ -136,12 +124,10 @@ I* TwiceUndone(I* i, PassContext&) {
 
 // |-x| -> |x|, ||x|| -> |x|
 I* AbsOfSign(I* i, PassContext&) {
-  I* x = i->operand(0);
+  I *x = i->operand(0), *y;
   if (IsComplex(x->type())) return nullptr;
-  if (x->opcode() == HloOpcode::kAbs && !IsComplex(x->operand(0)->type())) return x;
-  if (x->opcode() == HloOpcode::kNegate && !IsUnsignedInt(x->type())) {
-    return make::Unary(HloOpcode::kAbs, x->operand(0));
-  }
+  if (m::Match(x, m::Abs(m::Any(&y))) && !IsComplex(y->type())) return x;
+  if (m::Match(x, m::Negate(m::Any(&y))) && !IsUnsignedInt(x->type())) return make::Unary(HloOpcode::kAbs, y);
   return nullptr;
 }
 
@@ -153,11 +139,11 @@ I* SameOperands(I* i, PassContext&) { return i->operand(0) == i->operand(1) ? i-
 
 // x^1 -> x, x^2 -> x * x (correctly rounded, as a power function may but need not be), x^-1 -> 1 / x
 I* SimplePower(I* i, PassContext&) {
+  I* x;
   if (!IsReal(i) && !IsInt(i)) return nullptr;
-  I *x = i->operand(0), *y = i->operand(1);
-  if (IsAll(y, 1.0)) return x;
-  if (IsAll(y, 2.0)) return make::Binary(HloOpcode::kMultiply, x, x);
-  if (IsReal(i) && IsAll(y, -1.0)) {
+  if (m::Match(i, m::Power(m::Any(&x), m::Splat(1)))) return x;
+  if (m::Match(i, m::Power(m::Any(&x), m::Splat(2)))) return make::Binary(HloOpcode::kMultiply, x, x);
+  if (IsReal(i) && m::Match(i, m::Power(m::Any(&x), m::Splat(-1)))) {
     return make::Binary(HloOpcode::kDivide, make::Splat(i->parent(), i->type(), i->shape().dims(), 1.0), x);
   }
   return nullptr;
@@ -168,17 +154,16 @@ I* ShiftZero(I* i, PassContext&) { return IsAll(i->operand(1), 0.0) ? i->operand
 
 // real(complex(a, b)) -> a, imag(complex(a, b)) -> b
 I* PartOfComplex(I* i, PassContext&) {
-  I* z = i->operand(0);
-  if (z->opcode() != HloOpcode::kComplex) return nullptr;
-  return z->operand(i->opcode() == HloOpcode::kReal ? 0 : 1);
+  I *a, *b;
+  if (!m::Match(i->operand(0), m::Complex(m::Any(&a), m::Any(&b)))) return nullptr;
+  return i->opcode() == HloOpcode::kReal ? a : b;
 }
 
 // complex(real(z), imag(z)) -> z
 I* ComplexOfParts(I* i, PassContext&) {
-  const I *a = i->operand(0), *b = i->operand(1);
-  if (a->opcode() != HloOpcode::kReal || b->opcode() != HloOpcode::kImag || a->operand(0) != b->operand(0))
-    return nullptr;
-  return IsComplex(a->operand(0)->type()) ? i->operand(0)->operand(0) : nullptr;
+  I* z;
+  if (!m::Match(i, m::Complex(m::Real(m::Any(&z)), m::Imag(m::Same(&z))))) return nullptr;
+  return IsComplex(z->type()) ? z : nullptr;
 }
 
 }  // namespace

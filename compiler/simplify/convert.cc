@@ -1,6 +1,7 @@
 // Rewrite rows of type conversions.
 #include "compiler/make.h"
 #include "compiler/simplify/simplify.h"
+#include "hlo/pattern.h"
 
 namespace xc {
 namespace {
@@ -55,9 +56,8 @@ I* ConvertSame(I* i, PassContext&) { return i->operand(0)->type() == i->type() ?
 
 // convert(convert(x: A to B) to C) -> convert(x to C) if B holds every A
 I* ConvertChain(I* i, PassContext&) {
-  I* inner = i->operand(0);
-  if (inner->opcode() != HloOpcode::kConvert) return nullptr;
-  I* x = inner->operand(0);
+  I *inner, *x;
+  if (!m::Match(i, m::Convert(m::Convert(&inner, m::Any(&x))))) return nullptr;
   if (!IsLossless(x->type(), inner->type())) return nullptr;
   // Floats saturate on their way to integers, integers wrap.
   if (!IsFloating(x->type()) && IsFloating(inner->type()) && !IsFloating(i->type()) &&

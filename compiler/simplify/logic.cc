@@ -1,6 +1,7 @@
 // Rewrite rows of comparisons, selections and bit logic.
 #include "compiler/make.h"
 #include "compiler/simplify/simplify.h"
+#include "hlo/pattern.h"
 
 namespace xc {
 namespace {
@@ -23,31 +24,31 @@ bool IsAllOnes(const I* x) {
 }
 bool IsAllZeros(const I* x) { return (x->type() == ElementType::kPred || IsIntegral(x->type())) && IsAll(x, 0.0); }
 
+auto AllOnes(I** capture = nullptr) { return m::Where(m::Any(capture), IsAllOnes); }
+auto AllZeros(I** capture = nullptr) { return m::Where(m::Any(capture), IsAllZeros); }
+
 // x & ones -> x, x & 0 -> 0
 I* AndConstant(I* i, PassContext&) {
-  for (int side : {0, 1}) {
-    if (IsAllOnes(i->operand(side))) return i->operand(1 - side);
-    if (IsAllZeros(i->operand(side))) return i->operand(side);
-  }
+  I* x;
+  if (m::Match(i, m::And(m::Any(&x), AllOnes()))) return x;
+  if (m::Match(i, m::And(m::Any(), AllZeros(&x)))) return x;
   return nullptr;
 }
 
 // x | 0 -> x, x | ones -> ones
 I* OrConstant(I* i, PassContext&) {
-  for (int side : {0, 1}) {
-    if (IsAllZeros(i->operand(side))) return i->operand(1 - side);
-    if (IsAllOnes(i->operand(side))) return i->operand(side);
-  }
+  I* x;
+  if (m::Match(i, m::Or(m::Any(&x), AllZeros()))) return x;
+  if (m::Match(i, m::Or(m::Any(), AllOnes(&x)))) return x;
   return nullptr;
 }
 
 // x ^ 0 -> x, x ^ x -> 0, x ^ ones -> not x
 I* XorConstant(I* i, PassContext&) {
-  if (i->operand(0) == i->operand(1)) return make::Splat(i->parent(), i->type(), i->shape().dims(), 0);
-  for (int side : {0, 1}) {
-    if (IsAllZeros(i->operand(side))) return i->operand(1 - side);
-    if (IsAllOnes(i->operand(side))) return make::Unary(HloOpcode::kNot, i->operand(1 - side));
-  }
+  I* x;
+  if (m::Match(i, m::Xor(m::Any(&x), m::Same(&x)))) return make::Splat(i->parent(), i->type(), i->shape().dims(), 0);
+  if (m::Match(i, m::Xor(m::Any(&x), AllZeros()))) return x;
+  if (m::Match(i, m::Xor(m::Any(&x), AllOnes()))) return make::Unary(HloOpcode::kNot, x);
   return nullptr;
 }
 
@@ -68,14 +69,13 @@ I* CompareSelf(I* i, PassContext&) {
 
 // p == true -> p, p != false -> p, p == false -> not p, p != true -> not p
 I* ComparePred(I* i, PassContext&) {
-  if (i->operand(0)->type() != ElementType::kPred) return nullptr;
   const bool eq = i->direction() == CompareDirection::kEq;
-  if (!eq && i->direction() != CompareDirection::kNe) return nullptr;
+  if (i->operand(0)->type() != ElementType::kPred || (!eq && i->direction() != CompareDirection::kNe)) return nullptr;
   for (int side : {0, 1}) {
     const I* c = i->operand(side);
     I* p = i->operand(1 - side);
-    if (IsAll(c, 1.0)) return eq ? p : make::Unary(HloOpcode::kNot, p);
-    if (IsAll(c, 0.0)) return eq ? make::Unary(HloOpcode::kNot, p) : p;
+    if (IsAll(c, eq ? 1.0 : 0.0)) return p;
+    if (IsAll(c, eq ? 0.0 : 1.0)) return make::Unary(HloOpcode::kNot, p);
   }
   return nullptr;
 }
@@ -147,27 +147,31 @@ I* NotCompare(I* i, PassContext&) {
 }
 
 // select(p, x, x) -> x
-I* SelectSame(I* i, PassContext&) { return i->operand(1) == i->operand(2) ? i->operand(1) : nullptr; }
+I* SelectSame(I* i, PassContext&) {
+  I* x;
+  return m::Match(i, m::Select(m::Any(), m::Any(&x), m::Same(&x))) ? x : nullptr;
+}
 
-// select(true, a, b) -> a
+// select(true, a, b) -> a, select(false, a, b) -> b
 I* SelectConstant(I* i, PassContext&) {
-  if (IsAll(i->operand(0), 1.0)) return i->operand(1);
-  if (IsAll(i->operand(0), 0.0)) return i->operand(2);
+  I* x;
+  if (m::Match(i, m::Select(m::Splat(1), m::Any(&x), m::Any()))) return x;
+  if (m::Match(i, m::Select(m::Splat(0), m::Any(), m::Any(&x)))) return x;
   return nullptr;
 }
 
 // select(not p, a, b) -> select(p, b, a)
 I* SelectNot(I* i, PassContext&) {
-  I* p = i->operand(0);
-  if (p->opcode() != HloOpcode::kNot) return nullptr;
-  return make::Select(p->operand(0), i->operand(2), i->operand(1));
+  I *p, *a, *b;
+  return m::Match(i, m::Select(m::Not(m::Any(&p)), m::Any(&a), m::Any(&b))) ? make::Select(p, b, a) : nullptr;
 }
 
 // select(p, true, false) -> p, select(p, false, true) -> not p
 I* SelectOfPreds(I* i, PassContext&) {
+  I* p;
   if (i->type() != ElementType::kPred || !SameDims(i->operand(0)->shape(), i->shape())) return nullptr;
-  if (IsAll(i->operand(1), 1.0) && IsAll(i->operand(2), 0.0)) return i->operand(0);
-  if (IsAll(i->operand(1), 0.0) && IsAll(i->operand(2), 1.0)) return make::Unary(HloOpcode::kNot, i->operand(0));
+  if (m::Match(i, m::Select(m::Any(&p), m::Splat(1), m::Splat(0)))) return p;
+  if (m::Match(i, m::Select(m::Any(&p), m::Splat(0), m::Splat(1)))) return make::Unary(HloOpcode::kNot, p);
   return nullptr;
 }
 

@@ -5,6 +5,7 @@
 
 #include "compiler/make.h"
 #include "compiler/simplify/simplify.h"
+#include "hlo/pattern.h"
 
 namespace xc {
 namespace {
