@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "backends/runtime/lapack_calls.h"
 #include "backends/runtime/sort.h"
+#include "backends/runtime/sparse.h"
 #include "hlo/base/status.h"
 
 namespace xc {
@@ -26,11 +27,7 @@ absl::Status TopKCall(RunContext* ctx, const CallArgs& args) {
   }
   const CallBuffer& in = args.inputs[0];
   for (const CallBuffer* buffer : {&in, &args.outputs[0], &args.outputs[1]}) {
-    for (size_t i = 0; i < buffer->dims.size(); ++i) {
-      if (buffer->minor_to_major[i] != static_cast<int64_t>(buffer->dims.size() - 1 - i)) {
-        return absl::InvalidArgumentError("takes arrays in row-major layout only");
-      }
-    }
+    if (!buffer->is_row_major()) return absl::InvalidArgumentError("takes arrays in row-major layout only");
   }
   TopKDesc d;
   d.type = static_cast<int32_t>(in.type);
@@ -44,6 +41,7 @@ Registry& TheRegistry() {
   static Registry* registry = [] {
     auto* r = new Registry;
     r->functions["TopK"] = TopKCall;
+    r->functions["cpu_csr_sparse_dense_ffi"] = CsrTimesDense;
     for (auto& [name, function] : LapackCalls()) r->functions[name] = std::move(function);
     return r;
   }();

@@ -30,6 +30,12 @@ struct CallBuffer {
     for (int64_t dim : dims) n *= dim;
     return n;
   }
+  bool is_row_major() const {
+    for (size_t i = 0; i < dims.size(); ++i) {
+      if (minor_to_major[i] != static_cast<int64_t>(dims.size() - 1 - i)) return false;
+    }
+    return true;
+  }
 };
 
 // The typed attributes of a backend_config written `{name = 76 : ui8, flag = true, …}` (MLIR's syntax).

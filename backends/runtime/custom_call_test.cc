@@ -151,6 +151,34 @@ TEST(Registry, TopK) {
   EXPECT_EQ(std::vector<int>(indices.as<int>(), indices.as<int>() + 4), (std::vector<int>{1, 3, 0, 2}));
 }
 
+// [[10, 20, 0], [0, 0, 0], [0, 0, 30]] and an entry in a column that there is not.
+TEST(Registry, SparseTimesDense) {
+  const auto executor = NewThreadPoolExecutor(2);
+  RunContext ctx(nullptr, executor.get());
+  Array data = MakeArray(RtType::kS16, {5}), starts = MakeArray(RtType::kS32, {4}),
+        columns = MakeArray(RtType::kS32, {5}), x = MakeArray(RtType::kS16, {3, 2}),
+        y = MakeArray(RtType::kS16, {3, 2}), v = MakeArray(RtType::kS16, {3}), w = MakeArray(RtType::kS16, {3});
+  const auto fill = [](Array& a, auto... numbers) {
+    const std::common_type_t<decltype(numbers)...> all[] = {numbers...};
+    std::memcpy(a.bytes.data(), all, sizeof(all));
+  };
+  fill(data, int16_t{10}, int16_t{20}, int16_t{30}, int16_t{7}, int16_t{9});
+  fill(starts, 0, 2, 2, 90);  // the last row ends with the entries
+  fill(columns, 0, 1, 2, 3, -1);
+  fill(x, int16_t{1}, int16_t{2}, int16_t{3}, int16_t{4000}, int16_t{5}, int16_t{-6});
+  fill(v, int16_t{1}, int16_t{2}, int16_t{3});
+  const char* const target = "cpu_csr_sparse_dense_ffi";
+  ASSERT_TRUE(Call(&ctx, target, "{}", {&data, &starts, &columns, &x}, {&y}).ok());
+  EXPECT_EQ(std::vector<int16_t>(y.as<int16_t>(), y.as<int16_t>() + 6),
+            (std::vector<int16_t>{70, static_cast<int16_t>(80020), 0, 0, 150, -180}));
+  ASSERT_TRUE(Call(&ctx, target, "{}", {&data, &starts, &columns, &v}, {&w}).ok());
+  EXPECT_EQ(std::vector<int16_t>(w.as<int16_t>(), w.as<int16_t>() + 3), (std::vector<int16_t>{50, 0, 90}));
+  EXPECT_EQ(Call(&ctx, target, "{}", {&data, &starts, &columns, &x}, {&w}).message(),
+            "custom call cpu_csr_sparse_dense_ffi: the sizes of operands and results do not fit");
+  EXPECT_EQ(Call(&ctx, target, "{}", {&data, &columns, &data, &v}, {&w}).message(),
+            "custom call cpu_csr_sparse_dense_ffi: takes s32 row starts and columns");
+}
+
 // ---- LAPACK ------------------------------------------------------------------------------------------------------
 
 template <typename T>
