@@ -274,6 +274,25 @@ def v1_training():
 
 
 @check
+def v1_variables_assigned_in_place():
+    """A copy of a variable of the old kind keeps its value when the variable's memory gets another."""
+    x = np.linspace(-1, 1, 3, dtype=np.float32)
+
+    def body(v1, session):
+        v = v1.get_variable("v", initializer=x * 2.0, use_resource=False)
+        old = tf.raw_ops.Snapshot(input=v.read_value())
+        kept = tf.exp(old) + old
+        with tf.control_dependencies([old, kept]):
+            new = v1.assign(v, tf.exp(old) * 0.2 + x)
+        with tf.control_dependencies([new]):
+            difference = tf.py_function(lambda a, b: a - b, [old, new], tf.float32)
+        session.run(v.initializer)
+        return [session.run([old, kept, difference]) for _ in range(3)]
+
+    same_in_a_v1_session(body, 3)
+
+
+@check
 def v1_feeds_of_any_node():
     """A fed node gives the fed value, wherever it is, and what it would have been computed from is not asked for."""
 
@@ -445,7 +464,11 @@ def errors_of_ops():
         tf.debugging.assert_less(i, 3)
         return tf.cast(i, tf.float32) * 2.0 + tf.exp(tf.cast(i, tf.float32))
 
-    for body, good, bad in [(gather, 1, 9), (divide, 1, 2), (numerics, 5, 1), (asserts, 1, 7)]:
+    def only_asserts(i):
+        tf.debugging.Assert(tf.reduce_sum(tf.abs(i) * 2) < 9, [i])
+        return i
+
+    for body, good, bad in [(gather, 1, 9), (divide, 1, 2), (numerics, 5, 1), (asserts, 1, 7), (only_asserts, 1, 7)]:
 
         def run(value):
             try:

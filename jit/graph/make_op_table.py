@@ -125,7 +125,7 @@ def main():
     # Our own: a cluster's function is found by name in the graph's library.
     print(
         'OP(XlaJitLaunch, "args:*Targs", "results:*Tresults", '
-        '"Targs:list(type) Tresults:list(type) cluster:string", false)'
+        '"Targs:list(type) Tresults:list(type) cluster:string own_results:bool=false", false)'
     )
     for name in sorted(names):
         op = op_def_registry.get(name)

@@ -28,7 +28,7 @@ std::vector<std::string> Words(absl::string_view text) { return absl::StrSplit(t
 
 ArgSignature ParseArg(absl::string_view text) {
   ArgSignature arg;
-  absl::ConsumePrefix(&text, "&");
+  arg.is_ref = absl::ConsumePrefix(&text, "&");
   std::vector<std::string> parts = absl::StrSplit(text, absl::MaxSplits(':', 1));
   XC_CHECK_EQ(parts.size(), 2u);
   arg.name = parts[0];

@@ -17,6 +17,7 @@ struct ArgSignature {
   std::string type_attr;
   std::string number_attr;  // the argument repeats as often as this attribute says
   std::string type_list_attr;
+  bool is_ref = false;  // a variable of the old kind itself, which is assigned in place
 };
 
 struct AttrSignature {

@@ -94,6 +94,15 @@ class ClusterBuilder {
   std::vector<DataType> result_types_;
 };
 
+// Whether the graph has variables that are assigned in place: arguments may share their memory.
+bool HasReferences(const Graph& graph, const std::vector<int>& order) {
+  return std::any_of(order.begin(), order.end(), [&](int id) {
+    const OpSignature* def = graph.node(id).def;
+    return def != nullptr && std::any_of(def->outputs.begin(), def->outputs.end(),
+                                         [](const ArgSignature& output) { return output.is_ref; });
+  });
+}
+
 }  // namespace
 
 absl::StatusOr<Encapsulated> Encapsulate(const Graph& graph, const Marking& marking) {
@@ -122,6 +131,7 @@ absl::StatusOr<Encapsulated> Encapsulate(const Graph& graph, const Marking& mark
   out.graph->name = graph.name;
   out.graph->set_library(graph.library());
   // Nodes first (all launch nodes and what stays), then edges.
+  const bool own_results = HasReferences(graph, order);
   std::vector<int> launch(n, -1), moved(graph.size(), -1);
   for (int id : order) {
     int k = marking.nodes[id].cluster;
@@ -138,6 +148,7 @@ absl::StatusOr<Encapsulated> Encapsulate(const Graph& graph, const Marking& mark
       node.def = FindOpDef(kLaunchOp);
       node.device = graph.node(id).device;
       node.attrs["cluster"].set_s(absl::StrCat(k));
+      if (own_results) node.attrs["own_results"].set_b(true);
       auto* arg_types = node.attrs["Targs"].mutable_list();
       for (DataType t : builders[k].arg_types()) arg_types->add_type(t);
       auto* result_types = node.attrs["Tresults"].mutable_list();

@@ -323,8 +323,12 @@ absl::StatusOr<Marking> MarkForCompilation(const Graph& graph, const MarkOptions
   }
   // The cost gate.
   std::map<int, std::vector<int>> members;
+  std::set<int> used;  // clusters whose results others take
   for (int id : order) {
     if (representative[id] >= 0) members[representative[id]].push_back(id);
+    for (const OutputRef& in : graph.node(id).inputs) {
+      if (representative[in.node] != representative[id]) used.insert(representative[in.node]);
+    }
   }
   for (auto& [rep, ids] : members) {
     int work = 0;
@@ -333,7 +337,10 @@ absl::StatusOr<Marking> MarkForCompilation(const Graph& graph, const MarkOptions
       work += Work(graph, graph.node(id));
       heavy |= IsHeavy(graph.node(id));
     }
-    if (work >= options.min_cluster_size || heavy) {
+    if (!options.resources && used.count(rep) == 0) {
+      const char* why = "its cluster would only check: the host may drop what has no results";
+      for (int id : ids) marking.nodes[id].reason = why;
+    } else if (work >= options.min_cluster_size || heavy) {
       for (int id : ids) marking.nodes[id].cluster = marking.num_clusters;
       ++marking.num_clusters;
     } else {

@@ -91,6 +91,42 @@ TEST(Rewrite, FedNodesGiveTheCallersValue) {
   EXPECT_EQ(RewriteGraphDef(def, options).status().message(), "'h' (UnknownOp) is fed");
 }
 
+TEST(Rewrite, WhatOnlyChecksStaysWithTheHost) {
+  GraphDef def =
+      Parse(N("x", "_Arg", "", "attr { key: 'T' value { type: DT_FLOAT } } attr { key: 'index' value { i: 0 } }") +
+            N("a", "Exp", "input: 'x'", kFloat) + N("c", "CheckNumerics", "input: 'a'", kFloat) +
+            N("r", "_Retval", "input: 'x' input: '^c'",
+              "attr { key: 'T' value { type: DT_FLOAT } } attr { key: 'index' value { i: 0 } }"));
+  RewriteOptions options;
+  options.mark.resources = false;
+  auto out = RewriteGraphDef(def, options);
+  ASSERT_TRUE(out.ok()) << out.status();
+  EXPECT_TRUE(out->clusters.empty());
+  ASSERT_FALSE(out->left_out.empty());
+  EXPECT_EQ(std::count_if(out->left_out.begin(), out->left_out.end(),
+                          [](const LeftOut& left) {
+                            return left.reason == "its cluster would only check: the host may drop what has no results";
+                          }),
+            2);
+  // With a result of its own the check is part of the cluster.
+  def.mutable_node(3)->set_input(0, "a");
+  out = RewriteGraphDef(def, options);
+  ASSERT_TRUE(out.ok()) << out.status();
+  EXPECT_EQ(out->clusters.size(), 1u);
+}
+
+TEST(Rewrite, VariablesAssignedInPlaceShareNoMemoryWithResults) {
+  GraphDef def = Parse(N("v", "VariableV2", "",
+                         "attr { key: 'dtype' value { type: DT_FLOAT } } attr { key: 'shape' value { shape { } } }") +
+                       N("a", "Exp", "input: 'v'", kFloat) + N("b", "Neg", "input: 'a'", kFloat));
+  RewriteOptions options;
+  options.preserve = {"b"};
+  auto out = RewriteGraphDef(def, options);
+  ASSERT_TRUE(out.ok()) << out.status();
+  ASSERT_EQ(out->clusters.size(), 1u);
+  EXPECT_TRUE(Find(out->graph, out->clusters[0].launch)->attr().at("own_results").b());
+}
+
 TEST(Rewrite, FunctionsTravelWithTheirCluster) {
   std::string body =
       "library { function { signature { name: 'twice' input_arg { name: 'v' type: DT_FLOAT } "

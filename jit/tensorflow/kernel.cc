@@ -1,6 +1,8 @@
 // The launch op and its kernel: a cluster runs through the core library on TensorFlow's own buffers, or, where that is
 // not possible (yet), by TensorFlow's kernels. An argument that is a variable's handle enters by the variable's value.
+#include <algorithm>
 #include <chrono>
+#include <cstring>
 #include <optional>
 #include <string>
 #include <vector>
@@ -15,6 +17,7 @@
 #include "tensorflow/core/framework/op_kernel.h"
 #include "tensorflow/core/framework/resource_mgr.h"
 #include "tensorflow/core/framework/resource_var.h"
+#include "tensorflow/core/framework/tensor_util.h"
 
 namespace xc_tensorflow {
 namespace {
@@ -50,6 +53,7 @@ absl::Status ReadVariable(tf::OpKernelContext* ctx, int input, tf::Tensor* value
 // The arguments and results of one run.
 struct Call {
   tf::OpKernelContext* ctx;
+  bool own_results = false;  // no result may share memory with an argument
   std::vector<tf::Tensor> args;
   // Results not yet visible, by number. (A tensor by itself does not tell: an empty one counts as initialized.)
   absl::InlinedVector<std::optional<tf::Tensor>, 4> tentative;
@@ -58,6 +62,13 @@ struct Call {
   bool Check(absl::Status s) {
     if (!s.ok() && status.ok()) status = std::move(s);
     return status.ok();
+  }
+
+  // The result is `value`, or a copy of it.
+  void SetOutput(int result, const tf::Tensor& value) {
+    auto shares = [&](const tf::Tensor& arg) { return arg.SharesBufferWith(value); };
+    bool copy = own_results && std::any_of(args.begin(), args.end(), shares);
+    ctx->set_output(result, copy ? tf::tensor::DeepCopy(value) : value);
   }
 };
 
@@ -77,7 +88,7 @@ void* Allocate(void* context, int result, int dtype, const int64_t* dims, int ra
 
 int Forward(void* context, int result, int argument) {
   Call& call = *static_cast<Call*>(context);
-  call.ctx->set_output(result, call.args[argument]);
+  call.SetOutput(result, call.args[argument]);
   return 1;
 }
 
@@ -100,6 +111,7 @@ class Launch : public tf::OpKernel {
   explicit Launch(tf::OpKernelConstruction* ctx) : OpKernel(ctx), core_(*the_core) {
     std::string bytes;
     OP_REQUIRES_OK(ctx, ctx->GetAttr("cluster", &bytes));
+    OP_REQUIRES_OK(ctx, ctx->GetAttr("own_results", &own_results_));
     std::string error = core_.TakeMessage(core_.cluster_create(bytes.data(), bytes.size(), name().c_str(), &cluster_));
     OP_REQUIRES(ctx, error.empty(), absl::InternalError(error));
   }
@@ -108,7 +120,7 @@ class Launch : public tf::OpKernel {
   }
 
   void Compute(tf::OpKernelContext* ctx) override {
-    Call call{ctx};
+    Call call{ctx, own_results_};
     const int n = ctx->num_inputs();
     call.args.resize(n);
     absl::InlinedVector<xc_tensor, 16> views(n);
@@ -156,7 +168,7 @@ class Launch : public tf::OpKernel {
     std::vector<tf::Tensor> results;
     call.status = host_.Run(graph, size, call.args, call.ctx->num_outputs(), &results);
     for (size_t i = 0; call.status.ok() && i < results.size(); ++i) {
-      call.ctx->set_output(static_cast<int>(i), results[i]);
+      call.SetOutput(static_cast<int>(i), results[i]);
     }
     auto time = std::chrono::steady_clock::now() - start;
     core_.cluster_host_ran(cluster_, ticket, std::chrono::duration_cast<std::chrono::nanoseconds>(time).count());
@@ -164,6 +176,7 @@ class Launch : public tf::OpKernel {
 
   const Core& core_;
   xc_cluster* cluster_ = nullptr;
+  bool own_results_ = false;
   HostSession host_;
 };
 
@@ -175,6 +188,7 @@ void RegisterKernel() {
         .Attr("Targs: list(type) >= 0")
         .Attr("Tresults: list(type) >= 0")
         .Attr("cluster: string")
+        .Attr("own_results: bool = false")
         .SetShapeFn(tf::shape_inference::UnknownShape)
         .Finalize(data);
   });
