@@ -89,6 +89,8 @@ def main():
             "elided.hlo": ELIDED,
             "large.hlo": LARGE,
             "deep.hlo": DEEP,
+            "integer.hlo": "HloModule m\nENTRY e { p = s32[1,1] parameter(0) ROOT a = s32[1,1] negate(p) }\n",
+            "wide.hlo": "HloModule m\nENTRY e { p = s32[1,2] parameter(0) ROOT a = s32[1,2] negate(p) }\n",
             "twice.mlir": STABLEHLO,
         }
         texts["bad.mlir"] = STABLEHLO.replace("stablehlo.add", "stablehlo.plus")
@@ -108,6 +110,15 @@ def main():
         check.refused("is not a bundle", "replay", "empty")
         check.refused("unknown flag '--bogus'", "replay", small, "--bogus")
         check.refused("does not take 'x'", "replay", small, "--runs=x")
+        check.refused("--threads must be at least 0", "replay", small, "--threads=-1")
+        check.refused("--seconds must be at least 0", "replay", small, "--seconds=nan")
+        check.refused("--bisect needs --against", "replay", small, "--bisect")
+        check.refused("gives no results", "replay", small, "--compile_only", "--output_dir=none")
+        check.refused("`all` or `none`", "replay", small, "--passes=bogus")
+        check.refused("for the platform cpu", "replay", small, "--platform=interpreter", "--excess_precision")
+        check.refused("cannot be run", "reduce", small, "--command=./nofile")
+        check.refused("no program to run", "check", "manifest.tsv", "--only=nothing")
+        check.refused("or --list", "opt", "--list", small)
         check.refused("gpu is not in this build", "replay", small, "--platform=gpu")
         check.refused("unknown CPU", "replay", small, "--cpu=bogus")
         check.refused("has no elements", "replay", "elided.hlo", "--nofill_elided")
@@ -121,6 +132,11 @@ def main():
         check.refused(".html, .svg or .dot", "view", small, "-o", "picture.xyz")
         check.refused("nofile", "graph", "nofile")
         check.refused("noise.pb", "graph", "noise.pb")
+
+        os.mkdir("floats")
+        np.save("floats/0.npy", np.array([[1.5]]))
+        check.refused("whose numbers s32 cannot hold", "replay", "integer.hlo", "--inputs=floats")
+        check.refused("should be s32[1,2]", "replay", "wide.hlo", "--inputs=floats")
 
         done = check.run("check", "manifest.tsv")
         check.expect("check of a wrong program", done.returncode == 1 and "0 passed, 1 failed" in done.stdout, done)

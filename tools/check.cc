@@ -66,12 +66,14 @@ int CheckCommand(const std::vector<std::string>& args) {
   flags.Add("guard_pages", &guard_pages, "put temporary memory between pages that cannot be accessed");
   flags.Add("programs", &programs, "the folder of the programs, if it is not that of the manifest");
   flags.Add("only", &only, "run programs whose name contains this");
-  flags.Add("stride", &stride, "run every n-th program only");
+  flags.Add("stride", &stride, "run every n-th program only", 1);
   flags.Add("skip", &skip, "programs to skip at the beginning");
   int exit_status = 0;
   if (!ParseFlags(flags, args, &exit_status)) return exit_status;
   if (flags.positional().size() != 1) return Fail(absl::InvalidArgumentError("`xla check` takes one MANIFEST.tsv"));
-  if (stride < 1) return Fail(absl::InvalidArgumentError("--stride must be at least 1"));
+  if (passes != "all" && passes != "none") {
+    return Fail(absl::InvalidArgumentError("--passes should be `all` or `none`"));
+  }
   if (passes == "none") options.compile.disabled_passes = {"all"};
   options.run.executor = DefaultExecutor();
   options.run.thread_limit = static_cast<int>(threads);
@@ -107,6 +109,9 @@ int CheckCommand(const std::vector<std::string>& args) {
       std::fflush(stdout);
     }
     Client::Default()->cache().Clear();
+  }
+  if (passed + failed == 0) {
+    return Fail(absl::InvalidArgumentError(absl::StrCat(manifest, ": there is no program to run")));
   }
   std::printf("%lld passed, %lld failed\n", static_cast<long long>(passed), static_cast<long long>(failed));
   return failed > 0 ? 1 : 0;

@@ -9,11 +9,11 @@ namespace xc {
 void FlagSet::Add(absl::string_view name, bool* value, absl::string_view help) {
   flags_.push_back({std::string(name), std::string(help), *value ? "true" : "false", value});
 }
-void FlagSet::Add(absl::string_view name, int64_t* value, absl::string_view help) {
-  flags_.push_back({std::string(name), std::string(help), absl::StrCat(*value), value});
+void FlagSet::Add(absl::string_view name, int64_t* value, absl::string_view help, int64_t at_least) {
+  flags_.push_back({std::string(name), std::string(help), absl::StrCat(*value), value, static_cast<double>(at_least)});
 }
-void FlagSet::Add(absl::string_view name, double* value, absl::string_view help) {
-  flags_.push_back({std::string(name), std::string(help), absl::StrCat(*value), value});
+void FlagSet::Add(absl::string_view name, double* value, absl::string_view help, double at_least) {
+  flags_.push_back({std::string(name), std::string(help), absl::StrCat(*value), value, at_least});
 }
 void FlagSet::Add(absl::string_view name, std::string* value, absl::string_view help) {
   flags_.push_back({std::string(name), std::string(help), *value, value});
@@ -27,18 +27,21 @@ FlagSet::Flag* FlagSet::Find(absl::string_view name) {
 }
 
 absl::Status FlagSet::Set(Flag* flag, absl::string_view text) {
-  bool ok = true;
+  bool ok = true, in_range = true;
   if (auto** b = std::get_if<bool*>(&flag->value)) {
     ok = absl::SimpleAtob(text, *b);
   } else if (auto** i = std::get_if<int64_t*>(&flag->value)) {
     ok = absl::SimpleAtoi(text, *i);
+    in_range = static_cast<double>(**i) >= flag->at_least;
   } else if (auto** d = std::get_if<double*>(&flag->value)) {
     ok = absl::SimpleAtod(text, *d);
+    in_range = **d >= flag->at_least;  // which NaN is not
   } else {
     *std::get<std::string*>(flag->value) = std::string(text);
   }
-  if (ok) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat("flag --", flag->name, " does not take '", text, "'"));
+  if (!ok) return absl::InvalidArgumentError(absl::StrCat("flag --", flag->name, " does not take '", text, "'"));
+  if (in_range) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("--", flag->name, " must be at least ", flag->at_least));
 }
 
 absl::Status FlagSet::Parse(const std::vector<std::string>& args) {

@@ -19,10 +19,10 @@ class FlagSet {
   // `usage` is the line after "usage: "; `about` says what the command does, with examples.
   FlagSet(std::string usage, std::string about) : usage_(std::move(usage)), about_(std::move(about)) {}
 
-  // Registers a flag; `*value` holds the default and receives what is given.
+  // Registers a flag; `*value` holds the default and receives what is given: numbers from `at_least` on.
   void Add(absl::string_view name, bool* value, absl::string_view help);
-  void Add(absl::string_view name, int64_t* value, absl::string_view help);
-  void Add(absl::string_view name, double* value, absl::string_view help);
+  void Add(absl::string_view name, int64_t* value, absl::string_view help, int64_t at_least = 0);
+  void Add(absl::string_view name, double* value, absl::string_view help, double at_least = 0);
   void Add(absl::string_view name, std::string* value, absl::string_view help);
 
   // Takes `--name=value`, `--name value` (not for bool), `--bool` and `--nobool`, `-o value` for `--o`; the rest goes
@@ -36,6 +36,7 @@ class FlagSet {
   struct Flag {
     std::string name, help, default_text;
     std::variant<bool*, int64_t*, double*, std::string*> value;
+    double at_least = 0;
   };
   Flag* Find(absl::string_view name);
   absl::Status Set(Flag* flag, absl::string_view text);

@@ -68,9 +68,9 @@ absl::Status Optimize(const std::string& path, const Settings& s) {
   XC_ASSIGN_OR_RETURN(PipelineReport report, RunPipeline(module.get(), context, callbacks, rows));
   if (s.stats) {
     std::fputs(report.ToString(context).c_str(), stdout);
-    return absl::OkStatus();
   }
   if (!s.out.empty()) return WriteFile(s.out, module->ToString());
+  if (s.stats) return absl::OkStatus();
   std::printf("%s\n", module->ToString().c_str());
   return absl::OkStatus();
 }
@@ -94,11 +94,12 @@ int OptCommand(const std::vector<std::string>& args) {
   flags.Add("o", &s.out, "write the module to this file");
   int exit_status = 0;
   if (!ParseFlags(flags, args, &exit_status)) return exit_status;
-  if (s.list) {
+  if (s.list && flags.positional().empty()) {
     ListPasses();
     return 0;
   }
-  if (flags.positional().size() != 1) return Fail(absl::InvalidArgumentError("`xla opt` takes one FILE"));
+  if (flags.positional().size() != 1 || s.list)
+    return Fail(absl::InvalidArgumentError("`xla opt` takes one FILE, or --list"));
   if (absl::Status status = Optimize(flags.positional()[0], s); !status.ok()) return Fail(status);
   return 0;
 }

@@ -53,10 +53,18 @@ absl::StatusOr<Literal> ReadArray(const std::string& path, const Shape& shape) {
     return absl::InvalidArgumentError(
         absl::StrCat(path, " is ", read.shape().ToString(), ", but should be ", shape.ToString(false)));
   }
-  if (read.shape().type() == shape.type()) return read;
+  const ElementType from = read.shape().type(), to = shape.type();
+  if (from == to) return read;
+  // In the order of what can hold what: integers and truth values, floats, complex numbers.
+  const auto kind = [](ElementType type) { return IsComplex(type) ? 2 : (IsFloating(type) ? 1 : 0); };
+  if (kind(from) > kind(to)) {
+    return absl::InvalidArgumentError(absl::StrCat(path, " is ", read.shape().ToString(), ", whose numbers ",
+                                                   ElementTypeName(to), " cannot hold; it should be ",
+                                                   shape.ToString(false)));
+  }
   Literal converted(shape);
   for (int64_t e = 0; e < converted.size(); ++e) {
-    if (IsIntegral(shape.type()) || shape.type() == ElementType::kPred) {
+    if (kind(to) == 0) {
       converted.SetInt(e, read.GetInt(e));
     } else {
       converted.SetComplex(e, read.GetComplex(e));

@@ -20,7 +20,8 @@ absl::Status CheckInputMemory(const HloModule& module, int64_t limit_bytes);
 // ResourceExhausted if a timed run, which holds inputs and outputs twice and the temporary memory, would be.
 absl::Status CheckRunMemory(const Executable& executable, int64_t limit_bytes);
 
-// The array of a .npy file, which must have the dimensions of `shape`, converted to its element type.
+// The array of a .npy file, which must have the dimensions of `shape`, converted to its element type where
+// that holds its kind of numbers (integers become floats, floats no integers).
 absl::StatusOr<Literal> ReadArray(const std::string& path, const Shape& shape);
 
 // Gives constants whose elements the text leaves out (`{...}`) the elements that XLA's own text reader gives them:

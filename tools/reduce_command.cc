@@ -64,7 +64,10 @@ bool Fails(const HloModule& module, const Settings& s) {
 absl::StatusOr<bool> CommandFails(const HloModule& module, const std::string& command, const std::string& file) {
   XC_RETURN_IF_ERROR(WriteFile(file, module.ToString()));
   const int status = std::system(absl::StrCat(command, " '", file, "' >/dev/null 2>&1").c_str());
-  if (status == -1) return absl::InternalError("the command cannot be run");
+  // What a shell ends with that cannot run the command, or does not find it.
+  if (status == -1 || (WIFEXITED(status) && (WEXITSTATUS(status) == 126 || WEXITSTATUS(status) == 127))) {
+    return absl::InvalidArgumentError(absl::StrCat("the command `", command, "` cannot be run"));
+  }
   return !(WIFEXITED(status) && WEXITSTATUS(status) == 0);
 }
 
@@ -138,6 +141,9 @@ int ReduceCommand(const std::vector<std::string>& args) {
   if (!ParseFlags(flags, args, &exit_status)) return exit_status;
   if (flags.positional().size() != 1) {
     return Fail(absl::InvalidArgumentError("`xla reduce` takes one FILE or BUNDLE"));
+  }
+  if (s.passes != "all" && s.passes != "none") {
+    return Fail(absl::InvalidArgumentError("--passes should be `all` or `none`"));
   }
   if (s.fault != "differs" && s.fault != "compile" && s.fault != "run") {
     return Fail(absl::InvalidArgumentError("--fault should be `differs`, `compile` or `run`"));

@@ -69,6 +69,21 @@ struct Settings {
   bool excess_precision = false;
 };
 
+// Flags without which, or with which, others do nothing.
+absl::Status CheckTogether(const Settings& s) {
+  const auto bad = [](absl::string_view what) { return absl::InvalidArgumentError(what); };
+  if (s.passes != "all" && s.passes != "none") return bad("--passes should be `all` or `none`; see --disable, --until");
+  if (s.bisect && s.against.empty()) return bad("--bisect needs --against");
+  if (s.dump_values && s.dump_to.empty()) return bad("--dump_values needs --dump_to");
+  if (s.compile_only && !(s.against.empty() && s.output_dir.empty() && s.outfeed_dir.empty() && !s.dump_values)) {
+    return bad("--compile_only gives no results for --against, --output_dir, --outfeed_dir or --dump_values");
+  }
+  if (s.platform == "interpreter" && (s.excess_precision || !s.cpu.empty())) {
+    return bad("--cpu and --excess_precision are for the platform cpu");
+  }
+  return absl::OkStatus();
+}
+
 absl::Status Replay(const std::string& path, Settings s, bool* wrong) {
   const absl::Time parse_start = absl::Now();
   ParseOptions parse;
@@ -200,7 +215,7 @@ int ReplayCommand(const std::vector<std::string>& args) {
   flags.Add("output_dir", &s.output_dir, "write the outputs as 0.npy, 1.npy, … (bf16 and f8 as f32, s4 as int8)");
   flags.Add("infeed", &s.infeed, "directory with 0.npy, 1.npy, …: the arrays that the program takes while it runs");
   flags.Add("outfeed_dir", &s.outfeed_dir, "write the arrays that the program gives while it runs as 0.npy, 1.npy, …");
-  flags.Add("runs", &s.runs, "runs to time");
+  flags.Add("runs", &s.runs, "runs to time", 1);
   flags.Add("seconds", &s.seconds, "stop timing after this many seconds (0: never)");
   flags.Add("threads", &s.threads, "threads to compile and run with (0: all)");
   flags.Add("json", &s.json, "print one line of JSON");
@@ -227,7 +242,7 @@ int ReplayCommand(const std::vector<std::string>& args) {
   if (flags.positional().size() != 1) {
     return Fail(absl::InvalidArgumentError("`xla replay` takes one FILE or BUNDLE"));
   }
-  if (s.runs < 1) return Fail(absl::InvalidArgumentError("--runs must be at least 1"));
+  if (absl::Status status = CheckTogether(s); !status.ok()) return Fail(status);
   bool wrong = false;
   if (absl::Status status = Replay(flags.positional()[0], s, &wrong); !status.ok()) return Fail(status);
   return wrong ? 1 : 0;

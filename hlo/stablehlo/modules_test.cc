@@ -291,6 +291,24 @@ TEST(StableHlo, AliasesAndDonors) {
   EXPECT_EQ(config.replica_count, 2);
 }
 
+// As jax.jit writes them for arrays with shardings on a mesh of one device.
+TEST(StableHlo, Meshes) {
+  ExpectHlo(R"(module @m {
+  sdy.mesh @empty_mesh = <[]>
+  sdy.mesh @mesh = <["i"=1, "j"=1]> {stablehlo.mesh = {axes = [{name = "i", size = 1 : i64}, {name = "j", size = 1 : i64}]}} loc("here")
+  sdy.mesh @one = <["i"=1], device_ids=[0]>
+  func.func public @main(%a: tensor<4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"i"}]>}) -> tensor<4xf32> {
+    %0 = stablehlo.negate %a : tensor<4xf32>
+    return %0 : tensor<4xf32>
+  }
+})",
+            R"(HloModule m
+ENTRY main {
+  a = f32[4] parameter(0)
+  ROOT n = f32[4] negate(a)
+})");
+}
+
 TEST(StableHlo, Locations) {
   auto module = ParseStableHlo(R"(#loc = loc(unknown)
 module {

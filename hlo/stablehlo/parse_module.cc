@@ -210,7 +210,7 @@ bool Parser::ParseAlias() {
   return fresh || Fail(at, absl::StrCat("the alias `", name, "` is defined twice"));
 }
 
-// `sdy.mesh @mesh = <["x"=1]>`: one device at most, since shardings are not followed.
+// `sdy.mesh @mesh = <["x"=1]> {stablehlo.mesh = …}`: one device at most, since shardings are not followed.
 bool Parser::ParseMesh() {
   op_name_ = "sdy.mesh";
   const char* at = lex_.tok().begin;
@@ -230,8 +230,9 @@ bool Parser::ParseMesh() {
     Attr ids;
     if (!ExpectName("device_ids") || !Expect('=') || !ParseAttr(&ids, false)) return false;
   }
+  AttrList the_same_for_stablehlo;
   Location ignored;
-  return Expect('>') && ParseOptionalLocation(&ignored);
+  return Expect('>') && (!lex_.At('{') || ParseDictionary(&the_same_for_stablehlo)) && ParseOptionalLocation(&ignored);
 }
 
 }  // namespace xc::stablehlo
