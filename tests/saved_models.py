@@ -125,17 +125,46 @@ def preprocessing_model():
     return tf.keras.Model([name, text, ids, numbers], {"score": score, "back": back, "tokens": tokens(text)})
 
 
-def write_v1(path):
+def write_v1(path, use_resource):
     graph = tf.Graph()
     with graph.as_default():
         x = tf.compat.v1.placeholder(F32, [None, 3], name="x")
-        with tf.compat.v1.variable_scope("scope", use_resource=True):
+        with tf.compat.v1.variable_scope("scope", use_resource=use_resource):
             w = tf.compat.v1.get_variable("w", initializer=np.arange(6, dtype=np.float32).reshape(3, 2))
         y = tf.matmul(x, w)
         with tf.compat.v1.Session(graph=graph) as session:
             session.run(tf.compat.v1.global_variables_initializer())
             tf.compat.v1.saved_model.simple_save(session, path, {"x": x}, {"y": y})
     return lambda x: {"y": x @ np.arange(6, dtype=np.float32).reshape(3, 2)}
+
+
+def train_v1(library, rule, use_resource):
+    """Steps of an optimizer of TensorFlow 1, on rows of a table and on a matrix, beside a summary that nothing knows."""
+    v1 = tf.compat.v1
+    rng = np.random.RandomState(4)
+    with tf.Graph().as_default() as graph:
+        ids = v1.placeholder(tf.int32, [None], name="ids")
+        with v1.variable_scope("model", use_resource=use_resource):
+            table = v1.get_variable("table", initializer=rng.randn(6, 3).astype(np.float32))
+            w = v1.get_variable("w", initializer=rng.randn(3, 2).astype(np.float32))
+            count = v1.get_variable("count", initializer=np.int64(0), trainable=False)
+        loss = tf.reduce_mean(tf.square(tf.nn.embedding_lookup(table, ids) @ w - 1.0), name="loss")
+        optimizer = getattr(v1.train, rule + "Optimizer")(*([0.1, 0.9] if rule == "Momentum" else [0.1]))
+        train = optimizer.minimize(loss, global_step=count, name="train")
+        v1.summary.scalar("loss", loss)
+        init = v1.global_variables_initializer()
+        batches = [np.array(b, np.int32) for b in ([0, 3, 3], [5, 1, 0], [2, 2, 4])]
+        with v1.Session() as session:
+            session.run(init)
+            want = [session.run([loss, train], {ids: b})[0] for b in batches]
+            want.append(session.run(loss, {ids: batches[0]}))
+        for mode in ("jit", "host"):
+            options = {"targets": train.name, "initializers": init.name, "mode": mode, "min_cluster_size": 1}
+            loaded = xc_graph.Graph(library, graph.as_graph_def(), ["ids:0"], ["loss:0"], **options)
+            got = [loaded.run([b])[0] for b in batches + batches[:1]]
+            if not np.allclose(got, want, rtol=1e-4):
+                return "%s: losses %s, expected %s" % (mode, got, want)
+    return ""
 
 
 def check(library, path, signature, feeds, want, repeat=1, compiled=True):
@@ -244,10 +273,13 @@ def tests(library, example, folder):
     os.remove(os.path.join(tables, "assets", "words.txt"))
     yield "no vocabulary", refused(library, tables, "assets/words.txt")
 
-    v1 = os.path.join(folder, "v1")
-    run = write_v1(v1)
     x = rng.randn(5, 3).astype(np.float32)
-    yield "v1", check(library, v1, "serving_default", {"x": x}, run(x))
+    for v1, use_resource in ((os.path.join(folder, "v1_references"), False), (os.path.join(folder, "v1"), True)):
+        run = write_v1(v1, use_resource)
+        yield os.path.basename(v1), check(library, v1, "serving_default", {"x": x}, run(x))
+    for rule in ("GradientDescent", "Momentum", "Adam", "Adagrad", "RMSProp", "Ftrl"):
+        for use_resource in (False, True):
+            yield "v1 steps of %s, %s" % (rule, use_resource), train_v1(library, rule, use_resource)
 
     yield "no signature", refused(library, dense, "no signature 'other'; it has: count, power, serving_default", signature="other")  # fmt: skip
     yield "no tag", refused(library, dense, "no graph tagged 'train'; its tags: serve", tag="train")

@@ -55,6 +55,10 @@ absl::Status ReadOptions(const char* text, SessionOptions* options, bool* textua
       options->inputs = Items(value);
     } else if (key == "outputs" && textual != nullptr) {
       options->outputs = Items(value);
+    } else if (key == "targets" && textual != nullptr) {
+      options->targets = Items(value);
+    } else if (key == "initializers" && textual != nullptr) {
+      options->initializers = Items(value);
     } else if (key == "allow" || key == "deny") {
       for (const std::string& op : Items(value)) {
         (key == "allow" ? options->host.mark.allow : options->host.mark.deny).insert(op);

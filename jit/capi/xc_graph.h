@@ -33,10 +33,12 @@ typedef struct xc_tensor {
  *   mode=jit|host   platform=cpu|interpreter   inputs=x:0,y:0   outputs=Identity:0   threads=N   text=1 (a textual one)
  *   min_cluster_size=N   allow=Op,Op   deny=Op,Op   policy=atonce|lazy|background (when clusters are compiled)
  *   max_signatures=N (shapes that change more often give the cluster back to the host)
+ *   targets=train,step (nodes that every run runs for what they do alone)   initializers=init (nodes run once, now)
  * Without inputs and outputs: all placeholders, and all results that no node uses. */
 xc_status* xc_graph_load(const char* graph_def, size_t size, const char* options, xc_graph** out);
 /* Loads a signature of a SavedModel directory, with the variables of its checkpoint. Inputs and outputs have the
- * signature's names, in their alphabetical order. Options as above but for inputs, outputs and text; and
+ * signature's names, in their alphabetical order. Options as above but for inputs, outputs, targets,
+ * initializers and text; and
  *   signature=serving_default   tag=serve */
 xc_status* xc_graph_load_saved_model(const char* directory, const char* options, xc_graph** out);
 void xc_graph_free(xc_graph* graph);

@@ -126,6 +126,11 @@ absl::StatusOr<Tensor> Tensor::Make(DataType type, Dims dims, bool zero) {
     t.strings_ = std::make_shared<std::vector<std::string>>(t.count_);
     return t;
   }
+  if (type == DT_VARIANT) {
+    if (t.count_ > kMaxStrings) return absl::ResourceExhaustedError("variant tensor has too many elements");
+    if (!t.dims_.empty()) t.variants_ = std::make_shared<std::vector<Tensor>>(t.count_);
+    return t;
+  }
   int64_t size = DataTypeSize(type);
   if (size == 0) return absl::InvalidArgumentError(absl::StrCat("no dense tensor of type ", DataTypeName(type)));
   if (t.count_ > kMaxTensorBytes / size) {
@@ -272,6 +277,12 @@ absl::StatusOr<Tensor> Tensor::FromProto(const TensorProto& proto) {
 Tensor Tensor::Reshaped(Dims dims) const {
   Tensor t = *this;
   XC_CHECK(CheckedNumElements(dims).value() == count_);
+  if (type_ == DT_VARIANT && dims.empty() != dims_.empty()) {
+    if (dims.empty()) return (*variants_)[0];
+    t = Create(type_, std::move(dims)).value();
+    (*t.variants_)[0] = *this;
+    return t;
+  }
   t.dims_ = std::move(dims);
   return t;
 }
@@ -281,6 +292,12 @@ Tensor Tensor::Row(int64_t index) const {
   if (type_ == DT_STRING) {
     Tensor row = Create(DT_STRING, Dims(dims_.begin() + 1, dims_.end())).value();
     std::copy_n(strings_->begin() + index * row.count_, row.count_, row.strings_->begin());
+    return row;
+  }
+  if (type_ == DT_VARIANT) {
+    if (dims_.size() == 1) return (*variants_)[index];
+    Tensor row = Create(DT_VARIANT, Dims(dims_.begin() + 1, dims_.end())).value();
+    std::copy_n(variants_->begin() + index * row.count_, row.count_, row.variants_->begin());
     return row;
   }
   Tensor t = *this;

@@ -39,8 +39,8 @@ struct HostResource {
   virtual ~HostResource() = default;
 };
 
-// A dense array, an array of strings, a TensorList or a handle of a variable or another resource. Copies share the
-// buffer; whoever made the tensor may write to it before it is shared, nobody afterwards.
+// A dense array, an array of strings or of variants, a TensorList or a handle of a variable or another resource. Copies
+// share the buffer; whoever made the tensor may write to it before it is shared, nobody afterwards.
 class Tensor {
  public:
   Tensor() = default;
@@ -85,13 +85,16 @@ class Tensor {
   }
   std::vector<std::string>& strings() { return *strings_; }
   const std::vector<std::string>& strings() const { return *strings_; }
+  // The elements of an array of variants; a scalar variant is its element itself.
+  std::vector<Tensor>& variants() { return *variants_; }
+  const std::vector<Tensor>& variants() const { return *variants_; }
   const std::shared_ptr<TensorList>& list() const { return list_; }
   const std::shared_ptr<Variable>& variable() const { return variable_; }
   const std::shared_ptr<HostResource>& resource() const { return resource_; }
 
   // The same elements with another shape; the number of elements must be equal.
   Tensor Reshaped(Dims dims) const;
-  // Rows [index] of the major dimension, sharing memory unless they are strings; rank must be at least 1.
+  // Rows [index] of the major dimension, sharing memory unless they are strings or variants; rank must be at least 1.
   Tensor Row(int64_t index) const;
 
   // Elements of an integer or bool tensor as int64; an error for other types.
@@ -111,6 +114,7 @@ class Tensor {
   void* data_ = nullptr;
   std::shared_ptr<void> buffer_;
   std::shared_ptr<std::vector<std::string>> strings_;
+  std::shared_ptr<std::vector<Tensor>> variants_;
   std::shared_ptr<TensorList> list_;
   std::shared_ptr<Variable> variable_;
   std::shared_ptr<HostResource> resource_;

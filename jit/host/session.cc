@@ -7,6 +7,7 @@
 #include "jit/graph/extract.h"
 #include "jit/graph/functionalize.h"
 #include "jit/host/explain.h"
+#include "jit/host/ref_variables.h"
 #include "jit/kernels/tables.h"
 
 namespace xc {
@@ -46,6 +47,16 @@ void Prune(Graph& graph, const std::vector<int>& keep) {
   }
 }
 
+absl::Status CheckKnown(const Graph& graph) {
+  for (int id = 0; id < graph.size(); ++id) {
+    if (!graph.has(id) || graph.node(id).def != nullptr) continue;
+    const Node& node = graph.node(id);
+    return absl::InvalidArgumentError(
+        absl::StrCat("node '", node.name, "' (", node.op, "): unknown operation '", node.op, "'"));
+  }
+  return absl::OkStatus();
+}
+
 // Nodes that fill one of the tables among `needed` with constants.
 std::vector<int> TableInitializers(const Graph& graph, const std::vector<bool>& needed) {
   auto source = [&](const Node& n, size_t i) {
@@ -68,6 +79,8 @@ std::vector<int> TableInitializers(const Graph& graph, const std::vector<bool>& 
 absl::Status RunOnce(std::unique_ptr<Graph> graph, const std::vector<int>& nodes, HostOptions options,
                      std::shared_ptr<ResourceStore> resources) {
   Prune(*graph, nodes);
+  XC_RETURN_IF_ERROR(CheckKnown(*graph));
+  XC_RETURN_IF_ERROR(ReplaceRefVariables(*graph));
   XC_RETURN_IF_ERROR(FunctionalizeControlFlow(*graph).status());
   options.mode = HostMode::kHost;
   options.prefer_kernels = true;
@@ -79,7 +92,10 @@ absl::Status RunOnce(std::unique_ptr<Graph> graph, const std::vector<int>& nodes
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Session>> Session::Create(const GraphDef& def, SessionOptions options) {
-  XC_ASSIGN_OR_RETURN(std::unique_ptr<Graph> graph, ImportGraphDef(def));
+  // Beside what the outputs need there may be anything, summaries of a training run for one.
+  ImportOptions import;
+  import.allow_unknown_ops = !options.outputs.empty();
+  XC_ASSIGN_OR_RETURN(std::unique_ptr<Graph> graph, ImportGraphDef(def, import));
   auto session = std::unique_ptr<Session>(new Session);
   if (options.inputs.empty() && !options.feed_nothing) {
     for (int id = 0; id < graph->size(); ++id) {
@@ -128,14 +144,21 @@ absl::StatusOr<std::unique_ptr<Session>> Session::Create(const GraphDef& def, Se
     session->outputs_.push_back(std::move(info));
   }
   std::vector<int> initializers = TableInitializers(*graph, Needed(*graph, keep));
-  for (const std::string& name : options.initializers) {
-    const Node* node = graph->FindNode(name);
-    if (node == nullptr) return absl::NotFoundError(absl::StrCat("the graph has no node '", name, "'"));
-    initializers.push_back(node->id);
-  }
+  auto find_nodes = [&](const std::vector<std::string>& names, std::vector<int>* ids) -> absl::Status {
+    for (const std::string& name : names) {
+      const Node* node = graph->FindNode(name);
+      if (node == nullptr) return absl::NotFoundError(absl::StrCat("the graph has no node '", name, "'"));
+      ids->push_back(node->id);
+    }
+    return absl::OkStatus();
+  };
+  XC_RETURN_IF_ERROR(find_nodes(options.initializers, &initializers));
+  XC_RETURN_IF_ERROR(find_nodes(options.targets, &keep));
   std::unique_ptr<Graph> initial;
   if (!initializers.empty()) initial = std::make_unique<Graph>(graph->Clone());
   Prune(*graph, keep);
+  XC_RETURN_IF_ERROR(CheckKnown(*graph));
+  XC_RETURN_IF_ERROR(ReplaceRefVariables(*graph));
   XC_RETURN_IF_ERROR(FunctionalizeControlFlow(*graph).status());
   session->resources_ = std::make_shared<ResourceStore>();
   LaunchOptions& launch = options.host.launch;

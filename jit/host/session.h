@@ -23,6 +23,8 @@ struct SessionOptions {
   std::vector<std::string> inputs;
   std::vector<std::string> outputs;
   bool feed_nothing = false;  // no inputs really means none
+  // Nodes to run in every run for what they do alone, such as a training step.
+  std::vector<std::string> targets;
   // Fills variables and tables before anything runs.
   std::function<absl::Status(ResourceStore&)> restore;
   // Nodes to run once after that, with nothing fed. Beside them run the graph's own nodes that fill lookup tables of

@@ -203,6 +203,56 @@ TEST(Session, ExplanationsSayWhatWouldChange) {
   EXPECT_NE(page.find("no lowering for Unique"), std::string::npos);
 }
 
+TEST(Session, WhatNoOutputNeedsMayBeUnknown) {
+  auto def = ParseGraphDef(Squares() + N("s", "NobodyKnowsThis", {"z"}, ""), true);
+  ASSERT_TRUE(def.ok()) << def.status();
+  SessionOptions options;
+  options.outputs = {"z:0"};
+  EXPECT_TRUE(Session::Create(*def, options).ok());
+  options.targets = {"s"};
+  EXPECT_NE(Session::Create(*def, options).status().message().find("unknown operation 'NobodyKnowsThis'"),
+            absl::string_view::npos);
+  EXPECT_FALSE(Session::Create(*def, {}).ok());
+}
+
+TEST(Session, VariablesOfTheFirstVersionAreWrittenThroughReferences) {
+  std::string t = Type("T", "DT_FLOAT"), shape = "attr { key: 'shape' value { shape {} } } ";
+  auto number = [](const std::string& name, const std::string& value) {
+    return N(name, "Const", {},
+             Type("dtype", "DT_FLOAT") +
+                 "attr { key: 'value' value { tensor { dtype: DT_FLOAT tensor_shape {} float_val: " + value + " } } }");
+  };
+  std::string text = Input("x", "DT_FLOAT") + number("two", "2") + number("rate", "0.5") +
+                     N("v", "VariableV2", {}, Type("dtype", "DT_FLOAT") + shape) +
+                     N("init", "Assign", {"v", "two"}, t) + N("before", "Identity", {"v"}, t) +
+                     N("step", "ApplyGradientDescent", {"v", "rate", "x", "^before"}, t) +
+                     N("after", "Mul", {"step", "two"}, t) + N("copy", "RefIdentity", {"v"}, t) +
+                     N("more", "AssignAdd", {"copy", "x", "^after"}, t) +
+                     N("is", "IsVariableInitialized", {"v"}, Type("dtype", "DT_FLOAT"));
+  for (HostMode mode : {HostMode::kJit, HostMode::kHost}) {
+    auto def = ParseGraphDef(text, true);
+    ASSERT_TRUE(def.ok()) << def.status();
+    SessionOptions options;
+    options.host.mode = mode;
+    options.host.launch.platform = "interpreter";
+    options.outputs = {"before:0", "after:0", "is:0"};
+    options.targets = {"more"};
+    auto unset = Session::Create(*def, options);
+    ASSERT_TRUE(unset.ok()) << unset.status();
+    EXPECT_EQ((*unset)->Run({Floats({1}).Reshaped({})}).status().code(), absl::StatusCode::kFailedPrecondition);
+    options.initializers = {"init"};
+    auto s = Session::Create(*def, options);
+    ASSERT_TRUE(s.ok()) << s.status();
+    for (float v = 2; v < 5; v += 0.5f * 1.5f) {  // v - x / 2 + x
+      auto out = (*s)->Run({Floats({1.5f}).Reshaped({})});
+      ASSERT_TRUE(out.ok()) << out.status();
+      EXPECT_EQ(*(*out)[0].data<float>(), v);
+      EXPECT_EQ(*(*out)[1].data<float>(), 2 * (v - 0.75f));
+      EXPECT_TRUE(*(*out)[2].data<bool>());
+    }
+  }
+}
+
 // total = 0; for (i = 0; i < n; ++i) total += x * i, in v1 form.
 TEST(Session, LoopsOfFramesRunAsOneCluster) {
   auto constant = [](const std::string& name, int value, const std::string& control) {

@@ -1,7 +1,10 @@
 // Connectionist temporal classification: labels of sequences that are not aligned with their steps.
 #include <algorithm>
 #include <cmath>
+#include <deque>
 #include <limits>
+#include <map>
+#include <set>
 
 #include "absl/strings/str_cat.h"
 #include "jit/kernels/kernel.h"
@@ -176,11 +179,157 @@ absl::Status CtcGreedyDecoder(KernelContext& c) {
   return absl::OkStatus();
 }
 
+// Beam search over the labellings of one sequence, as a tree of prefixes (Graves and Jaitly, 2014). All probabilities
+// are logarithms.
+class CtcBeams {
+ public:
+  CtcBeams(int64_t width, int64_t classes) : width_(width), blank_(classes - 1) {
+    root_ = Fresh(nullptr, -1);
+    root_->now = {0, kNever, 0};
+    leaves_.insert(root_);
+  }
+
+  // One more step of the sequence: a logit per class.
+  void Step(const double* logits) {
+    const double high = *std::max_element(logits, logits + blank_ + 1);
+    double sum = 0;
+    for (int64_t k = 0; k <= blank_; ++k) sum += std::exp(logits[k] - high);
+    const double norm = high + std::log(sum);
+    std::vector<Prefix*> before(leaves_.rbegin(), leaves_.rend());  // the most likely first
+    leaves_.clear();
+    for (Prefix* p : before) p->last = p->now;
+    for (Prefix* p : before) {
+      if (p->parent != nullptr) {
+        if (p->parent->active()) {
+          p->now.label =
+              LogSum(p->now.label, p->label == p->parent->label ? p->parent->last.blank : p->parent->last.all);
+        }
+        p->now.label += logits[p->label] - norm;
+      }
+      p->now.blank = p->last.all + logits[blank_] - norm;
+      p->now.all = LogSum(p->now.blank, p->now.label);
+      leaves_.insert(p);
+    }
+    for (Prefix* p : before) {
+      if (!Fits(p->last.all)) continue;
+      for (int64_t k = 0; k < blank_; ++k) {
+        auto it = p->children.find(k);
+        if (it != p->children.end() && it->second->active()) continue;
+        const double label = logits[k] - norm + (k == p->label ? p->last.blank : p->last.all);
+        if (!Fits(label)) continue;
+        if (static_cast<int64_t>(leaves_.size()) == width_) {
+          Prefix* lowest = *leaves_.begin();
+          leaves_.erase(leaves_.begin());
+          lowest->now = {};
+        }
+        Prefix*& child = p->children[k];
+        if (child == nullptr) child = Fresh(p, k);
+        child->now = {label, label, kNever};
+        leaves_.insert(child);
+      }
+    }
+  }
+
+  int64_t size() const { return static_cast<int64_t>(leaves_.size()); }
+
+  // The labels of the most likely prefixes, with the logarithms of their probabilities.
+  std::vector<std::pair<std::vector<int64_t>, double>> Best(int64_t count, bool merge) const {
+    std::vector<std::pair<std::vector<int64_t>, double>> best;
+    for (auto it = leaves_.rbegin(); it != leaves_.rend() && static_cast<int64_t>(best.size()) < count; ++it) {
+      std::vector<int64_t> labels;
+      int64_t behind = -1;
+      for (const Prefix* p = *it; p->parent != nullptr; p = p->parent) {
+        if (!merge || p->label != behind) labels.push_back(p->label);
+        behind = p->label;
+      }
+      std::reverse(labels.begin(), labels.end());
+      best.emplace_back(std::move(labels), (*it)->now.all);
+    }
+    return best;
+  }
+
+ private:
+  static constexpr double kNever = -std::numeric_limits<double>::infinity();
+  // Of a prefix at one step: in all, ending in its last label, ending in a blank.
+  struct Probability {
+    double all = kNever, label = kNever, blank = kNever;
+  };
+  struct Prefix {
+    Prefix* parent;
+    int64_t label, number;
+    Probability last, now;
+    std::map<int64_t, Prefix*> children;
+    bool active() const { return now.all != kNever; }
+  };
+  struct LessLikely {
+    bool operator()(const Prefix* a, const Prefix* b) const {
+      return a->now.all != b->now.all ? a->now.all < b->now.all : a->number > b->number;
+    }
+  };
+
+  Prefix* Fresh(Prefix* parent, int64_t label) {
+    prefixes_.push_back({parent, label, static_cast<int64_t>(prefixes_.size()), {}, {}, {}});
+    return &prefixes_.back();
+  }
+  bool Fits(double all) const { return all > kNever && (size() < width_ || all > (*leaves_.begin())->now.all); }
+
+  int64_t width_, blank_;
+  std::deque<Prefix> prefixes_;
+  Prefix* root_;
+  std::set<Prefix*, LessLikely> leaves_;
+};
+
+// The most likely labellings of each sequence of the batch, one sparse tensor for each rank, and their logarithms.
+absl::Status CtcBeamSearchDecoder(KernelContext& c) {
+  XC_ASSIGN_OR_RETURN(bool merge, c.node.Bool("merge_repeated"));
+  XC_ASSIGN_OR_RETURN(int64_t width, c.node.Int("beam_width"));
+  XC_ASSIGN_OR_RETURN(int64_t top, c.node.Int("top_paths"));
+  XC_ASSIGN_OR_RETURN(auto lengths, c.Ints(1));
+  const Tensor& logits = c.in(0);
+  if (logits.rank() != 3 || (logits.dtype() != DT_FLOAT && logits.dtype() != DT_DOUBLE)) {
+    return c.Error("inputs is not a 3-Tensor");
+  }
+  const int64_t steps = logits.dims()[0], batch = logits.dims()[1], classes = logits.dims()[2];
+  if (static_cast<int64_t>(lengths.size()) != batch || classes < 1) {
+    return c.Error("sequence_length does not fit the inputs");
+  }
+  if (top < 1 || top > width) return c.Error("requires 0 < top_paths <= beam_width");
+  XC_ASSIGN_OR_RETURN(auto values, logits.AsDoubles());
+  XC_ASSIGN_OR_RETURN(Tensor log_probability, c.Alloc(static_cast<int>(3 * top), {batch, top}));
+  std::vector<std::vector<int64_t>> indices(top), decoded(top);
+  std::vector<int64_t> longest(top, 0);
+  for (int64_t b = 0; b < batch; ++b) {
+    if (lengths[b] > steps) return c.Error(absl::StrCat("sequence_length(", b, ") <= ", steps));
+    CtcBeams beams(width, classes);
+    for (int64_t t = 0; t < lengths[b]; ++t) beams.Step(&values[(t * batch + b) * classes]);
+    if (beams.size() < top) return c.Error("less leaves in the beam search than requested");
+    auto best = beams.Best(top, merge);
+    for (int64_t k = 0; k < top; ++k) {
+      const auto& [labels, probability] = best[k];
+      for (size_t i = 0; i < labels.size(); ++i) {
+        indices[k].push_back(b);
+        indices[k].push_back(static_cast<int64_t>(i));
+        decoded[k].push_back(labels[i]);
+      }
+      longest[k] = std::max(longest[k], static_cast<int64_t>(labels.size()));
+      StoreDouble(log_probability, b * top + k, probability);
+    }
+  }
+  for (int64_t k = 0; k < top; ++k) {
+    c.outputs[k] = Tensor::Int64s(indices[k]).Reshaped({static_cast<int64_t>(decoded[k].size()), 2});
+    c.outputs[top + k] = Tensor::Int64s(decoded[k]);
+    c.outputs[2 * top + k] = Tensor::Int64s({batch, longest[k]});
+  }
+  c.outputs[3 * top] = std::move(log_probability);
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 void RegisterCtcKernels(KernelRegistry& r) {
   r.Add({"CTCLoss"}, CtcLoss, false);
   r.Add({"CTCGreedyDecoder"}, CtcGreedyDecoder, false);
+  r.Add({"CTCBeamSearchDecoder"}, CtcBeamSearchDecoder, false);
 }
 
 }  // namespace xc

@@ -55,6 +55,8 @@ const KernelRegistry& KernelRegistry::Get() {
     RegisterStringKernels(*r);
     RegisterTextKernels(*r);
     RegisterSparseKernels(*r);
+    RegisterSparseMathKernels(*r);
+    RegisterRaggedKernels(*r);
     RegisterListKernels(*r);
     RegisterUniqueKernels(*r);
     RegisterStateKernels(*r);
@@ -65,8 +67,13 @@ const KernelRegistry& KernelRegistry::Get() {
     RegisterTableKernels(*r);
     RegisterStackKernels(*r);
     RegisterExampleKernels(*r);
+    RegisterSequenceExampleKernels(*r);
+    RegisterAudioKernels(*r);
     RegisterCountKernels(*r);
     RegisterSetKernels(*r);
+    RegisterImageWarpKernels(*r);
+    RegisterSpecialKernels(*r);
+    RegisterSparseOptimizerKernels(*r);
     RegisterCtcKernels(*r);
     RegisterRejectionKernels(*r);
     RegisterMatrixKernels(*r);
@@ -116,6 +123,11 @@ void StoreDouble(Tensor& t, int64_t i, double v) {
 void CopyElement(const Tensor& src, int64_t from, Tensor& dst, int64_t to) {
   if (src.dtype() == DT_STRING) {
     dst.strings()[to] = src.strings()[from];
+    return;
+  }
+  if (src.dtype() == DT_VARIANT) {
+    const Tensor& element = src.rank() == 0 ? src : src.variants()[from];
+    (dst.rank() == 0 ? dst : dst.variants()[to]) = Tensor(element);
     return;
   }
   int64_t size = DataTypeSize(src.dtype());

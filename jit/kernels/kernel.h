@@ -56,8 +56,10 @@ class KernelRegistry {
 void RegisterMovementKernels(KernelRegistry& r);    // reshape, slice, concat, gather, …: any type
 void RegisterArithmeticKernels(KernelRegistry& r);  // small element-wise and reduction kernels
 void RegisterStringKernels(KernelRegistry& r);
-void RegisterTextKernels(KernelRegistry& r);    // strings hashed, split, matched, joined, encoded
-void RegisterSparseKernels(KernelRegistry& r);  // sparse and ragged tensors
+void RegisterTextKernels(KernelRegistry& r);  // strings hashed, split, matched, joined, encoded
+void RegisterSparseKernels(KernelRegistry& r);
+void RegisterSparseMathKernels(KernelRegistry& r);  // sums, reductions and gradients of sparse tensors
+void RegisterRaggedKernels(KernelRegistry& r);
 void RegisterListKernels(KernelRegistry& r);
 void RegisterUniqueKernels(KernelRegistry& r);  // results whose size depends on values
 void RegisterStateKernels(KernelRegistry& r);   // variables, Assert, Print
@@ -65,15 +67,20 @@ void RegisterDetectionKernels(KernelRegistry& r);
 void RegisterSegmentKernels(KernelRegistry& r);
 void RegisterRandomKernels(KernelRegistry& r);  // stateful random numbers
 void RegisterBoundedNormalKernels(KernelRegistry& r);
-void RegisterTableKernels(KernelRegistry& r);      // lookup tables
-void RegisterStackKernels(KernelRegistry& r);      // v1 stacks and TensorArrays
-void RegisterExampleKernels(KernelRegistry& r);    // records parsed
+void RegisterTableKernels(KernelRegistry& r);    // lookup tables
+void RegisterStackKernels(KernelRegistry& r);    // v1 stacks and TensorArrays
+void RegisterExampleKernels(KernelRegistry& r);  // records parsed
+void RegisterSequenceExampleKernels(KernelRegistry& r);
+void RegisterAudioKernels(KernelRegistry& r);
 void RegisterCountKernels(KernelRegistry& r);      // counts of values in rows
 void RegisterCtcKernels(KernelRegistry& r);        // labels of sequences not aligned with their steps
 void RegisterRejectionKernels(KernelRegistry& r);  // random numbers drawn by rejection
 void RegisterMatrixKernels(KernelRegistry& r);     // functions of matrices
 void RegisterDrawingKernels(KernelRegistry& r);
-void RegisterSetKernels(KernelRegistry& r);  // set operations, edit distance, feature crosses
+void RegisterImageWarpKernels(KernelRegistry& r);
+void RegisterSpecialKernels(KernelRegistry& r);          // special functions
+void RegisterSparseOptimizerKernels(KernelRegistry& r);  // steps that update single rows of variables
+void RegisterSetKernels(KernelRegistry& r);              // set operations, edit distance, feature crosses
 
 // Element `i` of `t`, whose type is an integer's (a floating one), is `v`, wrapped (rounded) to that type.
 void StoreInt(Tensor& t, int64_t i, int64_t v);

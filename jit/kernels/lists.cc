@@ -64,6 +64,30 @@ absl::Status FromTensor(KernelContext& c) {
   return absl::OkStatus();
 }
 
+// Stretches of rows, whose lengths an operand gives.
+absl::Status SplitRows(KernelContext& c) {
+  auto list = std::make_shared<TensorList>();
+  const Tensor& t = c.in(0);
+  XC_ASSIGN_OR_RETURN(auto lengths, c.Ints(2));
+  list->element_type = t.dtype();
+  XC_ASSIGN_OR_RETURN(list->element_shape, ElementShape(c.in(1)));
+  if (t.rank() < 1 || c.in(2).rank() != 1) return c.Error("needs a tensor of rank 1 or more, and a vector of lengths");
+  const int64_t rows = t.dims()[0], width = rows == 0 ? 0 : t.num_elements() / rows;
+  int64_t at = 0;
+  for (int64_t length : lengths) {
+    if (length < 0 || length > rows - at) return c.Error(absl::StrCat("the lengths do not sum to ", rows, " rows"));
+    Dims dims = t.dims();
+    dims[0] = length;
+    XC_ASSIGN_OR_RETURN(Tensor item, c.AllocType(t.dtype(), dims));
+    for (int64_t i = 0; i < item.num_elements(); ++i) CopyElement(t, at * width + i, item, i);
+    list->items.push_back(std::move(item));
+    at += length;
+  }
+  if (at != rows) return c.Error(absl::StrCat("the lengths do not sum to ", rows, " rows"));
+  c.outputs[0] = Tensor::FromList(std::move(list));
+  return absl::OkStatus();
+}
+
 absl::Status GetItem(KernelContext& c) {
   XC_ASSIGN_OR_RETURN(auto list, List(c, 0));
   XC_ASSIGN_OR_RETURN(int64_t i, c.Int(1));
@@ -107,6 +131,21 @@ absl::Status PushBack(KernelContext& c) {
   auto copy = std::make_shared<TensorList>(*list);
   copy->items.push_back(c.in(1));
   c.outputs[0] = Tensor::FromList(std::move(copy));
+  return absl::OkStatus();
+}
+
+// Row i of the tensor goes to the end of list i.
+absl::Status PushBackBatch(KernelContext& c) {
+  const Tensor &lists = c.in(0), &t = c.in(1);
+  if (lists.rank() != 1 || t.rank() < 1 || t.dims()[0] != lists.dims()[0]) return c.Error("needs one row per list");
+  XC_ASSIGN_OR_RETURN(Tensor out, c.Alloc(0, lists.dims()));
+  for (int64_t i = 0; i < lists.dims()[0]; ++i) {
+    if (lists.variants()[i].list() == nullptr) return c.Error(absl::StrCat("element ", i, " is not a TensorList"));
+    auto copy = std::make_shared<TensorList>(*lists.variants()[i].list());
+    copy->items.push_back(t.Row(i));
+    out.variants()[i] = Tensor::FromList(std::move(copy));
+  }
+  c.outputs[0] = std::move(out);
   return absl::OkStatus();
 }
 
@@ -284,13 +323,22 @@ absl::Status ElementShapeKernel(KernelContext& c) {
   return absl::OkStatus();
 }
 
+// Whether an item is part of what a ragged tensor in a variant has beside its values, which sums leave as it is.
+bool IsRowSplits(const TensorList& list, const Tensor& item) {
+  return item.dtype() != list.element_type && IsInteger(item.dtype());
+}
+
 }  // namespace
 
 absl::StatusOr<Tensor> ZerosLikeList(const TensorList& list) {
   auto zeros = std::make_shared<TensorList>(list);
   for (Tensor& item : zeros->items) {
-    if (!item.initialized()) continue;
-    XC_ASSIGN_OR_RETURN(item, Tensor::Create(item.dtype(), item.dims()));
+    if (!item.initialized() || IsRowSplits(list, item)) continue;
+    if (item.list() != nullptr) {
+      XC_ASSIGN_OR_RETURN(item, ZerosLikeList(*item.list()));
+    } else {
+      XC_ASSIGN_OR_RETURN(item, Tensor::Create(item.dtype(), item.dims()));
+    }
   }
   return Tensor::FromList(std::move(zeros));
 }
@@ -308,6 +356,10 @@ absl::StatusOr<Tensor> AddLists(const std::vector<Tensor>& lists) {
       if (!next->items[i].initialized()) continue;
       if (!item.initialized()) {
         item = next->items[i];
+      } else if (IsRowSplits(*sum, item)) {
+        continue;
+      } else if (item.list() != nullptr) {
+        XC_ASSIGN_OR_RETURN(item, AddLists({item, next->items[i]}));
       } else {
         XC_ASSIGN_OR_RETURN(item, AddTensors(item, next->items[i]));
       }
@@ -322,7 +374,9 @@ void RegisterListKernels(KernelRegistry& r) {
   r.Add({"TensorListFromTensor"}, FromTensor, false);
   r.Add({"TensorListGetItem"}, GetItem, false);
   r.Add({"TensorListSetItem"}, SetItem, false);
+  r.Add({"TensorListSplit"}, SplitRows, false);
   r.Add({"TensorListPushBack"}, PushBack, false);
+  r.Add({"TensorListPushBackBatch"}, PushBackBatch, false);
   r.Add({"TensorListPopBack"}, PopBack, false);
   r.Add({"TensorListLength"}, Length, false);
   r.Add({"TensorListResize"}, Resize, false);

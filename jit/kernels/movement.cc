@@ -39,7 +39,7 @@ void CopyStrided(const Tensor& src, int64_t base, const std::vector<int64_t>& st
 // A copy of `count` consecutive elements.
 void CopyRun(const Tensor& src, int64_t from, Tensor& dst, int64_t to, int64_t count) {
   if (count <= 0) return;
-  if (src.dtype() == DT_STRING) {
+  if (src.dtype() == DT_STRING || src.dtype() == DT_VARIANT) {
     for (int64_t i = 0; i < count; ++i) CopyElement(src, from + i, dst, to + i);
     return;
   }

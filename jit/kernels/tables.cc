@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <set>
 #include <unordered_map>
 
 #include "absl/strings/numbers.h"
@@ -56,7 +57,7 @@ absl::StatusOr<std::shared_ptr<LookupTable>> MakeTable(const Node& node) {
   if (!storable(table->key_type) || !storable(table->value_type)) {
     return absl::UnimplementedError("a table of such types");
   }
-  table->fixed = node.op == "HashTableV2" || node.op == "AnonymousHashTable";
+  table->fixed = node.op == "HashTable" || node.op == "HashTableV2" || node.op == "AnonymousHashTable";
   return table;
 }
 
@@ -275,11 +276,20 @@ absl::Status InitializeFromFile(KernelContext& c) {
 }  // namespace
 
 bool IsTable(const std::string& op) {
-  return op == "HashTableV2" || op == "MutableHashTableV2" || op == "MutableHashTableOfTensorsV2";
+  static const std::set<std::string> kTables = {"HashTable",
+                                                "HashTableV2",
+                                                "MutableHashTable",
+                                                "MutableHashTableV2",
+                                                "MutableDenseHashTable",
+                                                "MutableDenseHashTableV2",
+                                                "MutableHashTableOfTensors",
+                                                "MutableHashTableOfTensorsV2"};
+  return kTables.count(op) != 0;
 }
 
 bool IsTableInitializer(const std::string& op) {
-  return op == "InitializeTableV2" || op == "LookupTableImportV2" || op == "InitializeTableFromTextFileV2";
+  return op == "InitializeTable" || op == "InitializeTableV2" || op == "LookupTableImport" ||
+         op == "LookupTableImportV2" || op == "InitializeTableFromTextFile" || op == "InitializeTableFromTextFileV2";
 }
 
 absl::Status FillTable(ResourceStore& store, const Node& node, const Tensor& keys, const Tensor& values) {
@@ -289,18 +299,22 @@ absl::Status FillTable(ResourceStore& store, const Node& node, const Tensor& key
   return AddRows(*table, keys, values);
 }
 
+// The first versions of the ops differ in how they pass a handle on, which is nothing to the kernels.
 void RegisterTableKernels(KernelRegistry& r) {
-  r.Add({"HashTableV2", "MutableHashTableV2", "MutableHashTableOfTensorsV2"}, Table, false);
-  r.Add({"AnonymousHashTable", "AnonymousMutableHashTable", "AnonymousMutableHashTableOfTensors"}, AnonymousTable,
-        false);
-  r.Add({"InitializeTableV2"}, Initialize, false);
-  r.Add({"InitializeTableFromTextFileV2"}, InitializeFromFile, false);
-  r.Add({"LookupTableImportV2"}, Import, false);
-  r.Add({"LookupTableInsertV2"}, Insert, false);
+  r.Add({"HashTable", "HashTableV2", "MutableHashTable", "MutableHashTableV2", "MutableHashTableOfTensors",
+         "MutableHashTableOfTensorsV2", "MutableDenseHashTable", "MutableDenseHashTableV2"},
+        Table, false);
+  r.Add({"AnonymousHashTable", "AnonymousMutableHashTable", "AnonymousMutableHashTableOfTensors",
+         "AnonymousMutableDenseHashTable"},
+        AnonymousTable, false);
+  r.Add({"InitializeTable", "InitializeTableV2"}, Initialize, false);
+  r.Add({"InitializeTableFromTextFile", "InitializeTableFromTextFileV2"}, InitializeFromFile, false);
+  r.Add({"LookupTableImport", "LookupTableImportV2"}, Import, false);
+  r.Add({"LookupTableInsert", "LookupTableInsertV2"}, Insert, false);
   r.Add({"LookupTableRemoveV2"}, Remove, false);
-  r.Add({"LookupTableFindV2"}, Find, false);
-  r.Add({"LookupTableSizeV2"}, Size, false);
-  r.Add({"LookupTableExportV2"}, Export, false);
+  r.Add({"LookupTableFind", "LookupTableFindV2"}, Find, false);
+  r.Add({"LookupTableSize", "LookupTableSizeV2"}, Size, false);
+  r.Add({"LookupTableExport", "LookupTableExportV2"}, Export, false);
 }
 
 }  // namespace xc

@@ -45,7 +45,7 @@ class Follower {
           if (static_cast<int64_t>(results.size()) <= index) results.resize(index + 1);
           results[index] = in[0];
         }
-      } else if (node.op == "VarHandleOp") {
+      } else if (node.op == "VarHandleOp" || node.op == "VariableV2" || node.op == "Variable") {
         out[0].kind = Known::kHandle;
         out[0].name = node.String("shared_name").value_or("");
         if (out[0].name.empty()) out[0].name = node.name;
@@ -59,7 +59,7 @@ class Follower {
         if (!in.empty() && !out.empty()) out[0] = in[0];
       } else if (node.op == "RestoreV2") {
         XC_RETURN_IF_ERROR(Restore(node, in, &out));
-      } else if (node.op == "AssignVariableOp") {
+      } else if (node.op == "AssignVariableOp" || node.op == "Assign") {
         if (in.size() >= 2 && in[0].kind == Known::kHandle && in[1].kind == Known::kRestored) {
           found.variables.push_back({in[0].name, in[0].type, in[1].name});
         }

@@ -9,6 +9,8 @@ from cases_images import image_cases
 from cases_linalg import linalg_cases
 from cases_loops import loop_cases
 from cases_records import record_cases
+from cases_sparse import sparse_cases
+from cases_special import special_cases
 from cases_text import text_cases
 from cases_types import type_cases
 from cases_variables import variable_cases
@@ -157,6 +159,6 @@ def misc():
 
 
 def more_cases():
-    more = (linalg_cases, variable_cases, image_cases, host_cases, text_cases, type_cases, xla_cases)
-    for family in (optimizers, randoms, linalg, misc, record_cases, loop_cases) + more:
+    more = (linalg_cases, variable_cases, image_cases, host_cases, text_cases, type_cases, xla_cases, sparse_cases)
+    for family in (optimizers, randoms, linalg, misc, record_cases, loop_cases, special_cases) + more:
         yield from family()

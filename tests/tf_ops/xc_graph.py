@@ -18,7 +18,7 @@ class _Tensor(ctypes.Structure):
 
 
 class _Bytes(ctypes.Structure):
-    _fields_ = [("data", ctypes.c_char_p), ("size", ctypes.c_size_t)]
+    _fields_ = [("data", ctypes.c_void_p), ("size", ctypes.c_size_t)]
 
 
 class _Stats(ctypes.Structure):
@@ -104,17 +104,18 @@ class Graph:
         for t, array in zip(tensors, arrays):
             array = np.ascontiguousarray(array).reshape(np.shape(array))
             dims = (ctypes.c_int64 * max(array.ndim, 1))(*array.shape)
-            t.rank = array.ndim
+            t.rank, items = array.ndim, None
             t.dims = ctypes.cast(dims, ctypes.POINTER(ctypes.c_int64))
             if array.dtype.kind in "OSU":
                 items = [s if isinstance(s, bytes) else str(s).encode() for s in array.reshape(-1)]
-                data = (_Bytes * max(len(items), 1))(*[_Bytes(s, len(s)) for s in items])
+                texts = [ctypes.cast(ctypes.c_char_p(s), ctypes.c_void_p) for s in items]
+                data = (_Bytes * max(len(items), 1))(*[_Bytes(p, len(s)) for p, s in zip(texts, items)])
                 t.dtype, t.data, t.bytes = 7, ctypes.addressof(data), ctypes.sizeof(data)
             else:
                 data = array
                 t.dtype = dtypes.as_dtype(array.dtype).as_datatype_enum
                 t.data, t.bytes = array.ctypes.data, array.nbytes
-            keep.append((array, dims, data))
+            keep.append((array, dims, data, items))
         out = ctypes.c_void_p()
         self.library.check(self.library.lib.xc_graph_run(self.handle, tensors, len(arrays), ctypes.byref(out)))
         results = []
@@ -124,7 +125,8 @@ class Graph:
             if t.dtype == 7:
                 n = t.bytes // ctypes.sizeof(_Bytes)
                 items = ctypes.cast(t.data, ctypes.POINTER(_Bytes))
-                results.append(np.array([items[k].data for k in range(n)], dtype=object).reshape(shape))
+                texts = [ctypes.string_at(items[k].data, items[k].size) for k in range(n)]
+                results.append(np.array(texts, dtype=object).reshape(shape))
                 continue
             dtype = dtypes.as_dtype(t.dtype).as_numpy_dtype
             raw = ctypes.string_at(t.data, t.bytes) if t.bytes else b""
