@@ -309,6 +309,57 @@ def v1_feeds_of_any_node():
 
 
 @check
+def v1_feeds_of_one_output():
+    """Of a node of several outputs those that are not fed are computed, if they are wanted."""
+
+    def body(v1, session):
+        p = v1.placeholder(tf.float32, [None, 4])
+        a, b = tf.split(tf.exp(p) * 2.0, 2, axis=1)
+        c, d = tf.tanh(a) * 2.0 + a, tf.sin(b) + b * 3.0
+        x, half = np.ones((2, 4), np.float32), np.full((2, 2), 0.5, np.float32)
+        runs = [([c, d], {a: half, b: half * 2}), (d, {b: half}), ([c, d], {a: half, p: x}), ([a, c], {b: half, p: x})]
+        return [session.run(fetches, feeds) for fetches, feeds in runs]
+
+    same_in_a_v1_session(body, 4)
+
+
+@check
+def v1_partial_run():
+    """What the first feeds give does not wait for the others, which may be made of it."""
+
+    def body(v1, session):
+        p, q = v1.placeholder(tf.float32, [2]), v1.placeholder(tf.float32, [2])
+        a = tf.exp(p) * 2.0 + 1.0
+        b = tf.tanh(a) * q + tf.exp(q)
+        run = session.partial_run_setup([a, b], [p, q])
+        first = session.partial_run(run, a, {p: [1.0, 2.0]})
+        return [first, session.partial_run(run, b, {q: first / 10})]
+
+    same_in_a_v1_session(body, 2)
+
+
+@check
+def branches_of_different_shapes():
+    """Where an argument chooses the branch, each choice has its code."""
+
+    def branches(a, longer):
+        b = tf.exp(a) * 2.0
+        c = tf.cond(longer, lambda: tf.concat([b, b + 1.0], 0), lambda: b[:1])
+        return tf.reduce_sum(tf.tanh(c) * 2.0, 1), b
+
+    def run():
+        function = tf.function(branches)
+        x = tf.constant(np.linspace(-1, 1, 6, dtype=np.float32).reshape(3, 2))
+        return [function(x, tf.constant(longer)) for longer in (True, False, True)]
+
+    expected = alone(run)
+    before = xla_tf.stats()
+    got = run()
+    assert xla_tf.stats().failures == before.failures and launches() >= before.launches + 3, xla_tf.report()
+    tf.nest.map_structure(lambda g, e: np.testing.assert_allclose(g, e, rtol=1e-5), got, expected)
+
+
+@check
 def v1_branches_in_a_differentiated_loop():
     """The stacks of the gradient keep the loop in TensorFlow; each turn waits for pushes of which one side runs."""
 

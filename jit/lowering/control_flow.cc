@@ -393,6 +393,13 @@ struct Branch {
   std::unique_ptr<GraphLowering> lowering;
 };
 
+// Whether operand `i` is an argument of the graph as it is.
+bool IsArgument(const Graph& graph, const Node& node, int i) {
+  const Node* from = &graph.node(node.inputs[i].node);
+  while (from->op == "Identity") from = &graph.node(from->inputs[0].node);
+  return from->op == "_Arg";
+}
+
 absl::Status Conditional(OpContext& c, Val selector, const std::vector<std::shared_ptr<const Graph>>& graphs) {
   int n = c.num_inputs();
   std::vector<Val> leaves;
@@ -448,6 +455,8 @@ absl::Status Conditional(OpContext& c, Val selector, const std::vector<std::shar
     br.computation->set_root(br.emitter->Tuple(outs));
     computations.push_back(br.computation);
     if (!SameShape(br.computation->root()->shape(), computations[0]->root()->shape())) {
+      // As many codes as there are branches, where nothing is computed to choose one.
+      if (IsArgument(c.graph.graph(), c.node, 0)) return c.graph.RequestConstant(c.node, 0);
       return c.Unimplemented(
           absl::StrCat("branches with different result shapes: ", computations[0]->root()->shape().ToString(false),
                        " and ", br.computation->root()->shape().ToString(false)));

@@ -212,9 +212,10 @@ class Marker {
 };
 
 // Clusters grown along edges between nodes that are candidates, `order` an order of all nodes; gives each node's
-// representative.
+// representative. `groups`: see MarkForCompilation.
 std::vector<int> Grow(const Graph& graph, const std::vector<int>& order, const LoopOrder& loops,
-                      const std::vector<std::vector<int>>& waits, const std::vector<bool>& candidate) {
+                      const std::vector<std::vector<int>>& waits, const std::vector<bool>& candidate,
+                      const std::vector<int>& groups) {
   ContractibleDag dag(loops.size, loops.order);
   for (const auto& [from, to] : loops.edges) dag.AddEdge(from, to);
   std::vector<std::pair<int, int>> edges;
@@ -226,6 +227,7 @@ std::vector<int> Grow(const Graph& graph, const std::vector<int>& order, const L
       dag.AddEdge(src, id);
       const Node& from = graph.node(src);
       if (!candidate[src] || !candidate[id] || from.device != n.device || from.region != n.region) return;
+      if (!groups.empty() && groups[src] != groups[id]) return;
       edges.emplace_back(src, id);
     };
     for (const OutputRef& in : n.inputs) add(in.node);
@@ -284,7 +286,8 @@ absl::StatusOr<std::vector<std::vector<int>>> WaitsFor(const Graph& graph) {
   return waits;
 }
 
-absl::StatusOr<Marking> MarkForCompilation(const Graph& graph, const MarkOptions& options) {
+absl::StatusOr<Marking> MarkForCompilation(const Graph& graph, const MarkOptions& options,
+                                           const std::vector<int>& groups) {
   Marking marking;
   marking.nodes.resize(graph.size());
   XC_ASSIGN_OR_RETURN(std::vector<int> order, graph.TopologicalOrder());
@@ -299,7 +302,7 @@ absl::StatusOr<Marking> MarkForCompilation(const Graph& graph, const MarkOptions
   XC_ASSIGN_OR_RETURN(const auto waits, WaitsFor(graph));
   std::vector<int> representative;
   for (;;) {
-    representative = Grow(graph, order, loops, waits, candidate);
+    representative = Grow(graph, order, loops, waits, candidate, groups);
     bool dropped = false;
     auto drop = [&](int id, const std::string& why) {
       if (!candidate[id]) return;

@@ -38,7 +38,9 @@ bool IsFreeConstant(const Node& node);
 // of its inputs in place of the constants, which have no part in the order.
 absl::StatusOr<std::vector<std::vector<int>>> WaitsFor(const Graph& graph);
 
-absl::StatusOr<Marking> MarkForCompilation(const Graph& graph, const MarkOptions& options);
+// `groups` gives a number for each node, by id: nodes of different numbers go into different clusters. Empty: no limit.
+absl::StatusOr<Marking> MarkForCompilation(const Graph& graph, const MarkOptions& options,
+                                           const std::vector<int>& groups = {});
 
 // Empty if the op of `node` can be compiled whatever stands around it, else the reason. Bodies of control flow are
 // looked into.

@@ -42,14 +42,20 @@ struct Marked {
   bool is_function = false;
 };
 
+// What a graph is marked with besides the options.
+struct Limits {
+  OutputsOfNodes fed;
+  std::map<std::string, std::string> keep;  // control flow that keeps its first form, with the reason
+  std::set<std::string> barred;             // nodes whose clusters the host could not order
+};
+
 // A function gives its results through _Retval nodes: of other preserved nodes only the place in the order matters.
 bool IsFunction(const GraphDef& def) {
   return std::any_of(def.node().begin(), def.node().end(),
                      [](const NodeDef& n) { return n.op() == "_Arg" || n.op() == "_Retval"; });
 }
 
-absl::StatusOr<Marked> MarkFunctionalized(const GraphDef& def, const RewriteOptions& options,
-                                          const std::map<std::string, std::string>& keep,
+absl::StatusOr<Marked> MarkFunctionalized(const GraphDef& def, const RewriteOptions& options, const Limits& limits,
                                           std::map<std::string, std::string>* undo) {
   ImportOptions import;
   import.allow_unknown_ops = true;
@@ -73,9 +79,18 @@ absl::StatusOr<Marked> MarkFunctionalized(const GraphDef& def, const RewriteOpti
     out.graph->Add(std::move(user));
   }
   FunctionalizeOptions functionalize;
-  functionalize.keep = keep;
+  functionalize.keep = limits.keep;
   XC_ASSIGN_OR_RETURN(FunctionalizeResult made, FunctionalizeControlFlow(*out.graph, functionalize));
-  XC_ASSIGN_OR_RETURN(out.marking, MarkForCompilation(*out.graph, options.mark));
+  auto pin = [&](const std::string& name, const char* why) {
+    if (Node* node = out.graph->FindNode(name); node != nullptr) node->pinned = why;
+  };
+  for (const auto& node : limits.fed) pin(node.first, "the caller may give its value");
+  for (const std::string& name : limits.barred) pin(name, "its cluster would wait for itself around a loop");
+  std::vector<int> groups;
+  if (!out.is_function) {
+    XC_ASSIGN_OR_RETURN(groups, GroupByFeeds(*out.graph, limits.fed, options.preserve));
+  }
+  XC_ASSIGN_OR_RETURN(out.marking, MarkForCompilation(*out.graph, options.mark, groups));
   for (const auto& [name, origin] : made.made) {
     const Node* node = out.graph->FindNode(name);
     if (node == nullptr) continue;
@@ -86,34 +101,69 @@ absl::StatusOr<Marked> MarkFunctionalized(const GraphDef& def, const RewriteOpti
 }
 
 // Fed nodes that would compute something if they were not.
-std::set<std::string> CutPoints(const GraphDef& def, const std::set<std::string>& fed) {
-  std::set<std::string> out;
+OutputsOfNodes CutPoints(const GraphDef& def, const OutputsOfNodes& fed) {
+  OutputsOfNodes out;
   for (const NodeDef& node : def.node()) {
-    if (node.op() != "_Arg" && node.op() != "Placeholder" && fed.count(node.name())) out.insert(node.name());
+    auto outputs = fed.find(node.name());
+    if (node.op() != "_Arg" && node.op() != "Placeholder" && outputs != fed.end()) out.insert(*outputs);
   }
   return out;
 }
 
-}  // namespace
-
-absl::StatusOr<RewriteResult> RewriteGraphDef(const GraphDef& def, const RewriteOptions& options) {
-  if (std::set<std::string> cut = CutPoints(def, options.fed); !cut.empty()) {
-    RewriteOptions rest = options;
-    rest.fed.clear();
-    XC_ASSIGN_OR_RETURN(GraphDef open, CutAtFeeds(def, cut, options.preserve));
-    return RewriteGraphDef(open, rest);
-  }
-  // The host has no library for new functions: control flow that does not end up in a cluster keeps its first form.
-  std::map<std::string, std::string> keep;
-  Marked marked;
+// Functionalizes as far as that leads to clusters: the host has no library for new functions, so that control flow that
+// does not end up in a cluster keeps its first form.
+absl::StatusOr<Marked> MarkInTheEnd(const GraphDef& def, const RewriteOptions& options, Limits& limits) {
   for (;;) {
     std::map<std::string, std::string> undo;
-    XC_ASSIGN_OR_RETURN(marked, MarkFunctionalized(def, options, keep, &undo));
-    size_t before = keep.size();
-    keep.insert(undo.begin(), undo.end());
-    if (undo.empty()) break;
-    if (keep.size() == before) return absl::InternalError("control flow that cannot be put back");
+    XC_ASSIGN_OR_RETURN(Marked marked, MarkFunctionalized(def, options, limits, &undo));
+    size_t before = limits.keep.size();
+    limits.keep.insert(undo.begin(), undo.end());
+    if (undo.empty()) return marked;
+    if (limits.keep.size() == before) return absl::InternalError("control flow that cannot be put back");
   }
+}
+
+// A host would run a graph that waits for itself, and give nothing or anything.
+absl::StatusOr<Encapsulated> EncapsulateInOrder(const Graph& graph, const Marking& marking) {
+  XC_ASSIGN_OR_RETURN(Encapsulated out, Encapsulate(graph, marking));
+  XC_RETURN_IF_ERROR(OrderAroundLoops(*out.graph).status());
+  return out;
+}
+
+// The names of the nodes of clusters that close a cycle, each with those before it that do not.
+absl::StatusOr<std::set<std::string>> NodesOfCycles(const Graph& graph, const Marking& marking) {
+  std::set<std::string> out;
+  Marking some = marking;
+  some.num_clusters = 0;
+  for (NodeMark& mark : some.nodes) mark.cluster = -1;
+  for (int k = 0; k < marking.num_clusters; ++k) {
+    std::vector<int> members;
+    for (int id = 0; id < graph.size(); ++id) {
+      if (graph.has(id) && marking.nodes[id].cluster == k) members.push_back(id);
+    }
+    for (int id : members) some.nodes[id].cluster = some.num_clusters;
+    ++some.num_clusters;
+    if (EncapsulateInOrder(graph, some).ok()) continue;
+    --some.num_clusters;
+    for (int id : members) {
+      some.nodes[id].cluster = -1;
+      out.insert(graph.node(id).name);
+    }
+  }
+  if (out.empty()) return absl::InternalError("a cycle that no cluster closes");
+  return out;
+}
+
+absl::StatusOr<RewriteResult> RewriteOpen(const GraphDef& def, const RewriteOptions& options, Limits limits) {
+  XC_ASSIGN_OR_RETURN(Marked marked, MarkInTheEnd(def, options, limits));
+  absl::StatusOr<Encapsulated> tried = EncapsulateInOrder(*marked.graph, marked.marking);
+  while (!tried.ok()) {
+    XC_ASSIGN_OR_RETURN(std::set<std::string> cycles, NodesOfCycles(*marked.graph, marked.marking));
+    limits.barred.insert(cycles.begin(), cycles.end());
+    XC_ASSIGN_OR_RETURN(marked, MarkInTheEnd(def, options, limits));
+    tried = EncapsulateInOrder(*marked.graph, marked.marking);
+  }
+  Encapsulated encapsulated = *std::move(tried);
   const Graph& graph = *marked.graph;
   const Marking& marking = marked.marking;
   RewriteResult out;
@@ -130,12 +180,10 @@ absl::StatusOr<RewriteResult> RewriteGraphDef(const GraphDef& def, const Rewrite
     out.graph = def;
     return out;
   }
-  XC_ASSIGN_OR_RETURN(Encapsulated encapsulated, Encapsulate(graph, marking));
   if (!options.mark.resources) {
     static const std::set<std::string> kNone;
     XC_RETURN_IF_ERROR(FoldVariableReads(*encapsulated.graph, marked.is_function ? kNone : options.preserve));
   }
-  // A host would run a graph that waits for itself, and give nothing or anything.
   XC_RETURN_IF_ERROR(OrderAroundLoops(*encapsulated.graph).status());
   std::vector<std::string> serialized;
   for (const auto& cluster : encapsulated.clusters) {
@@ -171,6 +219,17 @@ absl::StatusOr<RewriteResult> RewriteGraphDef(const GraphDef& def, const Rewrite
     if (k >= 0) out.clusters[k].nodes.push_back(graph.node(id).name);
   }
   return out;
+}
+
+}  // namespace
+
+absl::StatusOr<RewriteResult> RewriteGraphDef(const GraphDef& def, const RewriteOptions& options) {
+  Limits limits;
+  XC_ASSIGN_OR_RETURN(limits.fed, ParseTensorNames(options.fed));
+  const OutputsOfNodes cut = CutPoints(def, limits.fed);
+  if (cut.empty()) return RewriteOpen(def, options, std::move(limits));
+  XC_ASSIGN_OR_RETURN(GraphDef open, CutAtFeeds(def, cut, options.preserve));
+  return RewriteOpen(open, options, std::move(limits));
 }
 
 }  // namespace xc

@@ -15,8 +15,9 @@ namespace xc {
 struct RewriteOptions {
   MarkOptions mark;
   // Nodes whose outputs must still be found under their name. One that goes into a cluster leaves an Identity behind.
+  // The name of a tensor ("NODE:OUTPUT") adds that this output is wanted of a node of which others are fed.
   std::set<std::string> preserve;
-  // Those of them whose values the caller gives. What only leads to one goes.
+  // Tensors of theirs whose values the caller gives. What only leads to them goes.
   std::set<std::string> fed;
 };
 

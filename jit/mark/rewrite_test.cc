@@ -91,6 +91,60 @@ TEST(Rewrite, FedNodesGiveTheCallersValue) {
   EXPECT_EQ(RewriteGraphDef(def, options).status().message(), "'h' (UnknownOp) is fed");
 }
 
+TEST(Rewrite, OneOutputOfANodeIsFed) {
+  // s = Split(exp(x)) with s:1 fed: s:0 is computed only where it is wanted.
+  GraphDef def = Parse(
+      N("x", "Placeholder", "", "attr { key: 'dtype' value { type: DT_FLOAT } }") +
+      N("a", "Exp", "input: 'x'", kFloat) +
+      N("d", "Const", "",
+        "attr { key: 'dtype' value { type: DT_INT32 } } attr { key: 'value' value { tensor { dtype: "
+        "DT_INT32 tensor_shape { } int_val: 0 } } }") +
+      N("s", "Split", "input: 'd' input: 'a'", std::string(kFloat) + " attr { key: 'num_split' value { i: 2 } }") +
+      N("b", "Neg", "input: 's'", kFloat) + N("c", "Exp", "input: 's:1'", kFloat) +
+      N("e", "Neg", "input: 'c'", kFloat));
+  RewriteOptions options;
+  options.preserve = {"s", "e"};
+  options.fed = {"s:1"};
+  auto out = RewriteGraphDef(def, options);
+  ASSERT_TRUE(out.ok()) << out.status();
+  ASSERT_EQ(out->clusters.size(), 1u);
+  EXPECT_EQ(out->clusters[0].nodes, (std::vector<std::string>{"c", "e"}));
+  EXPECT_EQ(Find(out->graph, out->clusters[0].launch)->input(0), "s:1");
+  EXPECT_EQ(Find(out->graph, "s")->op(), "IdentityN");
+  EXPECT_EQ(Find(out->graph, "a"), nullptr);
+  options.preserve.insert("b");
+  out = RewriteGraphDef(def, options);
+  ASSERT_TRUE(out.ok()) << out.status();
+  EXPECT_EQ(out->clusters.size(), 1u);
+  EXPECT_EQ(Find(out->graph, "s")->op(), "Split");
+  EXPECT_NE(Find(out->graph, "a"), nullptr);
+  options.preserve = {"s", "s:0"};
+  out = RewriteGraphDef(def, options);
+  ASSERT_TRUE(out.ok()) << out.status();
+  EXPECT_TRUE(out->clusters.empty());
+  EXPECT_EQ(Find(out->graph, "s")->op(), "Split");
+  EXPECT_EQ(Find(out->graph, "e"), nullptr);
+}
+
+TEST(Rewrite, WhatOneFeedGivesDoesNotWaitForAnother) {
+  const std::string kPlaceholder = "attr { key: 'dtype' value { type: DT_FLOAT } }";
+  GraphDef def = Parse(N("x", "Placeholder", "", kPlaceholder) + N("y", "Placeholder", "", kPlaceholder) +
+                       N("a", "Exp", "input: 'x'", kFloat) + N("b", "Neg", "input: 'a'", kFloat) +
+                       N("c", "Mul", "input: 'b' input: 'y'", kFloat) + N("d", "Exp", "input: 'c'", kFloat));
+  RewriteOptions options;
+  options.fed = {"x:0", "y:0"};
+  options.preserve = {"x", "y", "b", "d"};
+  auto out = RewriteGraphDef(def, options);
+  ASSERT_TRUE(out.ok()) << out.status();
+  ASSERT_EQ(out->clusters.size(), 2u);
+  EXPECT_EQ(out->clusters[0].nodes, (std::vector<std::string>{"a", "b"}));
+  EXPECT_EQ(out->clusters[1].nodes, (std::vector<std::string>{"c", "d"}));
+  options.preserve.erase("b");
+  out = RewriteGraphDef(def, options);
+  ASSERT_TRUE(out.ok()) << out.status();
+  EXPECT_EQ(out->clusters.size(), 1u);
+}
+
 TEST(Rewrite, WhatOnlyChecksStaysWithTheHost) {
   GraphDef def =
       Parse(N("x", "_Arg", "", "attr { key: 'T' value { type: DT_FLOAT } } attr { key: 'index' value { i: 0 } }") +

@@ -9,8 +9,7 @@
 
 namespace xc {
 
-// The serialized GraphDef with launch nodes, or "" if nothing changes. `preserve` names nodes that must stay, `fed`
-// those of them whose values the caller gives.
+// The serialized GraphDef with launch nodes, or "" if nothing changes. For `preserve` and `fed` see RewriteOptions.
 absl::StatusOr<std::string> RewriteHostGraph(const std::string& graph_def, std::set<std::string> preserve,
                                              std::set<std::string> fed);
 

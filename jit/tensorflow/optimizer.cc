@@ -13,6 +13,13 @@ namespace {
 
 namespace grappler = tensorflow::grappler;
 
+// "NODE:OUTPUT".
+std::string TensorName(const std::string& name) {
+  int output = 0;
+  std::string node = grappler::ParseNodeName(name, &output);
+  return node + ":" + std::to_string(output);
+}
+
 // The graph goes to the core library, which gives it back with launch nodes.
 class Clustering : public grappler::CustomGraphOptimizer {
  public:
@@ -26,10 +33,12 @@ class Clustering : public grappler::CustomGraphOptimizer {
   absl::Status Optimize(grappler::Cluster*, const grappler::GrapplerItem& item, tensorflow::GraphDef* out) override {
     std::string bytes = item.graph.SerializeAsString();
     const std::unordered_set<std::string> names = item.NodesToPreserve();
-    std::vector<std::string> feeds;
-    for (const auto& feed : item.feed) feeds.push_back(grappler::NodeName(feed.first));
+    std::vector<std::string> feeds, fetches;
+    for (const auto& feed : item.feed) feeds.push_back(TensorName(feed.first));
+    for (const std::string& fetch : item.fetch) fetches.push_back(TensorName(fetch));
     std::vector<const char*> preserve, fed;
     for (const std::string& name : names) preserve.push_back(name.c_str());
+    for (const std::string& name : fetches) preserve.push_back(name.c_str());
     for (const std::string& name : feeds) fed.push_back(name.c_str());
     char* rewritten = nullptr;
     size_t size = 0;
