@@ -1,6 +1,7 @@
 """TensorFlow with the plugin: results, losses and errors are those of TensorFlow alone, and launch nodes really ran.
 
-usage: tensorflow_plugin.py PLUGIN.so TF.py [NAME…]   (TF.py: python/xla/tf.py; NAME: only these checks)
+usage: tensorflow_plugin.py PLUGIN.so TF.py [NAME…]   (TF.py: python/xla/tf.py; NAME: only these checks, -NAME: all but
+these)
 """
 
 import json
@@ -10,6 +11,7 @@ import re
 import sys
 import tempfile
 import threading
+import time
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 os.environ.setdefault("XC_TF_POLICY", "now")
@@ -665,6 +667,46 @@ def on_a_second_device():
 
 
 @check
+def in_the_thread_that_calls():
+    """The plugin's executor runs a function of one launch in the caller's thread, and others as TensorFlow does."""
+    v = tf.Variable(tf.eye(256))
+
+    def product(n):
+        out = v + 0.0
+        for _ in tf.range(n):
+            out = tf.tanh(out @ v)
+        v.assign_add(out * 0.0)
+        return out
+
+    def split(words, a):
+        return tf.strings.length(tf.strings.join([words, words])) + tf.cast(a * 2.0 + 1.0, tf.int32)
+
+    def branches(a):
+        return tf.py_function(np.negative, [a], a.dtype) if tf.reduce_sum(a) > 0.0 else a
+
+    def seconds(function):
+        before = time.thread_time()
+        function(tf.constant(200))
+        return time.thread_time() - before
+
+    function, other = tf.function(product), tf.function(product)
+    expected = function(tf.constant(3))
+    waits = seconds(function)
+    with tf.experimental.function_executor_type("XLA_JIT_CALLER"), launched(2):
+        np.testing.assert_array_equal(other(tf.constant(3)), expected)
+        computes = seconds(other)
+        np.testing.assert_array_equal(tf.function(split)(["ab", "c"], tf.constant([1.0, 2.0])), [7, 7])
+        np.testing.assert_array_equal(tf.function(branches)(tf.constant([1.0])), [-1.0])
+        for _ in range(2):
+            try:
+                tf.function(lambda i: tf.gather(tf.exp(tf.ones([3])) + 1.0, i) * 2.0)(tf.constant([7]))
+                raise AssertionError("an index out of range was not refused")
+            except tf.errors.InvalidArgumentError:
+                pass
+    assert computes > 5 * waits, (computes, waits)
+
+
+@check
 def variables_in_loops_that_stay():
     """Each value and each constant stays in the frame of its loop."""
 
@@ -778,6 +820,9 @@ def settings_and_report():
 def main():
     global tf, xla_tf
     names = sys.argv[3:]
+    unknown = {name.lstrip("-") for name in names} - {function.__name__ for function in CHECKS}
+    if unknown:
+        sys.exit(f"there is no check {', '.join(sorted(unknown))}")
     import tensorflow as tf
 
     two = [tf.config.LogicalDeviceConfiguration()] * 2
@@ -785,8 +830,9 @@ def main():
     xla_tf = import_file(sys.argv[2], "xla_tf")
     xla_tf.load(os.path.abspath(sys.argv[1]))
     for function in CHECKS:
-        if not names or function.__name__ in names:
-            print(function.__name__, flush=True)
+        name = function.__name__
+        if name in names or (f"-{name}" not in names and all(n.startswith("-") for n in names)):
+            print(name, flush=True)
             function()
     print(xla_tf.stats())
     return 0

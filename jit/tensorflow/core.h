@@ -32,6 +32,9 @@ struct Core {
   }
 };
 
+// The op that runs a cluster.
+inline constexpr char kLaunchOp[] = "XlaJitLaunch";
+
 // What the shim calls in the library of kernels and optimizer (xc_tensorflow_kernels.so), under the name below: it
 // registers both, which then use `core`. Returns why it could not, or null.
 using Start = const char* (*)(const Core* core);

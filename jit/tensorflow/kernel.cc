@@ -10,6 +10,7 @@
 #include "absl/container/inlined_vector.h"
 #include "absl/strings/str_cat.h"
 #include "jit/tensorflow/core.h"
+#include "jit/tensorflow/executor.h"
 #include "jit/tensorflow/host_session.h"
 #include "jit/tensorflow/optimizer.h"
 #include "tensorflow/core/framework/common_shape_fns.h"
@@ -23,8 +24,6 @@ namespace xc_tensorflow {
 namespace {
 
 namespace tf = tensorflow;
-
-constexpr char kOp[] = "XlaJitLaunch";
 
 const Core* the_core = nullptr;  // set by xc_tensorflow_start, before any kernel is made
 
@@ -182,7 +181,7 @@ class Launch : public tf::OpKernel {
 
 void RegisterKernel() {
   tf::OpRegistry::Global()->Register([](tf::OpRegistrationData* data) {
-    return tf::OpDefBuilder(kOp)
+    return tf::OpDefBuilder(kLaunchOp)
         .Input("args: Targs")
         .Output("results: Tresults")
         .Attr("Targs: list(type) >= 0")
@@ -193,7 +192,7 @@ void RegisterKernel() {
         .Finalize(data);
   });
   static tf::kernel_factory::OpKernelRegistrar registrar(
-      tf::KernelDefBuilder(kOp).Device(tf::DEVICE_CPU).Build(), "xc_tensorflow::Launch",
+      tf::KernelDefBuilder(kLaunchOp).Device(tf::DEVICE_CPU).Build(), "xc_tensorflow::Launch",
       [](tf::OpKernelConstruction* ctx) -> tf::OpKernel* { return new Launch(ctx); });
 }
 
@@ -202,9 +201,10 @@ void RegisterKernel() {
 
 extern "C" const char* xc_tensorflow_start(const xc_tensorflow::Core* core) {
   const tensorflow::OpRegistrationData* found = nullptr;
-  if (tensorflow::OpRegistry::Global()->LookUp(xc_tensorflow::kOp, &found).ok()) return "it is loaded already";
+  if (tensorflow::OpRegistry::Global()->LookUp(xc_tensorflow::kLaunchOp, &found).ok()) return "it is loaded already";
   xc_tensorflow::the_core = core;
   xc_tensorflow::RegisterKernel();
   xc_tensorflow::RegisterOptimizer(core);
+  xc_tensorflow::RegisterExecutor();
   return nullptr;
 }
