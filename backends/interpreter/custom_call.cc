@@ -161,7 +161,9 @@ OpResult CustomCall(const HloInstruction& instruction, Operands& operands, OpCon
   if (const CallFunction* function = FindCustomCall(target)) {
     return CallRegistered(*function, instruction, operands, context);
   }
-  return absl::UnimplementedError(absl::StrCat("custom call target \"", target, "\" is not known"));
+  return absl::UnimplementedError(absl::StrCat(
+      "custom call target \"", target, "\" is not known",
+      absl::StrContains(target, "python") ? ": it calls back into the Python process that made the module" : ""));
 }
 
 }  // namespace xc::interp

@@ -65,6 +65,7 @@ void LowerZeta(OpLowering& op);
 
 // lower_control.cc
 void LowerBarrier(OpLowering& op);
+void LowerSharding(OpLowering& op);
 void LowerBranches(OpLowering& op);
 void LowerCall(OpLowering& op);
 HloComputation* FunctionOf(OpLowering& op, const Attr* symbol);  // the computation that a symbol names

@@ -299,7 +299,11 @@ TEST(StableHlo, Meshes) {
   sdy.mesh @one = <["i"=1], device_ids=[0]>
   func.func public @main(%a: tensor<4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"i"}]>}) -> tensor<4xf32> {
     %0 = stablehlo.negate %a : tensor<4xf32>
-    return %0 : tensor<4xf32>
+    %1 = sdy.sharding_constraint %0 <@mesh, [{"i", ?}]> : tensor<4xf32>
+    sdy.sharding_group %1 group_id=0 : tensor<4xf32>
+    %2 = sdy.propagation_barrier %1 allowed_direction=NONE {note = "x"} : tensor<4xf32>
+    %3 = "sdy.reshard"(%2) <{sharding = #sdy.sharding<@mesh, [{}]>}> : (tensor<4xf32>) -> tensor<4xf32>
+    return %3 : tensor<4xf32>
   }
 })",
             R"(HloModule m

@@ -27,6 +27,9 @@ constexpr OpRow Broadcasting(absl::string_view name, HloOpcode opcode) {
 constexpr OpRow Collective(absl::string_view name, int regions, HloOpcode opcode) {
   return {.name = name, .regions = regions, .lower = LowerCollective, .opcode = opcode};
 }
+constexpr OpRow Sharding(absl::string_view name) {
+  return {.name = name, .operands = 1, .lower = LowerSharding, .form = Form::kSharding};
+}
 constexpr OpRow Refused(absl::string_view name, absl::string_view why) { return {.name = name, .refusal = why}; }
 constexpr OpRow Return(absl::string_view name) { return {.name = name, .form = Form::kReturn}; }
 
@@ -184,6 +187,12 @@ constexpr OpRow kOps[] = {
     Collective("stablehlo.collective_broadcast", 0, O::kCollectiveBroadcast),
     Collective("stablehlo.collective_permute", 0, O::kCollectivePermute),
     Collective("stablehlo.reduce_scatter", 1, O::kReduceScatter),
+
+    // The dialect sdy, on one device.
+    Sharding("sdy.propagation_barrier"),
+    Sharding("sdy.reshard"),
+    Sharding("sdy.sharding_constraint"),
+    Sharding("sdy.sharding_group"),
 
     // The dialect chlo.
     Plain("chlo.acos", 1, O::kAcos),

@@ -17,6 +17,7 @@ enum class Form : uint8_t {
   kReturn,  // the same without results: ends a region
   kReduce,
   kWhile,
+  kSharding,  // an operand, then how it lies on devices, which is skipped
 };
 
 struct OpRow {

@@ -151,7 +151,7 @@ bool Parser::ParseGeneric(Operation* op, OpTypes* types) {
 }
 
 bool Parser::ParseShort(Operation* op, OpTypes* types) {
-  if (!ParseItems(op, ':')) return false;
+  if (!(op->row->form == Form::kSharding ? ParseSharded(op) : ParseItems(op, ':'))) return false;
   if (lex_.At('{')) {
     AttrList more;
     if (!ParseDictionary(&more)) return false;
@@ -168,6 +168,17 @@ bool Parser::ParseShort(Operation* op, OpTypes* types) {
     return true;
   }
   return (op->row->form == Form::kReturn && op->operands.empty()) || Expected("`:` and types");
+}
+
+// `%0 <@mesh, [{"x"}, {}]>`, `%0 group_id=3`: the array, and what means nothing on one device.
+bool Parser::ParseSharded(Operation* op) {
+  if (!ParseOperand(op)) return false;
+  if (lex_.At('<')) return SkipBalanced('<', '>');
+  if (!AtWord() || lex_.PeekChar() != '=') return true;
+  lex_.Next();
+  lex_.Next();
+  Attr ignored;
+  return ParseAttr(&ignored, false);
 }
 
 // Operands and attributes up to `close`, or to what else can follow them.

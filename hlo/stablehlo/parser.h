@@ -94,6 +94,7 @@ class Parser {
   bool ParseGeneric(Operation* op, OpTypes* types);
   bool ParseShort(Operation* op, OpTypes* types);
   bool ParseItems(Operation* op, char close);
+  bool ParseSharded(Operation* op);
   bool ParseItem(Operation* op, int* words);
   bool ParseKeyValue(Operation* op, absl::string_view key);
   bool ParseRanges(Operation* op);

@@ -14,6 +14,8 @@ void Line(const std::string& line, absl::string_view message) {
 TEST(Refusals, Operations) {
   Line("%0 = stablehlo.frobnicate %a : tensor<2x3xf32>",
        "line 2, column 6: func.func: expected an operation of stablehlo, chlo or func, found `stablehlo.frobnicate`");
+  Line("%0 = sdy.sharding_constraint %a <@m, [{}, {}] : tensor<2x3xf32>", "this `<` is not closed");
+  Line("%0 = sdy.reshard %a, %b", "expected `:` and types");
   Line("%0 = stablehlo.add %a : tensor<2x3xf32>", "stablehlo.add: expected 2 operands, found 1");
   Line("%0 = stablehlo.add %a, %c : tensor<2x3xf32>", "stablehlo.add: the value %c is not defined");
   Line("%0 = stablehlo.add %a, %b : tensor<2x4xf32>", "stablehlo.add: result 0 is f32[2,3], but its type is given as");
