@@ -318,9 +318,11 @@ TEST(Wire, FormIsToldByContent) {
   EXPECT_EQ(
       ReadModule(absl::string_view("\x00\x01\x02", 3)).status().message(),
       "this is neither text (HLO, StableHLO) nor a message with a module (HloModuleProto, HloProto, HloSnapshot)");
-  EXPECT_EQ(ReadModule("ML\xefR\rStableHLO_v1.13.0").status().message(),
-            "this is MLIR bytecode, which is not read; StableHLO as text is: in JAX what str(exported.mlir_module()) "
-            "gives");
+  for (const char* bytes : {"ML\xefR\rStableHLO_v1.13.0", "<\x01\x02 ML\xefR\rStableHLO_v1.13.0"}) {
+    EXPECT_EQ(ReadModule(bytes).status().message(),
+              "MLIR bytecode, by itself or as jax.export packs it, is not read; StableHLO as text is: in JAX what "
+              "str(exported.mlir_module()) gives");
+  }
   EXPECT_EQ(
       std::string(ReadModule("hlo_module { nome: 3 }").status().message()),
       "cannot read this protobuf text: line 1, column 18: Message type \"xc.pb.HloModuleProto\" has no field named "
