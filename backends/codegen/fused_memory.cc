@@ -46,6 +46,10 @@ V FusedEmitter::LoadComponent(ElementType type, V base, const Term& offset) {
   if (lanes_ == 1 || offset.uniform()) {
     V position = lanes_ == 1 && offset.vec != nullptr ? offset.vec : offset.base;
     V condition = lanes_ == 1 ? And(uniform_condition_, lane_condition_) : uniform_condition_;
+    // The one position of all lanes is inside the array if it is so for any lane that is wanted.
+    if (lanes_ > 1 && lane_condition_ != nullptr) {
+      condition = And(condition, b.CreateOrReduce(And(tail_, lane_condition_)));
+    }
     if (condition != nullptr) position = b.CreateSelect(condition, position, b.getInt64(0));
     return b.CreateAlignedLoad(scalar, at(position), align);
   }

@@ -405,6 +405,19 @@ TEST(NativeOps, NothingToMultiply) {
       "ROOT r = f32[3,4] dot(x, y), lhs_contracting_dims={1}, rhs_contracting_dims={0}");
 }
 
+// What lies outside of a pad's or concatenate's operand is read nowhere, though all lanes of a vector are there.
+TEST(NativeOps, RowsGatheredUnderAPad) {
+  Same(
+      "x = f32[2,8,32] parameter(0)\n"
+      "i = s32[7,2] constant({{0,1},{1,2},{2,3},{3,4},{4,5},{5,6},{6,7}})\n"
+      "g = f32[2,7,2,32] gather(x, i), offset_dims={0,3}, collapsed_slice_dims={1}, start_index_map={1}, "
+      "index_vector_dim=2, slice_sizes={2,1,32}\n"
+      "r = f32[2,7,64] reshape(g) s = f32[2,7,16] slice(r), slice={[0:2], [0:7], [0:16]}\n"
+      "u = f32[2,7,16] slice(r), slice={[0:2], [0:7], [16:32]} v = f32[2,7,16] reverse(u), dimensions={2}\n"
+      "c = f32[2,7,32] concatenate(v, s), dimensions={2} z = f32[] constant(0)\n"
+      "ROOT p = f32[2,7,128] pad(c, z), padding=0_0x0_0x0_96");
+}
+
 // Sizes that only the run knows: what lies beyond them takes no part.
 TEST(NativeOps, RunTimeSizesAreEvaluated) {
   const std::string text =
