@@ -387,6 +387,37 @@ def v1_branches_in_a_differentiated_loop():
 
 
 @check
+def v1_loops_that_stay_in_branches():
+    """What such a loop gives is alive on one side only: a branch of the gradient does not take it from outside."""
+
+    def body(v1, session):
+        p, n = v1.placeholder(tf.float32, [3]), v1.placeholder(tf.int32, [])
+
+        def turns(a, f):
+            size = tf.strings.length(tf.strings.as_string(n * 0))
+            return v1.while_loop(lambda k, b: k * tf.strings.length(tf.strings.as_string(k * 0)) < n * size, f, (0, a))[
+                1
+            ]
+
+        v1.disable_control_flow_v2()
+        try:
+            a = tf.exp(-p)
+            b = v1.cond(
+                tf.equal(n % 2, 0),
+                lambda: turns(a + 1.0, lambda k, b: (k + 1, b - tf.reduce_mean(b))),
+                lambda: turns(tf.nn.softmax(p), lambda k, b: (k + 1, tf.tanh(b))),
+            )
+            c = tf.reduce_sum(b * tf.nn.softmax(p))
+            gradient = tf.gradients(c, p)[0]
+        finally:
+            v1.enable_control_flow_v2()
+        x = np.linspace(-1, 1, 3, dtype=np.float32)
+        return [session.run([b, c, gradient], {p: x, n: k}) for k in (2, 0, 3, 1)]
+
+    same_in_a_v1_session(body, 4)
+
+
+@check
 def variables_that_change():
     """Launches that read variables themselves see every assignment that comes before them, and no later one."""
     v = tf.Variable(np.ones((2, 3), np.float32))

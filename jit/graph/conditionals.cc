@@ -69,13 +69,14 @@ class Conditionals {
     for (int id : order_) {
       const Node& n = graph_.node(id);
       Condition& own = conditions_[id];
-      if (!n.pinned.empty()) continue;
-      if (IsMerge(n)) {
+      if (IsMerge(n) && n.pinned.empty()) {
         std::string why = AnalyzeMerge(n, &own);
         if (!why.empty()) refused_.emplace(n.name, why);
         continue;
       }
+      // A loop that stays may stand in a branch: what it gives is alive as what it takes is.
       for (const OutputRef& in : n.inputs) {
+        if (IsBackEdge(graph_.node(in.node), n)) continue;
         for (const auto& entry : Of(in)) own.insert(entry);
       }
       for (int c : n.control_inputs) {
@@ -177,6 +178,7 @@ class Conditionals {
       return IsSwitch(n) && n.pinned.empty() && Selector(n) == selector;
     };
     auto inside = [&](int id) { return conditions_[id].count(selector) != 0; };
+    int stays = -1;  // a node of the branches that no function can have
     // The first pass finds what the branches capture, so that all of them take the same arguments.
     std::set<int> copied;
     std::vector<std::shared_ptr<Graph>> branches;
@@ -188,6 +190,11 @@ class Conditionals {
       for (int side = 0; side < group.sides; ++side) {
         auto at = [&](OutputRef ref) {
           Border border;
+          if (StaysInside(ref.node, selector)) {
+            border.kind = Border::kError;
+            border.error = "is part of a loop that stays";
+            return border;
+          }
           if (is_border(ref.node)) {
             if (ref.index != side) {
               border.kind = Border::kError;
@@ -204,6 +211,10 @@ class Conditionals {
         };
         auto control = [&](int c) {
           if (is_border(c) || graph_.node(c).op == "Const") return inside(c) && !is_border(c);
+          if (StaysInside(c, selector)) {
+            stays = c;
+            return false;
+          }
           if (!inside(c)) controls.insert(c);
           return inside(c);
         };
@@ -212,9 +223,12 @@ class Conditionals {
         for (int m : group.merges) branch.AddResult(graph_.node(m).inputs[InputOfSide(m, selector, side)]);
         for (int m : group.merges) branch.AddConstantResult(InputOfSide(m, selector, side));
         for (int id : order_) {
-          if (IsEffect(graph_.node(id)) && !after_[id] && RunsOnSide(id, group, side)) branch.AddEffect(id);
+          if (!IsEffect(graph_.node(id)) || after_[id] || !RunsOnSide(id, group, side)) continue;
+          if (StaysInside(id, selector)) stays = id;
+          branch.AddEffect(id);
         }
         XC_RETURN_IF_ERROR(branch.Collect());
+        if (stays >= 0) return Refuse(graph_.node(stays), "is part of a loop that stays");
         if (pass == 0) continue;
         XC_RETURN_IF_ERROR(branch.Copy(order_, types));
         for (const auto& entry : branch.copied()) copied.insert(entry.first);
@@ -228,6 +242,11 @@ class Conditionals {
       }
     }
     return Emit(group, branches, captured, controls, copied);
+  }
+
+  // Whether the node stands in a branch of the selector's conditional, as part of a loop that stays with the host.
+  bool StaysInside(int id, OutputRef selector) const {
+    return !graph_.node(id).pinned.empty() && conditions_[id].count(selector) != 0;
   }
 
   int InputOfSide(int merge, OutputRef selector, int side) const {
@@ -254,7 +273,7 @@ class Conditionals {
       const Node& n = graph_.node(id);
       auto check = [&](int src) -> absl::Status {
         if (copied.count(src) && IsEffect(graph_.node(src)) && !copied.count(id) && !merges.count(id) &&
-            !conditions_[id].count(group.selector)) {
+            (!conditions_[id].count(group.selector) || StaysInside(id, group.selector))) {
           return Refuse(graph_.node(src), absl::StrCat("has effects and is used by '", n.name, "' beyond its branch"));
         }
         return absl::OkStatus();
@@ -318,7 +337,8 @@ class Conditionals {
       if (!graph_.has(id) || !OnlyWaits(graph_.node(id))) continue;
       std::set<int> controls;
       for (int c : graph_.node(id).control_inputs) {
-        bool inside = c < static_cast<int>(conditions_.size()) && conditions_[c].count(selector) != 0;
+        bool inside = c < static_cast<int>(conditions_.size()) && conditions_[c].count(selector) != 0 &&
+                      !StaysInside(c, selector);
         controls.insert(inside ? conditional : c);
       }
       graph_.node(id).control_inputs.assign(controls.begin(), controls.end());
