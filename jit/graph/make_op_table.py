@@ -66,7 +66,9 @@ ApplyRMSProp ApplyCenteredRMSProp ApplyAdadelta ApplyAdagradV2 ApplyAdaMax Apply
 ApplyProximalGradientDescent ApplyAdagradDA ApplyAddSign ApplyPowerSign ScatterSub ScatterMul ScatterDiv ScatterMin
 ScatterMax ScatterNdSub ScatterNdMin ScatterNdMax SparseApplyAdagrad SparseApplyAdagradV2 SparseApplyMomentum
 SparseApplyFtrl SparseApplyFtrlV2 SparseApplyRMSProp SparseApplyCenteredRMSProp SparseApplyAdadelta
-SparseApplyProximalAdagrad SparseApplyProximalGradientDescent StridedSliceAssign CountUpTo
+SparseApplyProximalAdagrad SparseApplyProximalGradientDescent StridedSliceAssign LSTMBlockCell BlockLSTM
+BlockLSTMV2 GRUBlockCell ComputeAccidentalHits SparseSegmentSumGradV2 SparseSegmentMeanGradV2 SparseSegmentSqrtNGradV2
+BatchFunction
 """.split()
 SKIPPED = re.compile(r"^(XlaAllReduce|XlaReduceScatter|_Xla|Collective)")
 

@@ -90,8 +90,8 @@ absl::Status GraphExecutor::Plan() {
       step.kind = Step::kIf;
     } else if (node.op == "Case" || node.op == "StatelessCase") {
       step.kind = Step::kCase;
-    } else if (node.op == "PartitionedCall" || node.op == "StatefulPartitionedCall") {
-      step.kind = Step::kCall;
+    } else if (node.op == "PartitionedCall" || node.op == "StatefulPartitionedCall" || node.op == "BatchFunction") {
+      step.kind = Step::kCall;  // (BatchFunction may run its function on several callers' batches at once, or on one)
     } else if (node.op == "VarHandleOp") {
       step.kind = Step::kVariable;
     } else if (node.op == "Placeholder" || node.op == "PlaceholderV2") {

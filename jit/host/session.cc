@@ -15,9 +15,23 @@ namespace {
 
 bool IsPlaceholder(const Node& n) { return n.op == "Placeholder" || n.op == "PlaceholderV2"; }
 
+absl::Status CheckKnown(const Node& node) {
+  if (node.def != nullptr) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("node '", node.name, "' (", node.op, "): unknown operation '", node.op, "'"));
+}
+
+absl::Status CheckAllKnown(const Graph& graph) {
+  for (int id = 0; id < graph.size(); ++id) {
+    if (graph.has(id)) XC_RETURN_IF_ERROR(CheckKnown(graph.node(id)));
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<OutputRef> Find(const Graph& graph, const std::string& name) {
   XC_ASSIGN_OR_RETURN(auto parsed, ParseTensorName(name));
   const Node* node = graph.FindNode(parsed.first);
+  if (node != nullptr) XC_RETURN_IF_ERROR(CheckKnown(*node));
   if (node == nullptr || parsed.second < 0 || parsed.second >= node->num_outputs()) {
     return absl::NotFoundError(absl::StrCat("the graph has no tensor '", name, "'"));
   }
@@ -47,16 +61,6 @@ void Prune(Graph& graph, const std::vector<int>& keep) {
   }
 }
 
-absl::Status CheckKnown(const Graph& graph) {
-  for (int id = 0; id < graph.size(); ++id) {
-    if (!graph.has(id) || graph.node(id).def != nullptr) continue;
-    const Node& node = graph.node(id);
-    return absl::InvalidArgumentError(
-        absl::StrCat("node '", node.name, "' (", node.op, "): unknown operation '", node.op, "'"));
-  }
-  return absl::OkStatus();
-}
-
 // Nodes that fill one of the tables among `needed` with constants.
 std::vector<int> TableInitializers(const Graph& graph, const std::vector<bool>& needed) {
   auto source = [&](const Node& n, size_t i) {
@@ -79,7 +83,7 @@ std::vector<int> TableInitializers(const Graph& graph, const std::vector<bool>& 
 absl::Status RunOnce(std::unique_ptr<Graph> graph, const std::vector<int>& nodes, HostOptions options,
                      std::shared_ptr<ResourceStore> resources) {
   Prune(*graph, nodes);
-  XC_RETURN_IF_ERROR(CheckKnown(*graph));
+  XC_RETURN_IF_ERROR(CheckAllKnown(*graph));
   XC_RETURN_IF_ERROR(ReplaceRefVariables(*graph));
   XC_RETURN_IF_ERROR(FunctionalizeControlFlow(*graph).status());
   options.mode = HostMode::kHost;
@@ -157,7 +161,7 @@ absl::StatusOr<std::unique_ptr<Session>> Session::Create(const GraphDef& def, Se
   std::unique_ptr<Graph> initial;
   if (!initializers.empty()) initial = std::make_unique<Graph>(graph->Clone());
   Prune(*graph, keep);
-  XC_RETURN_IF_ERROR(CheckKnown(*graph));
+  XC_RETURN_IF_ERROR(CheckAllKnown(*graph));
   XC_RETURN_IF_ERROR(ReplaceRefVariables(*graph));
   XC_RETURN_IF_ERROR(FunctionalizeControlFlow(*graph).status());
   session->resources_ = std::make_shared<ResourceStore>();

@@ -212,7 +212,11 @@ TEST(Session, WhatNoOutputNeedsMayBeUnknown) {
   options.targets = {"s"};
   EXPECT_NE(Session::Create(*def, options).status().message().find("unknown operation 'NobodyKnowsThis'"),
             absl::string_view::npos);
+  options.targets.clear();
   EXPECT_FALSE(Session::Create(*def, {}).ok());
+  options.outputs = {"s:0"};
+  EXPECT_NE(Session::Create(*def, options).status().message().find("unknown operation 'NobodyKnowsThis'"),
+            absl::string_view::npos);
 }
 
 TEST(Session, VariablesOfTheFirstVersionAreWrittenThroughReferences) {

@@ -71,6 +71,7 @@ const KernelRegistry& KernelRegistry::Get() {
     RegisterAudioKernels(*r);
     RegisterCountKernels(*r);
     RegisterSetKernels(*r);
+    RegisterRecurrentKernels(*r);
     RegisterImageWarpKernels(*r);
     RegisterSpecialKernels(*r);
     RegisterSparseOptimizerKernels(*r);

@@ -77,6 +77,7 @@ void RegisterCtcKernels(KernelRegistry& r);        // labels of sequences not al
 void RegisterRejectionKernels(KernelRegistry& r);  // random numbers drawn by rejection
 void RegisterMatrixKernels(KernelRegistry& r);     // functions of matrices
 void RegisterDrawingKernels(KernelRegistry& r);
+void RegisterRecurrentKernels(KernelRegistry& r);
 void RegisterImageWarpKernels(KernelRegistry& r);
 void RegisterSpecialKernels(KernelRegistry& r);          // special functions
 void RegisterSparseOptimizerKernels(KernelRegistry& r);  // steps that update single rows of variables

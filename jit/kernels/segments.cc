@@ -126,10 +126,20 @@ absl::Status GradientOf(KernelContext& c, const std::vector<int64_t>& indices, c
   return absl::OkStatus();
 }
 
+// The second version of the op gives only the rows that have an index, and which those are.
 absl::Status SegmentsGrad(KernelContext& c) {
   XC_ASSIGN_OR_RETURN(std::vector<int64_t> indices, c.Ints(1));
   XC_ASSIGN_OR_RETURN(std::vector<int64_t> ids, c.Ints(2));
   XC_ASSIGN_OR_RETURN(int64_t rows, c.Int(3));
+  if (c.outputs.size() == 2) {
+    std::vector<int64_t> found = indices;
+    std::sort(found.begin(), found.end());
+    found.erase(std::unique(found.begin(), found.end()), found.end());
+    if (!found.empty() && (found.front() < 0 || found.back() >= rows)) return c.Error("an index is out of range");
+    for (int64_t& i : indices) i = std::lower_bound(found.begin(), found.end(), i) - found.begin();
+    rows = static_cast<int64_t>(found.size());
+    c.outputs[1] = c.node.output_types[1] == DT_INT64 ? Tensor::Int64s(found) : Tensor::Int32s(found);
+  }
   if (c.in(0).dtype() == DT_FLOAT) return GradientOf<float>(c, indices, ids, rows);
   if (c.in(0).dtype() == DT_DOUBLE) return GradientOf<double>(c, indices, ids, rows);
   return absl::UnimplementedError("gradients of that type");
@@ -208,7 +218,9 @@ void RegisterSegmentKernels(KernelRegistry& r) {
   r.Add({"SparseSegmentSum", "SparseSegmentMean", "SparseSegmentSqrtN"}, Segments<true>, false);
   r.Add({"SparseSegmentSumWithNumSegments", "SparseSegmentMeanWithNumSegments", "SparseSegmentSqrtNWithNumSegments"},
         Segments<true>, false);
-  r.Add({"SparseSegmentSumGrad", "SparseSegmentMeanGrad", "SparseSegmentSqrtNGrad"}, SegmentsGrad, false);
+  r.Add({"SparseSegmentSumGrad", "SparseSegmentMeanGrad", "SparseSegmentSqrtNGrad", "SparseSegmentSumGradV2",
+         "SparseSegmentMeanGradV2", "SparseSegmentSqrtNGradV2"},
+        SegmentsGrad, false);
   r.Add({"Bincount"}, Bincount, false);
   r.Add({"SparseToDense"}, SparseToDense, false);
 }

@@ -1,5 +1,7 @@
 // Host kernels whose result's size depends on values: Unique, Where, ListDiff, DynamicPartition.
+#include <algorithm>
 #include <cstring>
+#include <limits>
 #include <map>
 #include <string>
 #include <unordered_map>
@@ -161,9 +163,33 @@ absl::Status DynamicPartition(KernelContext& c) {
   return absl::OkStatus();
 }
 
+// Where a sampled class is one of the row's true ones: the row, the class's place among the sampled, and a weight that
+// rules it out.
+absl::Status AccidentalHits(KernelContext& c) {
+  XC_ASSIGN_OR_RETURN(int64_t per_row, c.node.Int("num_true"));
+  XC_ASSIGN_OR_RETURN(auto wanted, c.Ints(0));
+  XC_ASSIGN_OR_RETURN(auto sampled, c.Ints(1));
+  if (c.in(0).rank() != 2 || c.in(0).dims()[1] != per_row) return c.Error("true_classes must have num_true columns");
+  std::map<int64_t, int64_t> place;
+  for (size_t i = 0; i < sampled.size(); ++i) place[sampled[i]] = static_cast<int64_t>(i);
+  std::vector<int64_t> rows, ids;
+  for (size_t i = 0; i < wanted.size(); ++i) {
+    auto it = place.find(wanted[i]);
+    if (it == place.end()) continue;
+    rows.push_back(static_cast<int64_t>(i) / per_row);
+    ids.push_back(it->second);
+  }
+  c.outputs[0] = Tensor::Int32s(rows);
+  c.outputs[1] = Tensor::Int64s(ids);
+  XC_ASSIGN_OR_RETURN(c.outputs[2], c.Alloc(2, {static_cast<int64_t>(ids.size())}));
+  std::fill_n(c.outputs[2].data<float>(), ids.size(), std::numeric_limits<float>::lowest());
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 void RegisterUniqueKernels(KernelRegistry& r) {
+  r.Add({"ComputeAccidentalHits"}, AccidentalHits, false);
   r.Add({"Unique", "UniqueV2", "UniqueWithCounts", "UniqueWithCountsV2"}, Unique, false);
   r.Add({"Where"}, Where, false);
   r.Add({"ListDiff"}, ListDiff, false);
