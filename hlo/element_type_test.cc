@@ -1,10 +1,12 @@
 // Element types have the names and the wire values of the messages.
 #include "hlo/element_type.h"
 
+#include <cmath>
 #include <string>
 
 #include "absl/strings/ascii.h"
 #include "gtest/gtest.h"
+#include "hlo/float_types.h"
 #include "proto/shape.pb.h"
 
 namespace xc {
@@ -29,6 +31,18 @@ TEST(ElementType, NamesAndValuesAreThoseOfTheMessages) {
     EXPECT_EQ(row.name, wire);
   }
   EXPECT_EQ(count, pb::PrimitiveType_descriptor()->value_count());
+}
+
+TEST(FloatTypes, PowersOfTwoHaveNoZero) {
+  const auto bits = [](double x) { return static_cast<int>(F8E8M0FNU(x).bits); };
+  EXPECT_EQ(bits(1), 127);
+  EXPECT_EQ(bits(1.49), 127);
+  EXPECT_EQ(bits(1.5), 128);  // ties to the larger power
+  EXPECT_EQ(bits(3), 129);
+  EXPECT_EQ(bits(0x1p-140), 0);
+  EXPECT_EQ(bits(0x1.8p-127), 1);
+  EXPECT_EQ(bits(0x1p127), 254);
+  for (double x : {0.0, -0.0, -1.0, 0x1.8p127, HUGE_VAL, std::nan("")}) EXPECT_EQ(bits(x), 0xFF) << x;
 }
 
 }  // namespace

@@ -165,22 +165,19 @@ struct BF16 {
   explicit operator double() const { return static_cast<float>(*this); }
 };
 
-// f8e8m0fnu: the value 2^(bits - 127); 0xFF is NaN. From other values: rounded to the nearest power, ties to the even
-// exponent; zero, negative values and NaN have no place and become NaN (zero becomes the smallest power).
+// f8e8m0fnu: the value 2^(bits - 127); 0xFF is NaN. From other values: rounded to the nearest power, ties to the larger
+// one; zero, negative values and NaN have no place and become NaN.
 struct F8E8M0FNU {
   uint8_t bits = 0;
   F8E8M0FNU() = default;
   explicit F8E8M0FNU(double value) {
-    if (std::isnan(value) || value < 0 || std::isinf(value)) {
+    if (std::isnan(value) || value <= 0 || std::isinf(value)) {
       bits = 0xFF;
       return;
     }
-    if (value == 0) return;
     int exponent;
     const double fraction = std::frexp(value, &exponent);  // fraction in [0.5, 1)
-    int power = exponent - 1;
-    if (fraction > 0.75 || (fraction == 0.75 && ((power + 127) & 1))) ++power;
-    power += 127;
+    const int power = exponent - 1 + 127 + (fraction >= 0.75 ? 1 : 0);
     bits = power < 0 ? 0 : power > 254 ? 0xFF : static_cast<uint8_t>(power);
   }
   explicit F8E8M0FNU(float value) : F8E8M0FNU(static_cast<double>(value)) {}

@@ -89,15 +89,13 @@ V ElementEmitter::Narrow(ElementType type, V x) {
     return b_.CreateZExt(b_.CreateBitCast(h, RegisterType(ElementType::kU16, lanes)), i32);
   }
   if (type == ElementType::kF8E8M0FNU) {
-    // Nearest power of two, ties to the even one; denormal numbers included.
-    V magnitude = b_.CreateAnd(raw, I(0x7fffffff));
-    V lsb = b_.CreateAnd(b_.CreateLShr(magnitude, I(23)), I(1));
-    V rounded = b_.CreateLShr(b_.CreateAdd(b_.CreateAdd(magnitude, I(0x3fffff)), lsb), I(23));
+    // Nearest power of two, ties to the larger one; denormal numbers included.
+    V rounded = b_.CreateLShr(b_.CreateAdd(b_.CreateAnd(raw, I(0x7fffffff)), I(0x400000)), I(23));
     // Below 2^-127 everything is the smallest power; between 2^-127 and 2^-126 the field is 0 and rounds by value.
     V small = b_.CreateFCmpOLT(x, F(0x1p-126));
     V small_bits = b_.CreateZExt(b_.CreateFCmpOGE(x, F(0x1.8p-127)), i32);
     rounded = b_.CreateSelect(small, small_bits, rounded);
-    V bad = b_.CreateOr(nan, b_.CreateOr(b_.CreateFCmpOLT(x, F(0)), b_.CreateICmpUGT(rounded, I(254))));
+    V bad = b_.CreateOr(nan, b_.CreateOr(b_.CreateFCmpOLE(x, F(0)), b_.CreateICmpUGT(rounded, I(254))));
     return b_.CreateSelect(bad, I(0xff), rounded);
   }
   const Format f = FormatOfType(type);
