@@ -17,8 +17,8 @@ xc_status* xc_plugin_configure(const char* settings);
 char* xc_plugin_settings(void);
 
 /* Rewrites a serialized GraphDef. `preserve` names the nodes that must be found under their name afterwards (and, as
- * "NODE:OUTPUT", results that are wanted), `fed` the tensors whose values the caller gives. *out is NULL if nothing changes; otherwise the caller frees it with
- * xc_string_free. */
+ * "NODE:OUTPUT", results that are wanted), `fed` the tensors whose values the caller gives. *out is NULL if nothing
+ * changes; otherwise the caller frees it with xc_string_free. */
 xc_status* xc_plugin_rewrite(const char* graph_def, size_t size, const char* const* preserve, size_t num_preserve,
                              const char* const* fed, size_t num_fed, char** out, size_t* out_size);
 
