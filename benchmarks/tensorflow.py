@@ -6,7 +6,7 @@ model; their calls take turns in short rounds, so that what else the machine doe
 usage: tensorflow.py PLUGIN.so [NAME…] [--quick] [--seconds=S] [--ways=LIST] [--data=DIR]
                      [--output=FILE.md]
 NAME: names of tensorflow_models.py (with _train: a training step), or folders with a graph.pb; without any: all, and the
-graphs of --data (or XC_DATA). --quick: only the small models, fewer calls (under ten minutes on two cores).
+graphs of --data (or XC_DATA). --quick: only the small models, fewer calls (about a quarter of an hour on two cores).
 """
 
 import argparse
