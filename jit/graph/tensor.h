@@ -64,6 +64,13 @@ class Tensor {
   }
   static Tensor Int32s(absl::Span<const int64_t> values);
   static Tensor Int64s(absl::Span<const int64_t> values);
+  // A vector, or a scalar, of int64 where that is the type, else of int32.
+  static Tensor Integers(DataType type, absl::Span<const int64_t> values) {
+    return type == DT_INT64 ? Int64s(values) : Int32s(values);
+  }
+  static Tensor Integer(DataType type, int64_t value) {
+    return type == DT_INT64 ? Scalar<int64_t>(type, value) : Scalar<int32_t>(DT_INT32, static_cast<int32_t>(value));
+  }
 
   bool initialized() const { return type_ != DT_INVALID; }
   DataType dtype() const { return type_; }

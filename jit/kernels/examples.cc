@@ -169,8 +169,7 @@ class ExampleParser {
     for (const tf::Feature* f : column) {
       if (wanted_.batched) splits.push_back(splits.back() + (f != nullptr ? Count(*f) : 0));
     }
-    c_.outputs[splits_output] =
-        c_.node.output_types[splits_output] == DT_INT64 ? Tensor::Int64s(splits) : Tensor::Int32s(splits);
+    c_.outputs[splits_output] = Tensor::Integers(c_.node.output_types[splits_output], splits);
     return absl::OkStatus();
   }
 

@@ -314,11 +314,11 @@ absl::Status ScatterIntoExisting(KernelContext& c) {
 
 absl::Status ElementShapeKernel(KernelContext& c) {
   XC_ASSIGN_OR_RETURN(auto list, List(c, 0));
-  bool wide = c.node.output_types[0] == DT_INT64;
+  const DataType type = c.node.output_types[0];
   if (!list->element_shape.known_rank) {
-    c.outputs[0] = wide ? Tensor::Scalar<int64_t>(DT_INT64, -1) : Tensor::Scalar<int32_t>(DT_INT32, -1);
+    c.outputs[0] = Tensor::Integer(type, -1);
   } else {
-    c.outputs[0] = wide ? Tensor::Int64s(list->element_shape.dims) : Tensor::Int32s(list->element_shape.dims);
+    c.outputs[0] = Tensor::Integers(type, list->element_shape.dims);
   }
   return absl::OkStatus();
 }

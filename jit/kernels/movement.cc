@@ -55,22 +55,18 @@ absl::Status Identity(KernelContext& c) {
 absl::Status ShapeKernel(KernelContext& c) {
   for (size_t i = 0; i < c.outputs.size(); ++i) {
     const Dims& dims = c.in(i).dims();
-    c.outputs[i] = c.node.output_types[i] == DT_INT64 ? Tensor::Int64s(dims) : Tensor::Int32s(dims);
+    c.outputs[i] = Tensor::Integers(c.node.output_types[i], dims);
   }
   return absl::OkStatus();
 }
 
-Tensor IntScalar(DataType type, int64_t v) {
-  return type == DT_INT64 ? Tensor::Scalar<int64_t>(type, v) : Tensor::Scalar<int32_t>(type, static_cast<int32_t>(v));
-}
-
 absl::Status SizeKernel(KernelContext& c) {
-  c.outputs[0] = IntScalar(c.node.output_types[0], c.in(0).num_elements());
+  c.outputs[0] = Tensor::Integer(c.node.output_types[0], c.in(0).num_elements());
   return absl::OkStatus();
 }
 
 absl::Status RankKernel(KernelContext& c) {
-  c.outputs[0] = IntScalar(DT_INT32, c.in(0).rank());
+  c.outputs[0] = Tensor::Integer(DT_INT32, c.in(0).rank());
   return absl::OkStatus();
 }
 
@@ -424,7 +420,7 @@ absl::Status BroadcastArgs(KernelContext& c) {
   XC_ASSIGN_OR_RETURN(auto b, c.Ints(1));
   auto dims = BroadcastDims(a, b);
   if (!dims.ok()) return c.Error(std::string(dims.status().message()));
-  c.outputs[0] = c.node.output_types[0] == DT_INT64 ? Tensor::Int64s(*dims) : Tensor::Int32s(*dims);
+  c.outputs[0] = Tensor::Integers(c.node.output_types[0], *dims);
   return absl::OkStatus();
 }
 
@@ -442,9 +438,8 @@ absl::Status BroadcastGradientArgs(KernelContext& c) {
     if (a[i] == 1) ra.push_back(i);
     if (b[i] == 1) rb.push_back(i);
   }
-  bool wide = c.node.output_types[0] == DT_INT64;
-  c.outputs[0] = wide ? Tensor::Int64s(ra) : Tensor::Int32s(ra);
-  c.outputs[1] = wide ? Tensor::Int64s(rb) : Tensor::Int32s(rb);
+  c.outputs[0] = Tensor::Integers(c.node.output_types[0], ra);
+  c.outputs[1] = Tensor::Integers(c.node.output_types[1], rb);
   return absl::OkStatus();
 }
 
@@ -460,7 +455,7 @@ absl::Status ConcatOffset(KernelContext& c) {
     std::vector<int64_t> start(n, 0);
     start[axis] = offset;
     offset += dims[axis];
-    c.outputs[i - 1] = c.node.output_types[i - 1] == DT_INT64 ? Tensor::Int64s(start) : Tensor::Int32s(start);
+    c.outputs[i - 1] = Tensor::Integers(c.node.output_types[i - 1], start);
   }
   return absl::OkStatus();
 }
@@ -472,7 +467,7 @@ absl::Status InvertPermutation(KernelContext& c) {
     if (p[i] < 0 || p[i] >= static_cast<int64_t>(p.size()) || out[p[i]] >= 0) return c.Error("not a permutation");
     out[p[i]] = static_cast<int64_t>(i);
   }
-  c.outputs[0] = c.node.output_types[0] == DT_INT64 ? Tensor::Int64s(out) : Tensor::Int32s(out);
+  c.outputs[0] = Tensor::Integers(c.node.output_types[0], out);
   return absl::OkStatus();
 }
 

@@ -35,7 +35,7 @@ absl::Status RangesOf(KernelContext& c) {
     T v = value(0, r);
     for (int64_t i = splits[r]; i < splits[r + 1]; ++i, v += value(2, r)) values.data<T>()[i] = v;
   }
-  c.outputs[0] = c.node.output_types[0] == DT_INT64 ? Tensor::Int64s(splits) : Tensor::Int32s(splits);
+  c.outputs[0] = Tensor::Integers(c.node.output_types[0], splits);
   c.outputs[1] = std::move(values);
   return absl::OkStatus();
 }
@@ -212,7 +212,7 @@ absl::Status RaggedGather(KernelContext& c) {
       first = splits[d][first];
       last = splits[d][last];
     }
-    c.outputs[d] = c.node.output_types[d] == DT_INT64 ? Tensor::Int64s(out) : Tensor::Int32s(out);
+    c.outputs[d] = Tensor::Integers(c.node.output_types[d], out);
   }
   Dims dims = values.dims();
   int64_t width = dims[0] == 0 ? 0 : values.num_elements() / dims[0];
@@ -247,10 +247,6 @@ absl::StatusOr<Tensor> Rows(KernelContext& c, const Tensor& t, int64_t first, in
   return out;
 }
 
-Tensor SplitsTensor(DataType type, const std::vector<int64_t>& splits) {
-  return type == DT_INT64 ? Tensor::Int64s(splits) : Tensor::Int32s(splits);
-}
-
 // The whole ragged tensor as one variant, or one variant for each of its rows.
 absl::Status RaggedToVariant(KernelContext& c) {
   XC_ASSIGN_OR_RETURN(int64_t depth, c.node.Int("RAGGED_RANK"));
@@ -278,7 +274,7 @@ absl::Status RaggedToVariant(KernelContext& c) {
       first = part.front();
       last = part.back();
       for (int64_t& s : part) s -= first;
-      inner.push_back(SplitsTensor(given[d].dtype(), part));
+      inner.push_back(Tensor::Integers(given[d].dtype(), part));
     }
     XC_ASSIGN_OR_RETURN(Tensor row, Rows(c, values, first, last));
     out.variants()[r] = Encode(std::move(inner), depth == 0 ? row.Row(0) : std::move(row));
@@ -328,7 +324,7 @@ absl::Status RaggedFromVariant(KernelContext& c) {
         splits.push_back(splits.back() + first.dims()[0] - (inner > 0 ? 1 : 0));
       }
     }
-    c.outputs[d] = SplitsTensor(split_type, splits);
+    c.outputs[d] = Tensor::Integers(split_type, splits);
   }
   for (int64_t d = 0; d < inner; ++d) {
     std::vector<int64_t> splits = {0};
@@ -337,7 +333,7 @@ absl::Status RaggedFromVariant(KernelContext& c) {
       const int64_t base = splits.back();
       for (size_t i = 1; i < part.size(); ++i) splits.push_back(base + part[i]);
     }
-    c.outputs[in.rank() + d] = SplitsTensor(split_type, splits);
+    c.outputs[in.rank() + d] = Tensor::Integers(split_type, splits);
   }
   Dims dims = {0};
   for (size_t p = 0; p < parts.size(); ++p) {

@@ -138,7 +138,7 @@ absl::Status SegmentsGrad(KernelContext& c) {
     if (!found.empty() && (found.front() < 0 || found.back() >= rows)) return c.Error("an index is out of range");
     for (int64_t& i : indices) i = std::lower_bound(found.begin(), found.end(), i) - found.begin();
     rows = static_cast<int64_t>(found.size());
-    c.outputs[1] = c.node.output_types[1] == DT_INT64 ? Tensor::Int64s(found) : Tensor::Int32s(found);
+    c.outputs[1] = Tensor::Integers(c.node.output_types[1], found);
   }
   if (c.in(0).dtype() == DT_FLOAT) return GradientOf<float>(c, indices, ids, rows);
   if (c.in(0).dtype() == DT_DOUBLE) return GradientOf<double>(c, indices, ids, rows);

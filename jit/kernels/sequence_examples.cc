@@ -263,10 +263,6 @@ class SequenceParser {
     return absl::OkStatus();
   }
 
-  static Tensor Splits(DataType type, const std::vector<int64_t>& splits) {
-    return type == DT_INT64 ? Tensor::Int64s(splits) : Tensor::Int32s(splits);
-  }
-
   absl::Status ContextRagged(int* out) {
     const int n = static_cast<int>(context_ragged_.keys.size());
     for (int k = 0; k < n; ++k) {
@@ -277,7 +273,7 @@ class SequenceParser {
         if (batched_) splits.push_back(splits.back() + (example.empty() ? 0 : Count(*example[0])));
       }
       XC_ASSIGN_OR_RETURN(c_.outputs[*out + k], Values(steps, context_ragged_.types[k]));
-      c_.outputs[*out + n + k] = Splits(context_ragged_.split_types[k], splits);
+      c_.outputs[*out + n + k] = Tensor::Integers(context_ragged_.split_types[k], splits);
     }
     *out += 2 * n;
     return absl::OkStatus();
@@ -294,8 +290,8 @@ class SequenceParser {
         for (const tf::Feature* f : example) inner.push_back(inner.back() + Count(*f));
       }
       XC_ASSIGN_OR_RETURN(c_.outputs[*out + k], Values(steps, list_ragged_.types[k]));
-      c_.outputs[*out + n + k] = Splits(list_ragged_.split_types[k], outer);
-      c_.outputs[*out + 2 * n + k] = Splits(list_ragged_.split_types[k], inner);
+      c_.outputs[*out + n + k] = Tensor::Integers(list_ragged_.split_types[k], outer);
+      c_.outputs[*out + 2 * n + k] = Tensor::Integers(list_ragged_.split_types[k], inner);
     }
     *out += 3 * n;
     return absl::OkStatus();

@@ -42,7 +42,7 @@ absl::Status VariableShape(KernelContext& c) {
   XC_ASSIGN_OR_RETURN(auto variable, Var(c, 0));
   std::lock_guard<std::mutex> lock(variable->mutex);
   const Dims& dims = variable->value.dims();
-  c.outputs[0] = c.node.output_types[0] == DT_INT64 ? Tensor::Int64s(dims) : Tensor::Int32s(dims);
+  c.outputs[0] = Tensor::Integers(c.node.output_types[0], dims);
   return absl::OkStatus();
 }
 

@@ -366,10 +366,6 @@ void AppendUtf8(int32_t code, std::string* out) {
   for (int k = more - 1; k >= 0; --k) out->push_back(static_cast<char>(0x80 | ((code >> (6 * k)) & 0x3f)));
 }
 
-Tensor Splits(DataType type, const std::vector<int64_t>& splits) {
-  return type == DT_INT64 ? Tensor::Int64s(splits) : Tensor::Int32s(splits);
-}
-
 absl::Status UnicodeDecode(KernelContext& c) {
   XC_ASSIGN_OR_RETURN(Decoding d, ReadDecoding(c));
   std::vector<int64_t> splits = {0}, codes, starts;
@@ -381,7 +377,7 @@ absl::Status UnicodeDecode(KernelContext& c) {
     }
     splits.push_back(static_cast<int64_t>(codes.size()));
   }
-  c.outputs[0] = Splits(c.node.output_types[0], splits);
+  c.outputs[0] = Tensor::Integers(c.node.output_types[0], splits);
   c.outputs[1] = Tensor::Int32s(codes);
   if (c.outputs.size() > 2) c.outputs[2] = Tensor::Int64s(starts);
   return absl::OkStatus();
@@ -463,7 +459,7 @@ absl::Status NGrams(KernelContext& c) {
   }
   XC_ASSIGN_OR_RETURN(c.outputs[0], c.Alloc(0, {static_cast<int64_t>(grams.size())}));
   c.outputs[0].strings() = std::move(grams);
-  c.outputs[1] = Splits(c.node.output_types[1], splits);
+  c.outputs[1] = Tensor::Integers(c.node.output_types[1], splits);
   return absl::OkStatus();
 }
 

@@ -22,10 +22,6 @@ std::string Key(const Tensor& t, int64_t i) {
   return key;
 }
 
-Tensor Indices(DataType type, const std::vector<int64_t>& v) {
-  return type == DT_INT64 ? Tensor::Int64s(v) : Tensor::Int32s(v);
-}
-
 // Slices along one axis, compared as a whole.
 absl::Status UniqueSlices(KernelContext& c, int64_t axis) {
   const Tensor& t = c.in(0);
@@ -57,8 +53,8 @@ absl::Status UniqueSlices(KernelContext& c, int64_t axis) {
     }
   }
   c.outputs[0] = std::move(y);
-  c.outputs[1] = Indices(c.node.output_types[1], where);
-  if (c.outputs.size() > 2) c.outputs[2] = Indices(c.node.output_types[2], counts);
+  c.outputs[1] = Tensor::Integers(c.node.output_types[1], where);
+  if (c.outputs.size() > 2) c.outputs[2] = Tensor::Integers(c.node.output_types[2], counts);
   return absl::OkStatus();
 }
 
@@ -87,8 +83,8 @@ absl::Status Unique(KernelContext& c) {
   XC_ASSIGN_OR_RETURN(Tensor y, c.Alloc(0, {static_cast<int64_t>(order.size())}));
   for (size_t i = 0; i < order.size(); ++i) CopyElement(c.in(0), order[i], y, i);
   c.outputs[0] = std::move(y);
-  c.outputs[1] = Indices(c.node.output_types[1], where);
-  if (c.outputs.size() > 2) c.outputs[2] = Indices(c.node.output_types[2], counts);
+  c.outputs[1] = Tensor::Integers(c.node.output_types[1], where);
+  if (c.outputs.size() > 2) c.outputs[2] = Tensor::Integers(c.node.output_types[2], counts);
   return absl::OkStatus();
 }
 
@@ -129,7 +125,7 @@ absl::Status ListDiff(KernelContext& c) {
   XC_ASSIGN_OR_RETURN(Tensor out, c.Alloc(0, {static_cast<int64_t>(kept.size())}));
   for (size_t i = 0; i < kept.size(); ++i) CopyElement(c.in(0), kept[i], out, i);
   c.outputs[0] = std::move(out);
-  c.outputs[1] = Indices(c.node.output_types[1], kept);
+  c.outputs[1] = Tensor::Integers(c.node.output_types[1], kept);
   return absl::OkStatus();
 }
 

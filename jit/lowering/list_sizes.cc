@@ -143,7 +143,7 @@ class Simulation {
     if (n.op == "Identity" || n.op == "StopGradient" || n.op == "PreventGradient") return {in[0]};
     if (n.op == "IdentityN") return in;
     if (n.op == "Shape" && in[0].has_dims) {
-      return {Constant(n.output_types[0] == DT_INT64 ? Tensor::Int64s(in[0].dims) : Tensor::Int32s(in[0].dims))};
+      return {Constant(Tensor::Integers(n.output_types[0], in[0].dims))};
     }
     if ((n.op == "ZerosLike" || n.op == "AddN") && in[0].is_list) return {in[0]};
     if (n.op.rfind("TensorList", 0) == 0 || n.op == "EmptyTensorList") return ListOp(n, in);

@@ -366,13 +366,13 @@ absl::Status Length(OpContext& c) {
 
 absl::Status ElementShapeOf(OpContext& c) {
   XC_ASSIGN_OR_RETURN(auto list, List(c, 0));
-  bool wide = c.out_type(0) == DT_INT64;
+  const DataType type = c.out_type(0);
   if (list->items != nullptr) {
-    c.set_constant(0, wide ? Tensor::Int64s(ElementDims(*list)) : Tensor::Int32s(ElementDims(*list)));
+    c.set_constant(0, Tensor::Integers(type, ElementDims(*list)));
   } else if (list->element_shape.known_rank) {
-    c.set_constant(0, wide ? Tensor::Int64s(list->element_shape.dims) : Tensor::Int32s(list->element_shape.dims));
+    c.set_constant(0, Tensor::Integers(type, list->element_shape.dims));
   } else {
-    c.set_constant(0, wide ? Tensor::Scalar<int64_t>(DT_INT64, -1) : Tensor::Scalar<int32_t>(DT_INT32, -1));
+    c.set_constant(0, Tensor::Integer(type, -1));
   }
   return absl::OkStatus();
 }

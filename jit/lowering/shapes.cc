@@ -19,24 +19,17 @@ absl::Status Identity(OpContext& c) {
   return absl::OkStatus();
 }
 
-Tensor ShapeTensor(DataType type, const Dims& dims) {
-  return type == DT_INT64 ? Tensor::Int64s(dims) : Tensor::Int32s(dims);
-}
-Tensor CountTensor(DataType type, int64_t n) {
-  return type == DT_INT64 ? Tensor::Scalar<int64_t>(type, n) : Tensor::Scalar<int32_t>(type, static_cast<int32_t>(n));
-}
-
 absl::Status ShapeOf(OpContext& c) {
-  for (int i = 0; i < c.num_outputs(); ++i) c.set_constant(i, ShapeTensor(c.out_type(i), c.dims(i)));
+  for (int i = 0; i < c.num_outputs(); ++i) c.set_constant(i, Tensor::Integers(c.out_type(i), c.dims(i)));
   return absl::OkStatus();
 }
 absl::Status SizeOf(OpContext& c) {
   XC_ASSIGN_OR_RETURN(int64_t n, CheckedNumElements(c.dims(0)));
-  c.set_constant(0, CountTensor(c.out_type(0), n));
+  c.set_constant(0, Tensor::Integer(c.out_type(0), n));
   return absl::OkStatus();
 }
 absl::Status RankOf(OpContext& c) {
-  c.set_constant(0, CountTensor(DT_INT32, c.rank(0)));
+  c.set_constant(0, Tensor::Integer(DT_INT32, c.rank(0)));
   return absl::OkStatus();
 }
 

@@ -53,7 +53,7 @@ absl::Status VariableShape(OpContext& c) {
   XC_ASSIGN_OR_RETURN(VariableSlot * slot, VariableOperand(c, 0));
   if (!slot->initialized) return c.Unimplemented("a variable without a value");
   const Dims& dims = slot->value.dims;
-  c.set_constant(0, c.out_type(0) == DT_INT64 ? Tensor::Int64s(dims) : Tensor::Int32s(dims));
+  c.set_constant(0, Tensor::Integers(c.out_type(0), dims));
   return absl::OkStatus();
 }
 
