@@ -123,15 +123,23 @@ absl::StatusOr<Marked> MarkInTheEnd(const GraphDef& def, const RewriteOptions& o
   }
 }
 
-// A host would run a graph that waits for itself, and give nothing or anything.
-absl::StatusOr<Encapsulated> EncapsulateInOrder(const Graph& graph, const Marking& marking) {
-  XC_ASSIGN_OR_RETURN(Encapsulated out, Encapsulate(graph, marking));
+// The graph with a launch node for each cluster, as a host takes it. An error where it would wait for itself: a host
+// would run such a graph, and give nothing or anything.
+absl::StatusOr<Encapsulated> EncapsulateInOrder(const Marked& marked, const Marking& marking,
+                                                const RewriteOptions& options) {
+  XC_ASSIGN_OR_RETURN(Encapsulated out, Encapsulate(*marked.graph, marking));
+  if (!options.mark.resources) {
+    static const std::set<std::string> kNone;
+    XC_RETURN_IF_ERROR(FoldVariableReads(*out.graph, marked.is_function ? kNone : options.preserve));
+  }
   XC_RETURN_IF_ERROR(OrderAroundLoops(*out.graph).status());
   return out;
 }
 
 // The names of the nodes of clusters that close a cycle, each with those before it that do not.
-absl::StatusOr<std::set<std::string>> NodesOfCycles(const Graph& graph, const Marking& marking) {
+std::set<std::string> NodesOfCycles(const Marked& marked, const RewriteOptions& options) {
+  const Graph& graph = *marked.graph;
+  const Marking& marking = marked.marking;
   std::set<std::string> out;
   Marking some = marking;
   some.num_clusters = 0;
@@ -143,27 +151,42 @@ absl::StatusOr<std::set<std::string>> NodesOfCycles(const Graph& graph, const Ma
     }
     for (int id : members) some.nodes[id].cluster = some.num_clusters;
     ++some.num_clusters;
-    if (EncapsulateInOrder(graph, some).ok()) continue;
+    if (EncapsulateInOrder(marked, some, options).ok()) continue;
     --some.num_clusters;
     for (int id : members) {
       some.nodes[id].cluster = -1;
       out.insert(graph.node(id).name);
     }
   }
-  if (out.empty()) return absl::InternalError("a cycle that no cluster closes");
   return out;
 }
 
-absl::StatusOr<RewriteResult> RewriteOpen(const GraphDef& def, const RewriteOptions& options, Limits limits) {
-  XC_ASSIGN_OR_RETURN(Marked marked, MarkInTheEnd(def, options, limits));
-  absl::StatusOr<Encapsulated> tried = EncapsulateInOrder(*marked.graph, marked.marking);
-  while (!tried.ok()) {
-    XC_ASSIGN_OR_RETURN(std::set<std::string> cycles, NodesOfCycles(*marked.graph, marked.marking));
+// A marked graph and what it becomes: nothing where it has no clusters. Clusters that close a cycle are given up.
+struct Clustered {
+  Marked marked;
+  Encapsulated encapsulated;
+};
+
+absl::StatusOr<Clustered> Cluster(const GraphDef& def, const RewriteOptions& options, Limits& limits) {
+  for (;;) {
+    Clustered out;
+    XC_ASSIGN_OR_RETURN(out.marked, MarkInTheEnd(def, options, limits));
+    if (out.marked.marking.num_clusters == 0) return out;
+    absl::StatusOr<Encapsulated> tried = EncapsulateInOrder(out.marked, out.marked.marking, options);
+    if (tried.ok()) {
+      out.encapsulated = *std::move(tried);
+      return out;
+    }
+    const std::set<std::string> cycles = NodesOfCycles(out.marked, options);
+    if (cycles.empty()) return tried.status();
     limits.barred.insert(cycles.begin(), cycles.end());
-    XC_ASSIGN_OR_RETURN(marked, MarkInTheEnd(def, options, limits));
-    tried = EncapsulateInOrder(*marked.graph, marked.marking);
   }
-  Encapsulated encapsulated = *std::move(tried);
+}
+
+absl::StatusOr<RewriteResult> RewriteOpen(const GraphDef& def, const RewriteOptions& options, Limits limits) {
+  XC_ASSIGN_OR_RETURN(Clustered clustered, Cluster(def, options, limits));
+  const Marked& marked = clustered.marked;
+  const Encapsulated& encapsulated = clustered.encapsulated;
   const Graph& graph = *marked.graph;
   const Marking& marking = marked.marking;
   RewriteResult out;
@@ -180,11 +203,6 @@ absl::StatusOr<RewriteResult> RewriteOpen(const GraphDef& def, const RewriteOpti
     out.graph = def;
     return out;
   }
-  if (!options.mark.resources) {
-    static const std::set<std::string> kNone;
-    XC_RETURN_IF_ERROR(FoldVariableReads(*encapsulated.graph, marked.is_function ? kNone : options.preserve));
-  }
-  XC_RETURN_IF_ERROR(OrderAroundLoops(*encapsulated.graph).status());
   std::vector<std::string> serialized;
   for (const auto& cluster : encapsulated.clusters) {
     XC_ASSIGN_OR_RETURN(std::string bytes, SerializeGraph(*cluster));
