@@ -289,23 +289,27 @@ Tensor Tensor::Reshaped(Dims dims) const {
 
 Tensor Tensor::Row(int64_t index) const {
   XC_CHECK(rank() >= 1 && index >= 0 && index < dims_[0]);
-  if (type_ == DT_STRING) {
-    Tensor row = Create(DT_STRING, Dims(dims_.begin() + 1, dims_.end())).value();
-    std::copy_n(strings_->begin() + index * row.count_, row.count_, row.strings_->begin());
-    return row;
+  if (type_ == DT_VARIANT && rank() == 1) return (*variants_)[index];
+  return Rows(index, 1).Reshaped(Dims(dims_.begin() + 1, dims_.end()));
+}
+
+Tensor Tensor::Rows(int64_t first, int64_t count) const {
+  XC_CHECK(rank() >= 1 && first >= 0 && count >= 0 && first <= dims_[0] - count);
+  const int64_t width = dims_[0] == 0 ? 0 : count_ / dims_[0];
+  Dims dims = dims_;
+  dims[0] = count;
+  if (type_ == DT_STRING || type_ == DT_VARIANT) {
+    Tensor rows = Create(type_, std::move(dims)).value();
+    if (type_ == DT_STRING) std::copy_n(strings_->begin() + first * width, rows.count_, rows.strings_->begin());
+    if (type_ == DT_VARIANT) std::copy_n(variants_->begin() + first * width, rows.count_, rows.variants_->begin());
+    return rows;
   }
-  if (type_ == DT_VARIANT) {
-    if (dims_.size() == 1) return (*variants_)[index];
-    Tensor row = Create(DT_VARIANT, Dims(dims_.begin() + 1, dims_.end())).value();
-    std::copy_n(variants_->begin() + index * row.count_, row.count_, row.variants_->begin());
-    return row;
-  }
-  Tensor t = *this;
+  Tensor rows = *this;
   XC_CHECK(data_ != nullptr);
-  t.dims_.erase(t.dims_.begin());
-  t.count_ = count_ / dims_[0];
-  t.data_ = static_cast<char*>(data_) + index * t.byte_size();
-  return t;
+  rows.dims_ = std::move(dims);
+  rows.count_ = count * width;
+  rows.data_ = static_cast<char*>(data_) + first * width * DataTypeSize(type_);
+  return rows;
 }
 
 absl::StatusOr<std::vector<int64_t>> Tensor::AsInt64s() const {

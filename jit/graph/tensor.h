@@ -101,8 +101,10 @@ class Tensor {
 
   // The same elements with another shape; the number of elements must be equal.
   Tensor Reshaped(Dims dims) const;
-  // Rows [index] of the major dimension, sharing memory unless they are strings or variants; rank must be at least 1.
+  // Row `index` of the major dimension, or the `count` rows from `first` on, sharing memory unless they are strings or
+  // variants; rank must be at least 1.
   Tensor Row(int64_t index) const;
+  Tensor Rows(int64_t first, int64_t count) const;
 
   // Elements of an integer or bool tensor as int64; an error for other types.
   absl::StatusOr<std::vector<int64_t>> AsInt64s() const;

@@ -72,15 +72,11 @@ absl::Status SplitRows(KernelContext& c) {
   list->element_type = t.dtype();
   XC_ASSIGN_OR_RETURN(list->element_shape, ElementShape(c.in(1)));
   if (t.rank() < 1 || c.in(2).rank() != 1) return c.Error("needs a tensor of rank 1 or more, and a vector of lengths");
-  const int64_t rows = t.dims()[0], width = rows == 0 ? 0 : t.num_elements() / rows;
+  const int64_t rows = t.dims()[0];
   int64_t at = 0;
   for (int64_t length : lengths) {
     if (length < 0 || length > rows - at) return c.Error(absl::StrCat("the lengths do not sum to ", rows, " rows"));
-    Dims dims = t.dims();
-    dims[0] = length;
-    XC_ASSIGN_OR_RETURN(Tensor item, c.AllocType(t.dtype(), dims));
-    for (int64_t i = 0; i < item.num_elements(); ++i) CopyElement(t, at * width + i, item, i);
-    list->items.push_back(std::move(item));
+    list->items.push_back(t.Rows(at, length));
     at += length;
   }
   if (at != rows) return c.Error(absl::StrCat("the lengths do not sum to ", rows, " rows"));

@@ -44,8 +44,9 @@ absl::Status RaggedRange(KernelContext& c) {
   return ForType(c.in(0).dtype(), [&](auto zero) { return RangesOf<decltype(zero)>(c); });
 }
 
-// Row splits of each ragged dimension, outermost first, down to `values` rows.
-absl::Status CheckSplits(KernelContext& c, const std::vector<std::vector<int64_t>>& splits, int64_t values) {
+using Splits = std::vector<std::vector<int64_t>>;  // row splits of each ragged dimension, outermost first
+
+absl::Status CheckSplits(KernelContext& c, const Splits& splits, int64_t values) {
   for (size_t d = 0; d < splits.size(); ++d) {
     int64_t below = d + 1 < splits.size() ? static_cast<int64_t>(splits[d + 1].size()) - 1 : values;
     bool good = !splits[d].empty() && splits[d][0] == 0 && splits[d].back() == below &&
@@ -55,24 +56,39 @@ absl::Status CheckSplits(KernelContext& c, const std::vector<std::vector<int64_t
   return absl::OkStatus();
 }
 
-absl::Status RaggedToSparse(KernelContext& c) {
-  XC_ASSIGN_OR_RETURN(int64_t depth, c.node.Int("RAGGED_RANK"));
-  std::vector<std::vector<int64_t>> splits(depth);
+// The first `depth` inputs as the splits above the one that follows them, the values.
+absl::StatusOr<Splits> ReadSplits(KernelContext& c, int64_t depth) {
+  const Tensor& values = c.in(static_cast<int>(depth));
+  if (values.rank() < 1) return c.Error("the values must have rank 1 or more");
+  Splits splits(depth);
   for (int64_t d = 0; d < depth; ++d) {
     XC_ASSIGN_OR_RETURN(splits[d], c.Ints(static_cast<int>(d)));
   }
-  const Tensor& values = c.in(static_cast<int>(depth));
-  if (depth < 1 || values.rank() < 1) return c.Error("there must be splits, and values of rank 1 or more");
   XC_RETURN_IF_ERROR(CheckSplits(c, splits, values.dims()[0]));
-  Dims inner(values.dims().begin() + 1, values.dims().end());
-  int64_t width = values.dims()[0] == 0 ? 0 : values.num_elements() / values.dims()[0];
-  int64_t rank = depth + values.rank();
-  Dims shape = {static_cast<int64_t>(splits[0].size()) - 1};
-  for (const auto& s : splits) {
+  return splits;
+}
+
+// The size of the outermost dimension and the widest row of each below it.
+Dims BoundingShape(const Splits& splits) {
+  Dims shape;
+  for (const std::vector<int64_t>& s : splits) {
+    if (shape.empty()) shape.push_back(static_cast<int64_t>(s.size()) - 1);
     int64_t widest = 0;
     for (size_t r = 0; r + 1 < s.size(); ++r) widest = std::max(widest, s[r + 1] - s[r]);
     shape.push_back(widest);
   }
+  return shape;
+}
+
+absl::Status RaggedToSparse(KernelContext& c) {
+  XC_ASSIGN_OR_RETURN(int64_t depth, c.node.Int("RAGGED_RANK"));
+  if (depth < 1 || depth + 1 != c.num_inputs()) return c.Error("there must be row splits");
+  XC_ASSIGN_OR_RETURN(const Splits splits, ReadSplits(c, depth));
+  const Tensor& values = c.in(static_cast<int>(depth));
+  Dims inner(values.dims().begin() + 1, values.dims().end());
+  int64_t width = values.dims()[0] == 0 ? 0 : values.num_elements() / values.dims()[0];
+  int64_t rank = depth + values.rank();
+  Dims shape = BoundingShape(splits);
   shape.insert(shape.end(), inner.begin(), inner.end());
   std::vector<int64_t> at, position(rank);
   for (int64_t v = 0; v < values.dims()[0]; ++v) {
@@ -111,7 +127,7 @@ absl::Status RaggedToDense(KernelContext& c) {
   if (values.rank() < 1 || c.num_inputs() != first + static_cast<int>(kinds.size())) {
     return c.Error("the row partitions do not fit");
   }
-  std::vector<std::vector<int64_t>> splits(kinds.size());
+  Splits splits(kinds.size());
   for (size_t d = 0; d < kinds.size(); ++d) {
     XC_ASSIGN_OR_RETURN(splits[d], c.Ints(first + static_cast<int>(d)));
     if (kinds[d] == "ROW_SPLITS") continue;
@@ -128,13 +144,7 @@ absl::Status RaggedToDense(KernelContext& c) {
     std::partial_sum(splits[d].begin(), splits[d].end(), splits[d].begin());
   }
   XC_RETURN_IF_ERROR(CheckSplits(c, splits, values.dims()[0]));
-  Dims shape;
-  if (!splits.empty()) shape.push_back(static_cast<int64_t>(splits[0].size()) - 1);
-  for (const auto& s : splits) {
-    int64_t widest = 0;
-    for (size_t r = 0; r + 1 < s.size(); ++r) widest = std::max(widest, s[r + 1] - s[r]);
-    shape.push_back(widest);
-  }
+  Dims shape = BoundingShape(splits);
   int64_t depth = static_cast<int64_t>(splits.size());
   if (shape.empty()) shape.push_back(values.dims()[0]);
   shape.insert(shape.end(), values.dims().begin() + 1, values.dims().end());
@@ -188,13 +198,8 @@ absl::Status RaggedToDense(KernelContext& c) {
 absl::Status RaggedGather(KernelContext& c) {
   XC_ASSIGN_OR_RETURN(int64_t depth, c.node.Int("PARAMS_RAGGED_RANK"));
   if (depth < 1 || depth + 2 != c.num_inputs()) return c.Error("there must be row splits");
-  std::vector<std::vector<int64_t>> splits(depth);
-  for (int64_t d = 0; d < depth; ++d) {
-    XC_ASSIGN_OR_RETURN(splits[d], c.Ints(static_cast<int>(d)));
-  }
+  XC_ASSIGN_OR_RETURN(const Splits splits, ReadSplits(c, depth));
   const Tensor &values = c.in(static_cast<int>(depth)), &ids = c.in(static_cast<int>(depth) + 1);
-  if (values.rank() < 1) return c.Error("the values must have rank 1 or more");
-  XC_RETURN_IF_ERROR(CheckSplits(c, splits, values.dims()[0]));
   XC_ASSIGN_OR_RETURN(auto rows, ids.AsInt64s());
   if (ids.rank() != 1) return absl::UnimplementedError("indices that are not a vector");
   // Stretches of the level below, followed down to the values.
@@ -237,31 +242,15 @@ Tensor Encode(std::vector<Tensor> splits, Tensor values) {
   return Tensor::FromList(std::move(list));
 }
 
-// Rows [first, last) of the major dimension.
-absl::StatusOr<Tensor> Rows(KernelContext& c, const Tensor& t, int64_t first, int64_t last) {
-  Dims dims = t.dims();
-  const int64_t width = dims[0] == 0 ? 0 : t.num_elements() / dims[0];
-  dims[0] = last - first;
-  XC_ASSIGN_OR_RETURN(Tensor out, c.AllocType(t.dtype(), dims));
-  for (int64_t i = 0; i < out.num_elements(); ++i) CopyElement(t, first * width + i, out, i);
-  return out;
-}
-
 // The whole ragged tensor as one variant, or one variant for each of its rows.
 absl::Status RaggedToVariant(KernelContext& c) {
   XC_ASSIGN_OR_RETURN(int64_t depth, c.node.Int("RAGGED_RANK"));
   XC_ASSIGN_OR_RETURN(bool batched, c.node.Bool("batched_input"));
+  if (depth < 0 || depth + 1 != c.num_inputs()) return c.Error("the row splits do not fit the ragged rank");
+  XC_ASSIGN_OR_RETURN(const Splits splits, ReadSplits(c, depth));
   const Tensor& values = c.in(static_cast<int>(depth));
-  if (values.rank() < 1) return c.Error("the values must have rank 1 or more");
-  std::vector<std::vector<int64_t>> splits(depth);
-  std::vector<Tensor> given;
-  for (int64_t d = 0; d < depth; ++d) {
-    XC_ASSIGN_OR_RETURN(splits[d], c.Ints(static_cast<int>(d)));
-    given.push_back(c.in(static_cast<int>(d)));
-  }
-  XC_RETURN_IF_ERROR(CheckSplits(c, splits, values.dims()[0]));
   if (!batched) {
-    c.outputs[0] = Encode(std::move(given), values);
+    c.outputs[0] = Encode({c.inputs.begin(), c.inputs.begin() + depth}, values);
     return absl::OkStatus();
   }
   const int64_t rows = depth == 0 ? values.dims()[0] : static_cast<int64_t>(splits[0].size()) - 1;
@@ -274,10 +263,9 @@ absl::Status RaggedToVariant(KernelContext& c) {
       first = part.front();
       last = part.back();
       for (int64_t& s : part) s -= first;
-      inner.push_back(Tensor::Integers(given[d].dtype(), part));
+      inner.push_back(Tensor::Integers(c.in(static_cast<int>(d)).dtype(), part));
     }
-    XC_ASSIGN_OR_RETURN(Tensor row, Rows(c, values, first, last));
-    out.variants()[r] = Encode(std::move(inner), depth == 0 ? row.Row(0) : std::move(row));
+    out.variants()[r] = Encode(std::move(inner), depth == 0 ? values.Row(r) : values.Rows(first, last - first));
   }
   c.outputs[0] = std::move(out);
   return absl::OkStatus();

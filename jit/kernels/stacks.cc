@@ -214,16 +214,6 @@ absl::Status Gather(KernelContext& c) {
   return absl::OkStatus();
 }
 
-// Rows [at, at + n) of a tensor as one of its own.
-absl::StatusOr<Tensor> Rows(const Tensor& t, int64_t at, int64_t n, bool keep_dimension) {
-  Dims dims(t.dims().begin() + 1, t.dims().end());
-  XC_ASSIGN_OR_RETURN(int64_t width, CheckedNumElements(dims));
-  if (keep_dimension) dims.insert(dims.begin(), n);
-  XC_ASSIGN_OR_RETURN(Tensor out, Tensor::Create(t.dtype(), dims));
-  for (int64_t k = 0; k < n * width; ++k) CopyElement(t, at * width + k, out, k);
-  return out;
-}
-
 absl::Status Scatter(KernelContext& c) {
   XC_ASSIGN_OR_RETURN(auto array, Array(c));
   XC_ASSIGN_OR_RETURN(auto indices, c.Ints(1));
@@ -233,8 +223,7 @@ absl::Status Scatter(KernelContext& c) {
   }
   std::lock_guard<std::mutex> lock(array->mutex);
   for (size_t k = 0; k < indices.size(); ++k) {
-    XC_ASSIGN_OR_RETURN(Tensor row, Rows(value, static_cast<int64_t>(k), 1, false));
-    XC_RETURN_IF_ERROR(WriteItem(c, *array, indices[k], std::move(row)));
+    XC_RETURN_IF_ERROR(WriteItem(c, *array, indices[k], value.Row(static_cast<int64_t>(k))));
   }
   c.outputs[0] = Flow();
   return absl::OkStatus();
@@ -290,8 +279,7 @@ absl::Status Split(KernelContext& c) {
   std::lock_guard<std::mutex> lock(array->mutex);
   int64_t at = 0;
   for (size_t k = 0; k < lengths.size(); ++k) {
-    XC_ASSIGN_OR_RETURN(Tensor part, Rows(value, at, lengths[k], true));
-    XC_RETURN_IF_ERROR(WriteItem(c, *array, static_cast<int64_t>(k), std::move(part)));
+    XC_RETURN_IF_ERROR(WriteItem(c, *array, static_cast<int64_t>(k), value.Rows(at, lengths[k])));
     at += lengths[k];
   }
   c.outputs[0] = Flow();
