@@ -29,8 +29,6 @@ const OpSignature* OnResource(const std::string& op) {
   return takes_one ? def : nullptr;
 }
 
-bool PassesOn(const Node& n) { return n.op == "RefIdentity"; }
-
 class Replacement {
  public:
   explicit Replacement(Graph& graph) : graph_(graph) {}
@@ -46,7 +44,7 @@ class Replacement {
       bool uses = false;
       for (const OutputRef& in : graph_.node(id).inputs) uses |= references_.count(in) != 0;
       if (!uses) continue;
-      if (PassesOn(graph_.node(id))) {
+      if (op == "RefIdentity") {
         Reference passed = references_.at(graph_.node(id).inputs[0]);
         XC_RETURN_IF_ERROR(Read(id, 0));
         references_[{id, 0}] = passed;

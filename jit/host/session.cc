@@ -79,13 +79,18 @@ std::vector<int> TableInitializers(const Graph& graph, const std::vector<bool>& 
   return found;
 }
 
+// Leaves what `nodes` need, in the form that executors take.
+absl::Status Prepare(Graph& graph, const std::vector<int>& nodes) {
+  Prune(graph, nodes);
+  XC_RETURN_IF_ERROR(CheckAllKnown(graph));
+  XC_RETURN_IF_ERROR(ReplaceRefVariables(graph));
+  return FunctionalizeControlFlow(graph).status();
+}
+
 // Runs nodes of the graph, with nothing fed.
 absl::Status RunOnce(std::unique_ptr<Graph> graph, const std::vector<int>& nodes, HostOptions options,
                      std::shared_ptr<ResourceStore> resources) {
-  Prune(*graph, nodes);
-  XC_RETURN_IF_ERROR(CheckAllKnown(*graph));
-  XC_RETURN_IF_ERROR(ReplaceRefVariables(*graph));
-  XC_RETURN_IF_ERROR(FunctionalizeControlFlow(*graph).status());
+  XC_RETURN_IF_ERROR(Prepare(*graph, nodes));
   options.mode = HostMode::kHost;
   options.prefer_kernels = true;
   XC_ASSIGN_OR_RETURN(auto executor, GraphExecutor::Create(std::shared_ptr<const Graph>(std::move(graph)), options,
@@ -160,10 +165,7 @@ absl::StatusOr<std::unique_ptr<Session>> Session::Create(const GraphDef& def, Se
   XC_RETURN_IF_ERROR(find_nodes(options.targets, &keep));
   std::unique_ptr<Graph> initial;
   if (!initializers.empty()) initial = std::make_unique<Graph>(graph->Clone());
-  Prune(*graph, keep);
-  XC_RETURN_IF_ERROR(CheckAllKnown(*graph));
-  XC_RETURN_IF_ERROR(ReplaceRefVariables(*graph));
-  XC_RETURN_IF_ERROR(FunctionalizeControlFlow(*graph).status());
+  XC_RETURN_IF_ERROR(Prepare(*graph, keep));
   session->resources_ = std::make_shared<ResourceStore>();
   LaunchOptions& launch = options.host.launch;
   if (launch.client == nullptr) launch.client = Client::Default();

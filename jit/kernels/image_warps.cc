@@ -54,10 +54,9 @@ absl::Status CropAndResizeGradImage(KernelContext& c) {
   XC_ASSIGN_OR_RETURN(std::string method, c.node.String("method"));
   XC_ASSIGN_OR_RETURN(Dims dims, c.Ints(3));
   if (grads.rank() != 4 || grads.dtype() != DT_FLOAT || dims.size() != 4) return c.Error("grads must be 4-D");
-  XC_RETURN_IF_ERROR(CheckedNumElements(dims).status());
+  XC_ASSIGN_OR_RETURN(int64_t count, CheckedNumElements(dims));
   if (dims[1] < 1 || dims[2] < 1 || dims[3] != grads.dims()[3]) return c.Error("image_size does not fit grads");
   XC_ASSIGN_OR_RETURN(Boxes boxes, ReadBoxes(c, 1, dims[0], grads.dims()[0]));
-  XC_ASSIGN_OR_RETURN(int64_t count, CheckedNumElements(dims));
   XC_ASSIGN_OR_RETURN(Tensor out, c.Alloc(0, dims));
   std::vector<float> sums(count, 0);
   const int64_t height = grads.dims()[1], width = grads.dims()[2], depth = dims[3];

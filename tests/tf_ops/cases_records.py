@@ -16,6 +16,20 @@ def strings(*values):
     return Fed(np.array(values, object))
 
 
+def flat(parsed):
+    """The tensors that a dictionary of dense, sparse and ragged ones is made of."""
+    out = []
+    for key in sorted(parsed):
+        t = parsed[key]
+        if isinstance(t, tf.SparseTensor):
+            out += [t.indices, t.values, t.dense_shape]
+        elif isinstance(t, tf.RaggedTensor):
+            out += [t.flat_values, *t.nested_row_splits]
+        else:
+            out.append(t)
+    return out
+
+
 def sparse(prefix, values, indices, shape, dtype=I64):
     """The three operands of a sparse tensor, by name."""
     columns = np.array(indices, I64).reshape(len(values), len(shape))
@@ -79,16 +93,6 @@ def examples():
         "v": tf.io.FixedLenSequenceFeature([], tf.float32, allow_missing=True, default_value=9.0),
         "r": tf.io.RaggedFeature(tf.int64),
     }
-
-    def flat(parsed):
-        out = []
-        for key in sorted(parsed):
-            t = parsed[key]
-            if isinstance(t, tf.SparseTensor):
-                out += [t.indices, t.values, t.dense_shape]
-            else:
-                out += [t.values, t.row_splits] if isinstance(t, tf.RaggedTensor) else [t]
-        return out
 
     for count in (0, 1, 3):
         chosen = strings(*records[:count])

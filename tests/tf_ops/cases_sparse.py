@@ -5,7 +5,7 @@ import numpy as np
 import tensorflow as tf
 
 from cases import F32, F64, I32, I64, Case, Fed, fed
-from cases_records import host, strings
+from cases_records import flat, host, strings
 from cases_variables import on_variables
 
 
@@ -132,16 +132,6 @@ def sequences():
         "m": tf.io.FixedLenSequenceFeature([], tf.int64, allow_missing=True),
         "v": tf.io.RaggedFeature(tf.string),
     }
-
-    def flat(parsed):
-        out = []
-        for key in sorted(parsed):
-            t = parsed[key]
-            if isinstance(t, tf.SparseTensor):
-                out += [t.indices, t.values, t.dense_shape]
-            else:
-                out += [t.flat_values, *t.nested_row_splits] if isinstance(t, tf.RaggedTensor) else [t]
-        return out
 
     def batch(a):
         whole, steps, lengths = tf.io.parse_sequence_example(a["serialized"], context, lists)
