@@ -245,6 +245,10 @@ TEST(NativeOps, BitcastConvertBetweenWidths) {
                       "] bitcast-convert(x)"));
     Same(absl::StrCat("x = ", p.narrow, "[3,2,", p.parts, "] parameter(0)\nROOT r = ", p.wide,
                       "[3,2] bitcast-convert(x)"));
+    // Between other ops: nothing is left to the interpreter.
+    Same(absl::StrCat("x = ", p.wide, "[3,2] parameter(0)\ny = ", p.wide,
+                      "[3,2] reverse(x), dimensions={0}\nb = ", p.narrow, "[3,2,", p.parts,
+                      "] bitcast-convert(y)\nROOT r = ", p.narrow, "[3,2,", p.parts, "] reverse(b), dimensions={1}"));
   }
 }
 
@@ -416,20 +420,6 @@ TEST(NativeOps, RowsGatheredUnderAPad) {
       "u = f32[2,7,16] slice(r), slice={[0:2], [0:7], [16:32]} v = f32[2,7,16] reverse(u), dimensions={2}\n"
       "c = f32[2,7,32] concatenate(v, s), dimensions={2} z = f32[] constant(0)\n"
       "ROOT p = f32[2,7,128] pad(c, z), padding=0_0x0_0x0_96");
-}
-
-// Sizes that only the run knows: what lies beyond them takes no part.
-TEST(NativeOps, RunTimeSizesAreEvaluated) {
-  const std::string text =
-      "HloModule m\nadd { a = f32[] parameter(0) b = f32[] parameter(1) ROOT r = f32[] add(a, b) }\n"
-      "ENTRY e { x = f32[8] parameter(0) n = s32[] constant(3)\n"
-      "d = f32[<=8] set-dimension-size(x, n), dimensions={0} y = f32[<=8] negate(d) z = f32[] constant(0)\n"
-      "s = s32[] get-dimension-size(y), dimensions={0}\n"
-      "r = f32[] reduce(y, z), dimensions={0}, to_apply=add ROOT t = (f32[], s32[]) tuple(r, s) }\n";
-  BothOptions options;
-  options.native = false;
-  ExpectSame(text, options);
-  EXPECT_NE(RunOn(CpuBackend(), text, options).fallbacks, "");
 }
 
 }  // namespace

@@ -57,6 +57,10 @@ Decision CanBeFused(const HloInstruction* i, const TargetInfo& target) {
       return i->operand_count() <= 4 ? Decision::Yes() : Decision::No("it joins too many arrays to choose per element");
     case HloOpcode::kReduce:
       return i->operand_count() == 2 ? Decision::Yes() : Decision::No("it has several results");
+    case HloOpcode::kBitcastConvert:
+      return SameDims(i->shape(), i->operand(0)->shape()) && IsComplex(i->type()) == IsComplex(i->operand(0)->type())
+                 ? Decision::Yes()
+                 : Decision::No("it sees the same memory as elements of another number");
     case HloOpcode::kStochasticConvert:
       return Decision::No("it is not an elementwise expression");
     default:

@@ -78,6 +78,19 @@ TEST(Fuse, ExpensiveProducerOfTwoIsComputedOnce) {
               HasSubstr("kind=kLoop"));
 }
 
+// Elements as bytes are the same memory, for which there is no code.
+TEST(Fuse, BitsOfOtherWidthsStayOutside) {
+  EXPECT_EQ(Fuse(R"(
+    a = s32[1000] parameter(0)
+    b = s32[1000] add(a, a)
+    c = s8[1000,4] bitcast-convert(b)
+    d = s8[1000,4] negate(c)
+    ROOT e = s8[1000,4] abs(d))"),
+            "t0 = s32[1000] add(p0, p0)\n"
+            "t1 = s8[1000,4] bitcast-convert(t0)\n"
+            "root = s8[1000,4] fusion(t1), kind=kLoop, calls=fused_abs\n");
+}
+
 TEST(Fuse, BarrierKeepsItsSidesApart) {
   const std::string out = Fuse(R"(
     a = f32[1000] parameter(0)
