@@ -36,6 +36,8 @@ absl::StatusOr<std::vector<Shape>> ReadShapes(const ShapeProtos& protos) {
       shapes.push_back(std::move(shape));
       continue;
     }
+    // A scalar's layout, which has no dimension to order, is none in this form.
+    if (shape.IsScalar()) shape.set_layout(Layout::Descending(0));
     if (!shape.IsArray() || !shape.has_layout() || std::any_of(shape.dims().begin(), shape.dims().end(), unknown)) {
       return absl::InvalidArgumentError(absl::StrCat("a custom call's ", shape.ToString(),
                                                      " is neither a token nor an array with sizes and a layout"));

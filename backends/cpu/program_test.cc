@@ -107,6 +107,16 @@ TEST(Program, CallsTakeArraysThatCanBe) {
   }
 }
 
+TEST(Program, CallsTakeScalars) {
+  pb::CpuProgramProto proto = Good();
+  pb::ShapeProto* output = proto.mutable_calls(0)->add_outputs();
+  output->set_element_type(pb::S32);
+  output->mutable_layout();
+  const auto program = Read(proto);
+  ASSERT_TRUE(program.ok()) << program.status();
+  EXPECT_EQ(program->fallback.calls[0].args().outputs[0].elements(), 1);
+}
+
 TEST(Program, RefusesTheRest) {
   pb::CpuProgramProto proto = Good();
   proto.set_arena_bytes(-1);
