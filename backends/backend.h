@@ -71,7 +71,7 @@ class Executable {
   // Runs on `parameters[i]`, the leaf's bytes (element_type.h's StorageBytes each), and writes the result's leaves to
   // `results[i]`. Buffers are at least 1-byte aligned to the element type's size; 64-byte alignment is quicker. An
   // output may not overlap a parameter unless the module aliases the two. Sizes of bounded-dynamic results are written
-  // to `dynamic_sizes` (one vector per leaf; empty where static) if it is not null.
+  // to `dynamic_sizes` (one vector per leaf; empty where static) if it is not null; elements beyond them are zero.
   virtual absl::Status Run(absl::Span<const void* const> parameters, absl::Span<void* const> results,
                            const RunOptions& options,
                            std::vector<std::vector<int64_t>>* dynamic_sizes = nullptr) const = 0;

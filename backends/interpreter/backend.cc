@@ -65,7 +65,8 @@ class InterpreterExecutable : public Executable {
     CollectLeaves(result, &result_leaf_literals);
     for (size_t i = 0; i < results.size(); ++i) {
       if (!result_leaves()[i].IsArray()) continue;
-      Literal in_layout = result_leaf_literals[i]->Clone();
+      const Literal& leaf = *result_leaf_literals[i];
+      Literal in_layout = leaf.dynamic_sizes().empty() ? leaf.Clone() : ZeroBeyondSizes(leaf);
       *in_layout.mutable_shape() = result_leaves()[i];
       in_layout.ToLayout(static_cast<uint8_t*>(results[i]));
     }

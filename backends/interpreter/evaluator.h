@@ -46,6 +46,9 @@ class Evaluator {
   EvaluatorOptions options_;
 };
 
+// The array with zeros beyond its sizes (Literal::dynamic_sizes).
+Literal ZeroBeyondSizes(const Literal& x);
+
 }  // namespace xc
 
 #endif  // XC_BACKENDS_INTERPRETER_EVALUATOR_H_

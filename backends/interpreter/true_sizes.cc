@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "backends/interpreter/evaluator.h"
 #include "backends/interpreter/strided.h"
 #include "hlo/base/status.h"
 #include "hlo/shape_inference/shape_inference.h"
@@ -249,6 +250,9 @@ bool HasTrueSizes(const HloInstruction& instruction, const Operands& operands) {
 }
 
 OpResult RunAtTrueSizes(const HloInstruction& instruction, Operands& operands, const Evaluate& evaluate) {
+  // What is updated keeps its sizes, and what it holds beyond them.
+  const bool updated =
+      instruction.opcode() == HloOpcode::kDynamicUpdateSlice || instruction.opcode() == HloOpcode::kScatter;
   Sizes sizes;
   for (int64_t i = 0; i < operands.size(); ++i) sizes.push_back(SizesOf(operands[i]));
   Settle(instruction, &sizes);
@@ -257,11 +261,13 @@ OpResult RunAtTrueSizes(const HloInstruction& instruction, Operands& operands, c
   std::vector<HloInstruction*> parameters;
   std::vector<Value> values;
   for (int64_t i = 0; i < operands.size(); ++i) {
-    Shape shape(operands[i].shape().type(), sizes[i]);
-    if (!operands[i].shape().IsArray()) shape = operands[i].shape();
-    values.push_back(
-        {std::make_shared<const Literal>(shape.IsArray() ? Resized(operands[i], sizes[i], shape) : operands[i].Clone()),
-         nullptr});
+    const Literal& x = operands[i];
+    Shape shape(x.shape().type(), sizes[i]);
+    if (!x.shape().IsArray()) shape = x.shape();
+    const bool partly = !updated && shape.IsArray() && sizes[i] != SizesOf(x) && !x.dynamic_sizes().empty();
+    Literal value = partly ? ZeroBeyondSizes(x) : x.Clone();
+    if (shape.IsArray()) value = Resized(value, sizes[i], shape);
+    values.push_back({std::make_shared<const Literal>(std::move(value)), nullptr});
     parameters.push_back(computation.Add(HloInstruction::CreateParameter(i, std::move(shape), absl::StrCat("p", i))));
   }
   XC_ASSIGN_OR_RETURN(Shape given, GivenShape(instruction, sizes));
@@ -271,9 +277,6 @@ OpResult RunAtTrueSizes(const HloInstruction& instruction, Operands& operands, c
   Operands arrays{absl::MakeSpan(values)};
   XC_ASSIGN_OR_RETURN(Literal result, evaluate(*cut, arrays));
 
-  // What is updated keeps its sizes.
-  const bool updated =
-      instruction.opcode() == HloOpcode::kDynamicUpdateSlice || instruction.opcode() == HloOpcode::kScatter;
   if (!updated) return WithinBounds(std::move(result), instruction.shape());
   const auto keep = [&](int64_t i, Literal* x) {
     *x->mutable_shape() = operands[i].shape();
@@ -288,3 +291,14 @@ OpResult RunAtTrueSizes(const HloInstruction& instruction, Operands& operands, c
 }
 
 }  // namespace xc::interp
+
+namespace xc {
+
+Literal ZeroBeyondSizes(const Literal& x) {
+  const interp::Dims sizes = interp::SizesOf(x);
+  Literal out = interp::Resized(x, sizes, interp::Plain(x.shape()));
+  out.set_dynamic_sizes(sizes);
+  return out;
+}
+
+}  // namespace xc

@@ -6,6 +6,7 @@
 
 #include "absl/container/inlined_vector.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "backends/runtime/lapack_calls.h"
 #include "backends/runtime/sort.h"
 #include "backends/runtime/sparse.h"
@@ -37,10 +38,30 @@ absl::Status TopKCall(RunContext* ctx, const CallArgs& args) {
   return TopK(ctx, d, in.data, args.outputs[0].data, static_cast<int32_t*>(args.outputs[1].data));
 }
 
+// Gives its first operand, a size, if the second lies between 0 and the third; else an error with the fourth for $0 in
+// the attribute `message`. Made by the compiler, for sizes that a run computes.
+absl::Status CheckSizeCall(RunContext*, const CallArgs& args) {
+  bool fits = args.inputs.size() == 4 && args.outputs.size() == 1;
+  for (const auto& buffers : {args.inputs, args.outputs}) {
+    for (const CallBuffer& buffer : buffers) fits &= buffer.type == RtType::kS32 && buffer.dims.empty();
+  }
+  if (!fits) return absl::InvalidArgumentError("takes four s32[] and gives one");
+  const auto in = [&](int i) { return *static_cast<const int32_t*>(args.inputs[i].data); };
+  if (in(1) < 0 || in(1) > in(2)) {
+    const CallAttributes::Value* message = args.attributes->Find("message");
+    const std::string* text = message == nullptr ? nullptr : std::get_if<std::string>(message);
+    return absl::InvalidArgumentError(
+        absl::StrReplaceAll(text == nullptr ? "bad size $0" : *text, {{"$0", absl::StrCat(in(3))}}));
+  }
+  *static_cast<int32_t*>(args.outputs[0].data) = in(0);
+  return absl::OkStatus();
+}
+
 Registry& TheRegistry() {
   static Registry* registry = [] {
     auto* r = new Registry;
     r->functions["TopK"] = TopKCall;
+    r->functions["xc.check_size"] = CheckSizeCall;
     r->functions["cpu_csr_sparse_dense_ffi"] = CsrTimesDense;
     for (auto& [name, function] : LapackCalls()) r->functions[name] = std::move(function);
     return r;

@@ -232,11 +232,60 @@ void ModuleGenerator::BoundedSizes() {
   const Op bounded = b_.SetDimensionSize(x.op, LeafOf(std::move(size)).op, dim);
   if (!Evaluate(bounded)) return;
   if (Chance(30)) Keep(b_.GetDimensionSize(bounded, dim));
-  const Op changed = Chance(50) ? b_.Not(bounded) : bounded;
+  Op changed = bounded;
+  for (int64_t steps = Below(4); steps > 0 && b_.ok(); --steps) changed = BoundedStep(changed);
   const O reducer = OneOf({O::kAdd, O::kMaximum, O::kXor});
   const Op init = b_.Identity(reducer, x.type());
-  if (!init) return;
-  Keep(b_.Reduce(changed, init, b_.ScalarComputation(reducer, x.type()), {dim}));
+  Dims dims;
+  for (int64_t d = 0; d < changed.rank(); ++d) {
+    if (changed.shape().is_dynamic_dim(d)) dims.push_back(d);
+  }
+  if (init) Keep(b_.Reduce(changed, init, b_.ScalarComputation(reducer, x.type()), dims));
+}
+
+// An op on integers of run-time sizes, with the same sizes or others.
+Op ModuleGenerator::BoundedStep(Op x) {
+  const int64_t dim = Below(x.rank());
+  switch (Below(9)) {
+    case 0:
+      return b_.Not(x);
+    case 1:
+      return b_.Add(x, x);
+    case 2:
+      return b_.Reverse(x, {dim});
+    case 3:
+      return b_.Transpose(x, Permutation(x.rank()));
+    case 4:
+      return x.shape().ElementCount() > 2000 ? x : b_.Concat({x, b_.Not(x)}, dim);
+    case 5: {
+      if (x.shape().ElementCount() > 2000) return x;
+      std::vector<PaddingDim> padding(x.rank());
+      padding[dim] = {Below(3), Below(3), Below(2)};
+      return b_.Pad(x, b_.One(x.type()), padding);
+    }
+    case 6:
+      return b_.Sort({x}, dim, Chance(50),
+                     b_.SortComparator({x.type()}, Chance(50) ? CompareDirection::kLt : CompareDirection::kGt));
+    case 7: {
+      // All in one row.
+      Shape row(x.type(), {x.shape().ElementCount()});
+      row.set_dynamic_dim(0, true);
+      return b_.Make(O::kReshape, {x}, {}, {}, &row);
+    }
+    default: {
+      Dims wide = x.dims();
+      wide.insert(wide.begin(), 2);
+      Shape shape(x.type(), wide);
+      Attributes attributes;
+      Dims dims;
+      for (int64_t d = 0; d < x.rank(); ++d) {
+        dims.push_back(d + 1);
+        shape.set_dynamic_dim(d + 1, x.shape().is_dynamic_dim(d));
+      }
+      attributes.Set<A::kDimensions>(dims);
+      return x.shape().ElementCount() > 2000 ? x : b_.Make(O::kBroadcast, {x}, attributes, {}, &shape);
+    }
+  }
 }
 
 }  // namespace xc

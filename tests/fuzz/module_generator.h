@@ -128,6 +128,7 @@ class ModuleGenerator {
   void Passing();
   void Communicating();
   void BoundedSizes();
+  Op BoundedStep(Op x);
 
   void Transforming();
   void Solving();

@@ -1,0 +1,421 @@
+// Ops that move elements of arrays of run-time sizes: what counts stays in front, in every dimension.
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "compiler/expand/sized_ops.h"
+#include "compiler/make.h"
+#include "hlo/base/status.h"
+
+namespace xc::sized {
+namespace {
+
+bool Has(const Int64List& list, int64_t x) { return std::find(list.begin(), list.end(), x) != list.end(); }
+
+Op Number(HloBuilder& b, int64_t n) { return b.ScalarInt(ElementType::kS32, n); }
+
+// The window of the size of x's bounds that begins `start` elements into dimension d.
+Op From(HloBuilder& b, Op x, int64_t d, Op start, int64_t size) {
+  Int64List sizes = x.dims();
+  sizes[d] = size;
+  std::vector<Op> starts(x.rank(), Number(b, 0));
+  starts[d] = start;
+  return b.DynamicSlice(x, starts, sizes);
+}
+
+// The array with `n` more elements, zeros, at the end of dimension d.
+Op Longer(HloBuilder& b, Op x, int64_t d, int64_t n) {
+  std::vector<PaddingDim> padding(x.rank());
+  padding[d].high = n;
+  return b.Pad(x, b.Zero(x.type()), padding);
+}
+
+absl::StatusOr<Sized> Broadcast(HloBuilder& b, const HloInstruction& op, std::vector<Sized>& in) {
+  Sizes sizes(op.shape().rank());
+  for (int64_t i = 0; i < in[0].array.rank(); ++i) sizes[op.dimensions()[i]] = in[0].size(i);
+  return Sized{OnBounds(b, op, {in[0].array}), std::move(sizes)};
+}
+
+absl::StatusOr<Sized> Transpose(HloBuilder& b, const HloInstruction& op, std::vector<Sized>& in) {
+  Sizes sizes;
+  for (int64_t d : op.dimensions()) sizes.push_back(in[0].size(d));
+  return Sized{OnBounds(b, op, {in[0].array}), std::move(sizes)};
+}
+
+absl::StatusOr<Sized> Reverse(HloBuilder& b, const HloInstruction& op, std::vector<Sized>& in) {
+  Op x = OnBounds(b, op, {in[0].array});
+  for (int64_t d : op.dimensions()) {
+    if (!in[0].size(d)) continue;
+    const int64_t bound = x.dim(d);
+    x = From(b, Longer(b, x, d, bound), d, b.Sub(Number(b, bound), in[0].size(d)), bound);
+  }
+  return Sized{x, in[0].sizes};
+}
+
+absl::StatusOr<Sized> Concatenate(HloBuilder& b, const HloInstruction& op, std::vector<Sized>& in) {
+  const int64_t dim = op.dimensions()[0], rank = op.shape().rank();
+  Sizes sizes(rank);
+  std::vector<Op> arrays;
+  bool fixed = true;
+  for (const Sized& x : in) {
+    arrays.push_back(x.array);
+    fixed &= !x.size(dim);
+    for (int64_t d = 0; d < rank; ++d) {
+      if (d != dim) sizes[d] = Tied(b, sizes[d], x.size(d));
+    }
+  }
+  if (fixed) return Sized{OnBounds(b, op, arrays), std::move(sizes)};
+  // Each goes over the end of the one before it.
+  Op out = b.Full(op.shape().type(), op.shape().dims(), 0), at = Number(b, 0);
+  for (const Sized& x : in) {
+    std::vector<Op> starts(rank, Number(b, 0));
+    starts[dim] = at;
+    out = b.DynamicUpdateSlice(out, x.array, starts);
+    at = b.Add(at, SizeOf(b, x, dim));
+  }
+  sizes[dim] = at;
+  return Sized{out, std::move(sizes)};
+}
+
+absl::StatusOr<Sized> Pad(HloBuilder& b, const HloInstruction& op, std::vector<Sized>& in) {
+  Sizes sizes(op.shape().rank());
+  for (int64_t d = 0; d < op.shape().rank(); ++d) {
+    Op size = in[0].size(d);
+    if (!size) continue;
+    const PaddingDim& p = op.padding().dims[d];
+    Op inner = b.Mul(b.Max(b.Sub(size, Number(b, 1)), Number(b, 0)), Number(b, p.interior));
+    sizes[d] = b.Max(b.Add(b.Add(size, inner), Number(b, p.low + p.high)), Number(b, 0));
+  }
+  return Sized{OnBounds(b, op, {Filled(b, in[0], in[1].array), in[1].array}), std::move(sizes)};
+}
+
+// Sizes of the dimensions that are taken as they are, and the array with zeros where the others end.
+Sized Taken(HloBuilder& b, const Sized& x, const std::vector<bool>& all) {
+  Int64List in_part;
+  Sizes sizes(x.array.rank());
+  for (int64_t d = 0; d < x.array.rank(); ++d) {
+    if (all[d]) {
+      sizes[d] = x.size(d);
+    } else {
+      in_part.push_back(d);
+    }
+  }
+  return {Filled(b, x, b.Zero(x.array.type()), in_part), std::move(sizes)};
+}
+
+absl::StatusOr<Sized> Slice(HloBuilder& b, const HloInstruction& op, std::vector<Sized>& in) {
+  const SliceAttr& slice = op.slice();
+  std::vector<bool> all;
+  for (int64_t d = 0; d < op.shape().rank(); ++d) {
+    all.push_back(slice.starts[d] == 0 && slice.limits[d] == in[0].array.dim(d) && slice.strides[d] == 1);
+  }
+  Sized taken = Taken(b, in[0], all);
+  return Sized{OnBounds(b, op, {taken.array}), std::move(taken.sizes)};
+}
+
+absl::StatusOr<Sized> DynamicSlice(HloBuilder& b, const HloInstruction& op, std::vector<Sized>& in) {
+  std::vector<bool> all;
+  for (int64_t d = 0; d < op.shape().rank(); ++d) {
+    all.push_back(op.attr<AttrKind::kDynamicSliceSizes>()[d] == in[0].array.dim(d));
+  }
+  Sized taken = Taken(b, in[0], all);
+  std::vector<Op> operands = {taken.array};
+  for (size_t i = 1; i < in.size(); ++i) operands.push_back(in[i].array);
+  return Sized{OnBounds(b, op, operands), std::move(taken.sizes)};
+}
+
+absl::StatusOr<Sized> DynamicUpdateSlice(HloBuilder& b, const HloInstruction& op, std::vector<Sized>& in) {
+  const Sized &x = in[0], &update = in[1];
+  std::vector<Op> starts;
+  for (size_t i = 2; i < in.size(); ++i) starts.push_back(in[i].array);
+  if (update.whole()) {
+    std::vector<Op> operands = {x.array, update.array};
+    operands.insert(operands.end(), starts.begin(), starts.end());
+    return Sized{OnBounds(b, op, operands), x.sizes};
+  }
+  if (in.size() != static_cast<size_t>(2 + x.array.rank())) return NoForm(op, "start indices in one array");
+  // The update's bounds may reach beyond the array's end: it is made longer meanwhile.
+  Op wide = x.array;
+  for (int64_t d = 0; d < x.array.rank(); ++d) {
+    if (!update.size(d)) continue;
+    wide = Longer(b, wide, d, update.array.dim(d));
+    Op start = b.Convert(starts[d], ElementType::kS64);
+    Op last = b.Convert(b.Sub(Number(b, x.array.dim(d)), update.size(d)), ElementType::kS64);
+    starts[d] = b.Clamp(b.ScalarInt(ElementType::kS64, 0), start, last);
+  }
+  for (Op& start : starts) start = b.Convert(start, ElementType::kS64);
+  Op old = b.DynamicSlice(wide, starts, update.array.dims());
+  Op both = b.Select(Valid(b, update, make::Iota(x.array.rank())), update.array, old);
+  wide = b.DynamicUpdateSlice(wide, both, starts);
+  const Int64List zeros(x.array.rank(), 0), ones(x.array.rank(), 1);
+  return Sized{b.Slice(wide, zeros, x.array.dims(), ones), x.sizes};
+}
+
+absl::StatusOr<Sized> Gather(HloBuilder& b, const HloInstruction& op, std::vector<Sized>& in) {
+  const GatherDims& dims = op.gather_dims();
+  std::vector<bool> all;
+  for (int64_t d = 0; d < in[0].array.rank(); ++d) {
+    all.push_back(op.attr<AttrKind::kSliceSizes>()[d] == in[0].array.dim(d));
+  }
+  Sized taken = Taken(b, in[0], all);
+  Sizes sizes(op.shape().rank());
+  int64_t window = 0;
+  for (int64_t d = 0; d < in[0].array.rank(); ++d) {
+    if (Has(dims.collapsed_slice_dims, d) || Has(dims.operand_batching_dims, d)) {
+      if (taken.sizes[d]) return NoForm(op, "a dimension of run-time size that is collapsed");
+      continue;
+    }
+    sizes[dims.offset_dims[window++]] = taken.sizes[d];
+  }
+  int64_t at = 0;
+  for (int64_t d = 0; d < in[1].array.rank(); ++d) {
+    if (d == dims.index_vector_dim) continue;
+    while (Has(dims.offset_dims, at)) ++at;
+    sizes[at++] = in[1].size(d);
+  }
+  return Sized{OnBounds(b, op, {taken.array, in[1].array}), std::move(sizes)};
+}
+
+// Updates that are not there get an index that is outside, which scatter leaves out.
+absl::StatusOr<Sized> Scatter(HloBuilder& b, const HloInstruction& op, std::vector<Sized>& in) {
+  const ScatterDims& dims = op.scatter_dims();
+  const int64_t arrays = static_cast<int64_t>(in.size()) / 2;
+  Sized& indices = in[arrays];
+  Sizes given(indices.array.rank());
+  for (int64_t d = 0; d < indices.array.rank(); ++d) given[d] = indices.size(d);
+  if (dims.index_vector_dim < indices.array.rank() && given[dims.index_vector_dim]) {
+    return NoForm(op, "index vectors of run-time size");
+  }
+  for (int64_t i = arrays + 1; i < static_cast<int64_t>(in.size()); ++i) {
+    int64_t at = 0;
+    for (int64_t d = 0; d < in[i].array.rank(); ++d) {
+      if (Has(dims.update_window_dims, d)) {
+        if (in[i].size(d)) return NoForm(op, "windows of run-time size");
+        continue;
+      }
+      if (at == dims.index_vector_dim) ++at;
+      given[at] = Tied(b, given[at], in[i].size(d));
+      ++at;
+    }
+  }
+  indices.sizes = given;
+  const ElementType type = indices.array.type();
+  std::vector<Op> operands;
+  for (const Sized& x : in) operands.push_back(x.array);
+  if (!indices.whole())
+    operands[arrays] = Filled(b, indices, IsSignedInt(type) ? b.ScalarInt(type, -1) : b.MaxValue(type));
+  Op out = OnBounds(b, op, operands);
+  if (!indices.whole() && b.ok()) {
+    out.instruction()->mutable_attributes()->Erase(AttrKind::kIndicesAreSorted);
+    out.instruction()->mutable_attributes()->Erase(AttrKind::kUniqueIndices);
+  }
+  if (!op.shape().IsTuple()) return Sized{out, in[0].sizes};
+  for (int64_t i = 0; i < arrays; ++i) {
+    if (!in[i].whole()) return NoForm(op, "several arrays of run-time sizes");
+  }
+  return Sized{out, {}};
+}
+
+// The elements of a group of dimensions of x, with sizes `from`, in the order that they have in a group with sizes
+// `to`. x is [before, elements, after].
+Op Reindexed(HloBuilder& b, Op x, const Int64List& from_bounds, const Sizes& from, const Int64List& to_bounds,
+             const Sizes& to) {
+  const int64_t elements = x.dim(1);
+  Op place = b.Iota(ElementType::kS32, {elements}, 0);
+  // Where in the row of those that count.
+  Op rank = b.Full(ElementType::kS32, {elements}, 0), rest = place, step = Number(b, 1);
+  for (int64_t d = static_cast<int64_t>(to_bounds.size()) - 1; d >= 0; --d) {
+    rank = b.Add(rank, b.Mul(b.Rem(rest, Number(b, to_bounds[d])), step));
+    rest = b.Div(rest, Number(b, to_bounds[d]));
+    step = b.Mul(step, to[d]);
+  }
+  // Where that one is.
+  Op source = b.Full(ElementType::kS32, {elements}, 0);
+  int64_t stride = 1;
+  for (int64_t d = static_cast<int64_t>(from_bounds.size()) - 1; d >= 0; --d) {
+    Op size = b.Max(from[d], Number(b, 1));
+    source = b.Add(source, b.Mul(b.Rem(rank, size), Number(b, stride)));
+    rank = b.Div(rank, size);
+    stride *= from_bounds[d];
+  }
+  GatherDims dims;
+  dims.offset_dims = {0, 2};
+  dims.collapsed_slice_dims = {1};
+  dims.start_index_map = {1};
+  dims.index_vector_dim = 1;
+  return b.Gather(x, b.Reshape(source, {elements, 1}), dims, {x.dim(0), 1, x.dim(2)});
+}
+
+int64_t Product(const Int64List& dims) {
+  int64_t product = 1;
+  for (int64_t d : dims) product *= d;
+  return product;
+}
+
+// As Reindexed, of dimensions [in, in_end) that become [out, out_end).
+Op ReindexedGroup(HloBuilder& b, Op x, int64_t in, int64_t in_end, const Sizes& from, const Int64List& to_bounds,
+                  const Sizes& to) {
+  const Int64List dims = x.dims();
+  const Int64List before(dims.begin(), dims.begin() + in), group(dims.begin() + in, dims.begin() + in_end),
+      after(dims.begin() + in_end, dims.end());
+  Op flat = b.Reshape(x, {Product(before), Product(group), Product(after)});
+  return b.Reshape(Reindexed(b, flat, group, from, to_bounds, to), dims);
+}
+
+Op TotalOf(HloBuilder& b, const Sizes& sizes) {
+  Op total = Number(b, 1);
+  for (Op size : sizes) total = b.Mul(total, size);
+  return total;
+}
+
+// Dimensions fall into groups of one product on either side: a group of the same dimensions on both sides keeps its
+// sizes, any other has one size that only the run knows.
+absl::StatusOr<Sized> Reshape(HloBuilder& b, const HloInstruction& op, std::vector<Sized>& in) {
+  const Sized& given = in[0];
+  const Shape &from = given.array.shape(), to = Bounds(op.shape());
+  if (given.whole() || from.ElementCount() == 0) return Sized{OnBounds(b, op, {given.array}), {}};
+  Op x = given.array;
+  Sizes result(to.rank());
+  int64_t i = 0, j = 0;
+  while (i < from.rank() || j < to.rank()) {
+    const int64_t first = i, out = j;
+    int64_t p = 1, q = 1;
+    do {
+      if (j >= to.rank() || (i < from.rank() && p <= q)) {
+        p *= from.dim(i++);
+      } else {
+        q *= to.dim(j++);
+      }
+    } while (p != q);
+    // Dimensions of size 1 that end a group belong to it.
+    while (i < from.rank() && from.dim(i) == 1) ++i;
+    while (j < to.rank() && to.dim(j) == 1) ++j;
+    Int64List own, wide, marked;
+    Sizes sizes;
+    bool changed = false;
+    for (int64_t d = first; d < i; ++d) {
+      sizes.push_back(SizeOf(b, given, d));
+      if (given.size(d) && from.dim(d) == 1) return NoForm(op, "a run-time size of a dimension of bound 1");
+      changed |= static_cast<bool>(given.size(d));
+      if (from.dim(d) != 1) own.push_back(d);
+    }
+    for (int64_t d = out; d < j; ++d) {
+      if (to.dim(d) != 1) wide.push_back(d);
+      if (op.shape().is_dynamic_dim(d)) marked.push_back(d);
+    }
+    if (!changed) continue;
+    bool same = own.size() == wide.size();
+    for (size_t k = 0; same && k < own.size(); ++k) same = from.dim(own[k]) == to.dim(wide[k]);
+    if (same) {
+      for (size_t k = 0; k < own.size(); ++k) result[wide[k]] = given.size(own[k]);
+      continue;
+    }
+    // One dimension takes what the others leave: the one that is marked, else the outermost.
+    if (marked.size() > 1 || (marked.empty() && j == out)) {
+      return NoForm(op, absl::StrCat("run-time sizes of ", from.ToString(false), " as ", to.ToString(false)));
+    }
+    const int64_t open = !marked.empty() ? marked[0] : !wide.empty() ? wide[0] : out;
+    int64_t rest = 1;
+    Int64List to_bounds;
+    for (int64_t d = out; d < j; ++d) {
+      to_bounds.push_back(to.dim(d));
+      rest *= d == open ? 1 : to.dim(d);
+    }
+    Op elements = TotalOf(b, sizes), divisor = Number(b, rest);
+    const std::string message =
+        absl::StrCat("$0 elements do not fill dimension ", open, " of ", op.shape().ToString(false));
+    result[open] =
+        rest == 1 ? elements : Checked(b, b.Div(elements, divisor), b.Rem(elements, divisor), 0, elements, message);
+    Sizes to_sizes;
+    for (int64_t d = out; d < j; ++d) to_sizes.push_back(d == open ? result[d] : Number(b, to.dim(d)));
+    // Rows that only end earlier stay where they are.
+    bool inner = false;
+    for (int64_t d = first; d < i; ++d) inner |= given.size(d) && !own.empty() && d != own[0];
+    if (inner || (!wide.empty() && open != wide[0])) x = ReindexedGroup(b, x, first, i, sizes, to_bounds, to_sizes);
+  }
+  return Sized{OnBounds(b, op, {x}), std::move(result)};
+}
+
+absl::StatusOr<Sized> DynamicReshape(HloBuilder& b, const HloInstruction& op, std::vector<Sized>& in) {
+  const Shape to = Bounds(op.shape());
+  Sizes from, result;
+  for (int64_t d = 0; d < in[0].array.rank(); ++d) from.push_back(SizeOf(b, in[0], d));
+  for (int64_t d = 0; d < to.rank(); ++d) {
+    Op size = in[d + 1].array;
+    result.push_back(
+        Checked(b, size, size, to.dim(d), size,
+                absl::StrCat("size $0 of dimension ", d, " does not lie between 0 and its bound, ", to.dim(d))));
+  }
+  if (to.ElementCount() == 0) return Sized{b.Reshape(in[0].array, to.dims()), std::move(result)};
+  if (!result.empty()) {
+    Op elements = TotalOf(b, from);
+    result[0] = Checked(b, result[0], b.Sub(elements, TotalOf(b, result)), 0, elements,
+                        "the operand has $0 elements, the result another number");
+  }
+  Op x = ReindexedGroup(b, in[0].array, 0, in[0].array.rank(), from, to.dims(), result);
+  return Sized{b.Reshape(x, to.dims()), std::move(result)};
+}
+
+absl::StatusOr<Sized> SetDimensionSize(HloBuilder& b, const HloInstruction& op, std::vector<Sized>& in) {
+  const int64_t d = op.dimensions()[0], bound = op.shape().dim(d);
+  Sizes sizes = in[0].sizes;
+  sizes.resize(op.shape().rank());
+  Op size = in[1].array;
+  sizes[d] = Checked(b, size, size, bound, size,
+                     absl::StrCat("size $0 of dimension ", d, " does not lie between 0 and its bound, ", bound));
+  const HloInstruction* known = sizes[d].instruction();
+  if (known != nullptr && known->IsConstant() && known->literal().GetInt(0) == bound) sizes[d] = Op();
+  return Sized{in[0].array, std::move(sizes)};
+}
+
+absl::StatusOr<Sized> GetDimensionSize(HloBuilder& b, const HloInstruction& op, std::vector<Sized>& in) {
+  return Sized{SizeOf(b, in[0], op.dimensions()[0]), {}};
+}
+
+// Calls from outside get the arrays of bounds.
+absl::StatusOr<Sized> AsBounds(HloBuilder& b, const HloInstruction& op, std::vector<Sized>& in) {
+  std::vector<Op> arrays;
+  for (const Sized& x : in) arrays.push_back(ZeroFilled(b, x));
+  return Sized{OnBounds(b, op, arrays), {}};
+}
+
+}  // namespace
+
+Rule MovementRule(HloOpcode opcode) {
+  switch (opcode) {
+    case HloOpcode::kBroadcast:
+      return Broadcast;
+    case HloOpcode::kTranspose:
+      return Transpose;
+    case HloOpcode::kReverse:
+      return Reverse;
+    case HloOpcode::kConcatenate:
+      return Concatenate;
+    case HloOpcode::kPad:
+      return Pad;
+    case HloOpcode::kSlice:
+      return Slice;
+    case HloOpcode::kDynamicSlice:
+      return DynamicSlice;
+    case HloOpcode::kDynamicUpdateSlice:
+      return DynamicUpdateSlice;
+    case HloOpcode::kGather:
+      return Gather;
+    case HloOpcode::kScatter:
+      return Scatter;
+    case HloOpcode::kReshape:
+      return Reshape;
+    case HloOpcode::kDynamicReshape:
+      return DynamicReshape;
+    case HloOpcode::kSetDimensionSize:
+      return SetDimensionSize;
+    case HloOpcode::kGetDimensionSize:
+      return GetDimensionSize;
+    case HloOpcode::kBitcast:
+    case HloOpcode::kCustomCall:
+      return AsBounds;
+    default:
+      return nullptr;
+  }
+}
+
+}  // namespace xc::sized
