@@ -1,6 +1,5 @@
 """TensorFlow with its own kernels, with its XLA auto-clustering, with jit_compile=True and with the plugin, side by side:
-first call and steady time per model and shape, peak memory, and ratios; `caller` is the plugin with its executor that
-runs functions of one launch in the thread that calls (docs/tensorflow.md). Each way has a process of its own for each
+first call and steady time per model and shape, peak memory, and ratios. Each way has a process of its own for each
 model; their calls take turns in short rounds, so that what else the machine does falls on all of them alike.
 
 usage: tensorflow.py PLUGIN.so [NAME…] [--quick] [--seconds=S] [--ways=LIST] [--data=DIR]
@@ -10,7 +9,6 @@ graphs of --data (or XC_DATA). --quick: only the small models, fewer calls (abou
 """
 
 import argparse
-import contextlib
 import json
 import math
 import os
@@ -21,8 +19,7 @@ import subprocess
 import sys
 import time
 
-WAYS = ["plain", "autojit", "jit_compile", "plugin", "caller"]
-OURS = ["plugin", "caller"]
+WAYS = ["plain", "autojit", "jit_compile", "plugin"]
 HERE = pathlib.Path(__file__).resolve().parent
 ROUNDS = 7
 
@@ -43,7 +40,7 @@ def work(name, way, plugin):
     import numpy as np
 
     tf, tensorflow_models = import_models()
-    if way in OURS:
+    if way == "plugin":
         from tensorflow.python.framework import load_library
 
         load_library.load_pluggable_device_library(plugin)
@@ -54,10 +51,6 @@ def work(name, way, plugin):
         start = time.perf_counter()
         tf.nest.map_structure(np.asarray, function(*args))
         return time.perf_counter() - start
-
-    for_good = contextlib.ExitStack()
-    if way == "caller":
-        for_good.enter_context(tf.experimental.function_executor_type("XLA_JIT_CALLER"))
 
     out = os.fdopen(os.dup(1), "w", buffering=1)
     shapes = ["×".join(str(d) for d in tf.nest.flatten(args)[0].shape) for args in cases]
@@ -215,7 +208,7 @@ def main():
         + " |"
     )
     say("|---" * (2 * len(options.ways)) + "|")
-    ratios, behind = {}, {way: [] for way in OURS if way in options.ways}
+    ratios, behind = {}, []
     for name in names:
         label = pathlib.Path(name).name
         for shape, row in measure(name, options):
@@ -236,19 +229,17 @@ def main():
             for way in options.ways[1:]:
                 if way in speedups:
                     ratios.setdefault(family.get(name, "graph"), {}).setdefault(way, []).append(speedups[way])
-            others = [speedups[w] for w in options.ways[1:] if w in speedups and w not in OURS]
-            for way, those in behind.items():
-                if speedups.get(way, 0) < max([0.95] + others):
-                    those.append(f"{label} {shape}")
+            others = [speedups[w] for w in options.ways[1:] if w in speedups and w != "plugin"]
+            if "plugin" in options.ways and speedups.get("plugin", 0) < max([0.95] + others):
+                behind.append(f"{label} {shape}")
     say("\nGeometric means of the ratios:\n")
     say("| family | models and shapes | " + " | ".join(options.ways[1:]) + " |")
     say("|---" * (len(options.ways) + 1) + "|")
     for key, rows in sorted(ratios.items()):
         means = [f"{geometric_mean(rows[w]):.2f}" if w in rows else "" for w in options.ways[1:]]
         say(f"| {key} | {max(map(len, rows.values()))} | " + " | ".join(means) + " |")
-    for way, those in behind.items():
-        if those:
-            say(f"\nBelow 0.95, or behind one of TensorFlow's own compilers, `{way}`: " + ", ".join(those) + ".")
+    if behind:
+        say("\nThe plugin below 0.95, or behind one of TensorFlow's own compilers: " + ", ".join(behind) + ".")
     return 0
 
 

@@ -483,7 +483,7 @@ def on_a_second_device():
 
 @check
 def in_the_thread_that_calls():
-    """The plugin's executor runs a function of one launch in the caller's thread, and others as TensorFlow does."""
+    """A function of one launch runs in the caller's thread, and others as TensorFlow runs them."""
     v = tf.Variable(tf.eye(256))
 
     def product(n):
@@ -505,9 +505,13 @@ def in_the_thread_that_calls():
         return time.thread_time() - before
 
     function, other = tf.function(product), tf.function(product)
-    expected = function(tf.constant(3))
-    waits = seconds(function)
-    with tf.experimental.function_executor_type("XLA_JIT_CALLER"), launched(2):
+    xla_tf.configure(caller_thread=False)
+    try:
+        expected = function(tf.constant(3))
+        waits = seconds(function)
+    finally:
+        xla_tf.configure(caller_thread=True)
+    with launched(2):
         np.testing.assert_array_equal(other(tf.constant(3)), expected)
         computes = seconds(other)
         np.testing.assert_array_equal(tf.function(split)(["ab", "c"], tf.constant([1.0, 2.0])), [7, 7])

@@ -99,6 +99,8 @@ void xc_cluster_host_ran(xc_cluster* cluster, void* ticket, int64_t nanoseconds)
 
 void xc_plugin_log(const char* message) { xc::LogOnce(message); }
 
+int xc_plugin_caller_thread(void) { return xc::CurrentPluginSettings().caller_thread; }
+
 xc_plugin_stats xc_plugin_get_stats(void) {
   const xc::PluginCounters& c = xc::Counters();
   return {c.graphs,

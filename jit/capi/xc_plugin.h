@@ -57,6 +57,8 @@ void xc_cluster_host_ran(xc_cluster* cluster, void* ticket, int64_t nanoseconds)
 
 /* Notes once per message on standard error, where the settings do not forbid it. */
 void xc_plugin_log(const char* message);
+/* Whether functions of one launch are to run in the thread that calls them. */
+int xc_plugin_caller_thread(void);
 
 typedef struct xc_plugin_stats {
   /* Counts since the start. Of the ops that compute something in all graphs that came, how many are in clusters; sets

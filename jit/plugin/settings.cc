@@ -81,6 +81,7 @@ const std::vector<Row>& Rows() {
       IntRow("max_shapes", &PluginSettings::max_shapes),
       IntRow("threads", &PluginSettings::threads),
       BoolRow("cost_gate", &PluginSettings::cost_gate),
+      BoolRow("caller_thread", &PluginSettings::caller_thread),
       BoolRow("log", &PluginSettings::log),
       {"dump_dir",
        [](const std::string& text, PluginSettings* s) {

@@ -22,11 +22,12 @@ struct PluginSettings {
   MarkOptions mark;
   int lazy_runs = 3;
   int wait_ms = 0;
-  int max_shapes = 24;    // compiled per cluster; further shapes run on the host
-  int threads = 0;        // 0: as many as the host says
-  bool cost_gate = true;  // what is slower than the host goes back to it
-  bool log = true;        // one line per problem on standard error
-  std::string dump_dir;   // rewritten graphs and clusters go there
+  int max_shapes = 24;        // compiled per cluster; further shapes run on the host
+  int threads = 0;            // 0: as many as the host says
+  bool cost_gate = true;      // what is slower than the host goes back to it
+  bool caller_thread = true;  // functions of one launch run in the thread that calls them
+  bool log = true;            // one line per problem on standard error
+  std::string dump_dir;       // rewritten graphs and clusters go there
 };
 
 // A copy of the current settings.

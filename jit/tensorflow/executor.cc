@@ -1,11 +1,12 @@
 #include "jit/tensorflow/executor.h"
 
 #include <memory>
+#include <new>
 #include <string>
+#include <typeinfo>
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/string_view.h"
-#include "jit/tensorflow/core.h"
 #include "tensorflow/core/common_runtime/executor.h"
 #include "tensorflow/core/common_runtime/executor_factory.h"
 #include "tensorflow/core/common_runtime/local_executor_params.h"
@@ -15,6 +16,8 @@ namespace xc_tensorflow {
 namespace {
 
 namespace tf = tensorflow;
+
+const Core* the_core = nullptr;
 
 // Whether one thread runs the graph as fast as several would: a single launch, and beside it only what passes values
 // on, reads or updates variables.
@@ -46,34 +49,51 @@ bool IsOneLaunch(const tf::Graph& graph) {
   return launches == 1;
 }
 
-// Runs the graph before RunAsync returns: no hand-over to TensorFlow's pool and back.
+// Gives nothing to TensorFlow's pool: the graph has run when RunAsync returns.
 class CallerExecutor : public tf::Executor {
  public:
-  explicit CallerExecutor(std::unique_ptr<tf::Executor> sequential) : sequential_(std::move(sequential)) {}
+  explicit CallerExecutor(std::unique_ptr<tf::Executor> executor) : executor_(std::move(executor)) {}
 
  private:
-  void RunAsyncInternal(const Args& args, DoneCallback done) override { done(sequential_->Run(args)); }
+  void RunAsyncInternal(const Args& args, DoneCallback done) override {
+    // What `done` starts goes to the pool as always: a loop that TensorFlow runs would otherwise be a recursion.
+    static thread_local bool running = false;
+    if (running) return executor_->RunAsync(args, std::move(done));
+    Args here = args;
+    here.runner = [](const Args::Closure& closure) { closure(); };
+    running = true;
+    executor_->RunAsync(here, std::move(done));
+    running = false;
+  }
 
-  std::unique_ptr<tf::Executor> sequential_;
+  std::unique_ptr<tf::Executor> executor_;
 };
 
-// Graphs of one launch run in the thread that calls, all others as by default.
 class CallerFactory : public tf::ExecutorFactory {
  public:
   absl::Status NewExecutor(const tf::LocalExecutorParams& params, const tf::Graph& graph,
                            std::unique_ptr<tf::Executor>* out) override {
-    std::unique_ptr<tf::Executor> sequential;
-    // It refuses graphs with nodes that it cannot run.
-    if (!IsOneLaunch(graph) || !tf::NewExecutor("SINGLE_THREADED_EXECUTOR", params, graph, &sequential).ok()) {
-      return tf::NewExecutor("", params, graph, out);
-    }
-    *out = std::make_unique<CallerExecutor>(std::move(sequential));
+    tf::Executor* executor = nullptr;
+    absl::Status status = tf::NewLocalExecutor(params, graph, &executor);
+    if (!status.ok()) return status;
+    out->reset(executor);
+    if (IsOneLaunch(graph) && the_core->caller_thread()) *out = std::make_unique<CallerExecutor>(std::move(*out));
     return absl::OkStatus();
   }
 };
 
 }  // namespace
 
-void RegisterExecutor() { tf::ExecutorFactory::Register(kCallerExecutor, new CallerFactory); }
+void InstallExecutor(const Core* core) {
+  the_core = core;
+  tf::ExecutorFactory* factory = nullptr;
+  if (!tf::ExecutorFactory::GetFactory("", &factory).ok()) return;
+  const tf::ExecutorFactory& known = *factory;
+  if (std::string(typeid(known).name()).find("DefaultExecutorRegistrar") == std::string::npos) return;
+  // A name can be registered only once, and no graph says which executor it wants: that stands in the call. So the
+  // factory, an object without members that lives as long as the process, is made one of ours where it lies.
+  static_assert(sizeof(CallerFactory) == sizeof(tf::ExecutorFactory));
+  new (factory) CallerFactory;
+}
 
 }  // namespace xc_tensorflow

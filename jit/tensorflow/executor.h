@@ -1,14 +1,13 @@
-// An executor for functions that are little more than one launch: see docs/tensorflow.md.
+// Functions that are little more than one launch run in the thread that calls them: see docs/tensorflow.md.
 #ifndef XC_JIT_TENSORFLOW_EXECUTOR_H_
 #define XC_JIT_TENSORFLOW_EXECUTOR_H_
 
+#include "jit/tensorflow/core.h"
+
 namespace xc_tensorflow {
 
-// The type of executor by which programs ask for it: tf.experimental.function_executor_type(…).
-inline constexpr char kCallerExecutor[] = "XLA_JIT_CALLER";
-
-// Once per process.
-void RegisterExecutor();
+// Once per process. Leaves TensorFlow's factory of executors alone if it is not the one that is known here.
+void InstallExecutor(const Core* core);
 
 }  // namespace xc_tensorflow
 

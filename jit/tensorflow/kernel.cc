@@ -205,6 +205,6 @@ extern "C" const char* xc_tensorflow_start(const xc_tensorflow::Core* core) {
   xc_tensorflow::the_core = core;
   xc_tensorflow::RegisterKernel();
   xc_tensorflow::RegisterOptimizer(core);
-  xc_tensorflow::RegisterExecutor();
+  xc_tensorflow::InstallExecutor(core);
   return nullptr;
 }
