@@ -20,14 +20,6 @@
 namespace xc {
 namespace {
 
-constexpr absl::string_view kBytecode = "ML\xefR";  // how MLIR's binary form begins
-
-absl::Status BytecodeIsNotRead() {
-  return absl::InvalidArgumentError(
-      "MLIR bytecode, by itself or as jax.export packs it, is not read; StableHLO as text is: in JAX what "
-      "str(exported.mlir_module()) gives");
-}
-
 // Binary messages have control characters near their start: tags, lengths, ids.
 bool LooksBinary(absl::string_view bytes) {
   for (unsigned char c : bytes.substr(0, 4096)) {
@@ -135,17 +127,18 @@ absl::StatusOr<pb::HloModuleProto> ReadBinaryProto(absl::string_view bytes, std:
   pb::HloModuleProto module;
   XC_ASSIGN_OR_RETURN(const bool delimited, ReadDelimitedSnapshot(bytes, &module, arguments));
   if (delimited) return module;
-  if (absl::StrContains(bytes, kBytecode)) return BytecodeIsNotRead();
   return absl::InvalidArgumentError(
-      "this is neither text (HLO, StableHLO) nor a message with a module (HloModuleProto, HloProto, HloSnapshot)");
+      "this is neither text (HLO, StableHLO) nor MLIR bytecode, by itself or as jax.export packs it, nor a message "
+      "with a "
+      "module (HloModuleProto, HloProto, HloSnapshot)");
 }
 
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<HloModule>> ReadModule(absl::string_view bytes, const ParseOptions& options,
                                                       std::vector<Literal>* arguments) {
-  if (absl::StartsWith(bytes, kBytecode)) return BytecodeIsNotRead();
-  if (LooksBinary(bytes)) {
+  if (LooksLikeExportedStableHlo(bytes)) return ParseExportedStableHlo(bytes, options);
+  if (LooksBinary(bytes) && !LooksLikeStableHlo(bytes)) {
     XC_ASSIGN_OR_RETURN(pb::HloModuleProto proto, ReadBinaryProto(bytes, arguments));
     return ModuleFromProto(std::move(proto), options);
   }

@@ -1,5 +1,5 @@
 // Reads and writes modules in every form there is: HLO text, HloModuleProto and HloProto, binary or as protobuf text;
-// and reads StableHLO text and snapshots.
+// and reads StableHLO, as text or bytecode, and snapshots.
 #ifndef XC_HLO_IO_H_
 #define XC_HLO_IO_H_
 

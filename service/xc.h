@@ -39,8 +39,8 @@ typedef struct xc_shape {
 
 typedef struct xc_executable xc_executable;
 
-/* Compiles a module: HLO or StableHLO text, or a binary or text HloModuleProto or HloProto. `options` is NULL or lines
- * of key=value:
+/* Compiles a module: HLO or StableHLO text, MLIR bytecode, a file of jax.export, or a binary or text HloModuleProto or
+ * HloProto. `options` is NULL or lines of key=value:
  *   platform=cpu|interpreter   cpu=NAME   disabled_passes=A,B   until_pass=NAME   dump_to=DIRECTORY
  *   keep_texts=1   compile_threads=N   cache_dir=DIRECTORY   cache_dir_bytes=N
  *   excess_precision=1: what is written in f16 or bf16 is computed in f32, with fewer roundings, as XLA does by default

@@ -1,5 +1,5 @@
-// A StableHLO module as its text says it: functions of operations with operands, attributes and regions, with names
-// resolved and types read, but no operation's meaning looked at.
+// A StableHLO module as its text, or its bytecode, says it: functions of operations with operands, attributes and
+// regions, with names resolved and types read, but no operation's meaning looked at.
 #ifndef XC_HLO_STABLEHLO_AST_H_
 #define XC_HLO_STABLEHLO_AST_H_
 
@@ -65,6 +65,9 @@ struct NamedAttr {
 
 const Attr* FindAttr(const AttrList& attributes, absl::string_view name);
 
+// Truth values and elements narrower than a byte may come with anything in the bits that they do not use.
+void ClearSpareBits(Literal* literal);
+
 struct Value {
   absl::string_view name;  // as written, without `%`
   Shape shape;
@@ -112,6 +115,7 @@ struct Program {
   absl::flat_hash_map<std::string, Function*> by_name;
   absl::flat_hash_map<std::string, Location> locations;  // aliases
   std::deque<Value> values;
+  std::deque<std::string> kept;  // what the views above refer to, where it is not part of the text
 };
 
 }  // namespace xc::stablehlo

@@ -18,6 +18,7 @@
 #include "hlo/base/status.h"
 #include "hlo/builder.h"
 #include "hlo/stablehlo/ast.h"
+#include "hlo/stablehlo/bytecode/bytecode.h"
 #include "hlo/stablehlo/op_table.h"
 #include "hlo/text/lexer.h"
 #include "hlo/text/parser.h"
@@ -37,12 +38,13 @@ std::string HloName(absl::string_view name);
 class Lowering {
  public:
   Lowering(const Program& program, absl::string_view text, const ParseOptions& options)
-      : program_(program), lexer_(text), options_(options) {}
+      : program_(program), text_(text), lexer_(IsBytecode(text) ? absl::string_view() : text), options_(options) {}
 
   absl::StatusOr<std::unique_ptr<HloModule>> Run();
 
   absl::Status Error(const char* at, absl::string_view message) const {
-    return absl::InvalidArgumentError(lexer_.Describe(at, message));
+    return absl::InvalidArgumentError(IsBytecode(text_) ? DescribeByte(text_, at, message)
+                                                        : lexer_.Describe(at, message));
   }
 
   // The value in the frame's computation. Constants from outside are made once more.
@@ -74,7 +76,8 @@ class Lowering {
   Metadata MetadataOf(const Location& location) const;
 
   const Program& program_;
-  Lexer lexer_;  // of the whole text, for messages
+  absl::string_view text_;  // or bytecode
+  Lexer lexer_;             // of the whole text, for messages
   const ParseOptions& options_;
   absl::flat_hash_map<std::string, HloComputation*> functions_;
   std::vector<Op> check_pairs_;

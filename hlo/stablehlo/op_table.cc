@@ -270,4 +270,14 @@ const OpRow* FindOp(absl::string_view name) {
   return found == kByName->end() ? nullptr : found->second;
 }
 
+std::string WrongCounts(const OpRow& row, size_t operands, size_t regions) {
+  if (row.operands >= 0 && operands != static_cast<size_t>(row.operands)) {
+    return absl::StrCat("expected ", row.operands, " operands, found ", operands);
+  }
+  if (row.regions >= 0 && regions != static_cast<size_t>(row.regions)) {
+    return absl::StrCat("expected ", row.regions, " regions, found ", regions);
+  }
+  return "";
+}
+
 }  // namespace xc::stablehlo

@@ -2,6 +2,8 @@
 #ifndef XC_HLO_STABLEHLO_OP_TABLE_H_
 #define XC_HLO_STABLEHLO_OP_TABLE_H_
 
+#include <string>
+
 #include "absl/strings/string_view.h"
 #include "hlo/opcode.h"
 
@@ -35,6 +37,9 @@ struct OpRow {
 
 // Null for names that are no operation's.
 const OpRow* FindOp(absl::string_view name);
+
+// "expected 2 operands, found 1", or nothing if the numbers are right.
+std::string WrongCounts(const OpRow& row, size_t operands, size_t regions);
 
 }  // namespace xc::stablehlo
 

@@ -170,6 +170,19 @@ class ElementReader {
 
 }  // namespace
 
+void ClearSpareBits(Literal* literal) {
+  const ElementType type = literal->shape().type();
+  if (type != ElementType::kPred && !IsSubByte(type)) return;
+  uint8_t* bytes = literal->mutable_bytes();
+  for (int64_t i = 0; i < literal->size(); ++i) {
+    if (IsFloating(type)) {
+      bytes[i] &= (1 << ElementBits(type)) - 1;
+    } else {
+      literal->SetInt(i, type == ElementType::kPred ? bytes[i] != 0 : static_cast<int64_t>(bytes[i]));
+    }
+  }
+}
+
 // Behind `dense`. The type follows the elements, so that these are found first and read then.
 bool Parser::ParseDense(Attr* out) {
   const char* open = lex_.tok().begin;
@@ -257,15 +270,8 @@ bool Parser::ReadBlob(absl::string_view hex, const char* at, Attr* out) {
   }
   if (packed) {
     for (int64_t i = 0; i < count; ++i) literal.mutable_bytes()[i] = to[i / 8] >> (i % 8) & 1;
-  } else if (type == ElementType::kPred || IsSubByte(type)) {
-    // Whatever the spare bits hold.
-    for (int64_t i = 0; i < literal.size(); ++i) {
-      if (IsFloating(type)) {
-        to[i] &= (1 << ElementBits(type)) - 1;
-      } else {
-        literal.SetInt(i, type == ElementType::kPred ? to[i] != 0 : static_cast<int64_t>(to[i]));
-      }
-    }
+  } else {
+    ClearSpareBits(&literal);
   }
   out->elements = std::make_shared<const Literal>(std::move(literal));
   return true;

@@ -114,6 +114,7 @@ bool Parser::ParseOperation(Region* region) {
                     : row->form == Form::kWhile  ? ParseWhile(op.get(), &types)
                                                  : ParseShort(op.get(), &types);
   if (!read || !ParseOptionalLocation(&op->location) || !FinishOperation(op.get(), types, names)) return false;
+  if (types.applies) op->regions[0].operations[0]->location = op->location;
   op_name_ = outer;
   region->operations.push_back(std::move(op));
   return true;
@@ -271,11 +272,8 @@ bool Parser::ParseRanges(Operation* op) {
 bool Parser::FinishOperation(Operation* op, const OpTypes& types,
                              const std::vector<std::pair<absl::string_view, int64_t>>& names) {
   const OpRow& row = *op->row;
-  if (row.operands >= 0 && static_cast<int>(op->operands.size()) != row.operands) {
-    return Fail(op->at, absl::StrCat("expected ", row.operands, " operands, found ", op->operands.size()));
-  }
-  if (row.regions >= 0 && static_cast<int>(op->regions.size()) != row.regions) {
-    return Fail(op->at, absl::StrCat("expected ", row.regions, " regions, found ", op->regions.size()));
+  if (const std::string wrong = WrongCounts(row, op->operands.size(), op->regions.size()); !wrong.empty()) {
+    return Fail(op->at, wrong);
   }
   if (types.functional || row.form == Form::kReturn || row.form == Form::kWhile) {
     if (types.operands.size() != op->operands.size()) {

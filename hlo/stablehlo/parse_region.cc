@@ -84,7 +84,8 @@ bool Parser::ParseReduce(Operation* op, OpTypes* types) {
     if (!AddAttr(op, name, std::move(attr))) return false;
   }
   if (!Expect(':') || !ParseOpTypes(types)) return false;
-  if (applied.kind == Tok::kName) return MakeReducer(op, applied.text, applied.begin);
+  types->applies = applied.kind == Tok::kName;
+  if (types->applies) return MakeReducer(op, applied.text, applied.begin);
   return ExpectName("reducer") && ParseReducer(op, inputs);
 }
 

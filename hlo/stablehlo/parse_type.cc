@@ -11,7 +11,8 @@ namespace {
 
 constexpr size_t kMaxRank = 128;
 
-// `i32`, `ui8`, `bf16`, `f8E4M3FN`, ….
+}  // namespace
+
 std::optional<ElementType> ScalarType(absl::string_view name) {
   if (name == "i1") return ElementType::kPred;
   if (absl::StartsWith(name, "ui")) return ElementTypeFromName(absl::StrCat("u", name.substr(2)));
@@ -20,8 +21,6 @@ std::optional<ElementType> ScalarType(absl::string_view name) {
   const std::optional<ElementType> type = ElementTypeFromName(absl::AsciiStrToLower(name));
   return type && IsFloating(*type) ? type : std::nullopt;
 }
-
-}  // namespace
 
 bool Parser::AtType() const {
   if (lex_.At('!')) return true;

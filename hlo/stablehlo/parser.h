@@ -3,6 +3,7 @@
 #ifndef XC_HLO_STABLEHLO_PARSER_H_
 #define XC_HLO_STABLEHLO_PARSER_H_
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,18 +16,29 @@
 
 namespace xc::stablehlo {
 
+// The element type that `i32`, `ui8`, `bf16`, `f8E4M3FN`, … name, or nothing.
+std::optional<ElementType> ScalarType(absl::string_view name);
+
 class Parser {
  public:
   Parser(absl::string_view text, const ParseOptions& options, Program* program)
       : lex_(text), options_(options), program_(*program) {}
 
   bool ParseProgram();
+  // The text is one type, or one attribute.
+  bool ParseTypeAlone(Shape* out) {
+    return ParseType(out) && (lex_.tok().kind == Tok::kEof || Expected("nothing else"));
+  }
+  bool ParseAttrAlone(Attr* out) {
+    return ParseAttr(out, true) && (lex_.tok().kind == Tok::kEof || Expected("nothing else"));
+  }
   absl::Status status() const { return failed_ ? absl::InvalidArgumentError(error_) : absl::OkStatus(); }
 
  private:
   // The types that an operation ends with: `(T, T) -> T`, or a list.
   struct OpTypes {
     bool functional = false;  // with an arrow
+    bool applies = false;     // of a reduction whose region is made of the name of an operation
     std::vector<Shape> operands, results;
   };
   // Counts what stands inside of each other, so that no text makes the recursion deep.

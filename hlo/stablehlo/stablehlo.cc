@@ -2,12 +2,27 @@
 
 #include "absl/strings/match.h"
 #include "hlo/base/status.h"
+#include "hlo/stablehlo/bytecode/bytecode.h"
+#include "hlo/stablehlo/bytecode/exported.h"
 #include "hlo/stablehlo/lowering.h"
 #include "hlo/stablehlo/parser.h"
 
 namespace xc {
 
+absl::StatusOr<std::unique_ptr<HloModule>> ParsePortableStableHlo(absl::string_view bytes,
+                                                                  const std::vector<std::string>& platforms,
+                                                                  const ParseOptions& options) {
+  if (!stablehlo::IsBytecode(bytes)) return absl::InvalidArgumentError("expected StableHLO as MLIR bytecode");
+  stablehlo::Program program;
+  XC_RETURN_IF_ERROR(stablehlo::ReadBytecode(bytes, options, &program));
+  XC_RETURN_IF_ERROR(stablehlo::BindPlatform(platforms, &program));
+  return stablehlo::Lowering(program, bytes, options).Run();
+}
+
+bool LooksLikeExportedStableHlo(absl::string_view bytes) { return stablehlo::FindExported(bytes).has_value(); }
+
 bool LooksLikeStableHlo(absl::string_view text) {
+  if (stablehlo::IsBytecode(text)) return true;
   Lexer lex(text);
   const Token first = lex.tok();
   if (first.kind == Tok::kPunct && (first.punct == '#' || first.punct == '!')) {
@@ -25,10 +40,22 @@ bool LooksLikeStableHlo(absl::string_view text) {
          (lex.tok().kind == Tok::kName && !lex.tok().percent && absl::StartsWith(lex.tok().text, "@"));
 }
 
+absl::StatusOr<std::unique_ptr<HloModule>> ParseExportedStableHlo(absl::string_view bytes,
+                                                                  const ParseOptions& options) {
+  const std::optional<stablehlo::Exported> exported = stablehlo::FindExported(bytes);
+  if (!exported) return absl::InvalidArgumentError("this is no file of jax.export");
+  XC_RETURN_IF_ERROR(stablehlo::CheckExported(*exported));
+  return ParsePortableStableHlo(exported->module, exported->platforms, options);
+}
+
 absl::StatusOr<std::unique_ptr<HloModule>> ParseStableHlo(absl::string_view text, const ParseOptions& options) {
   stablehlo::Program program;
-  stablehlo::Parser parser(text, options, &program);
-  if (!parser.ParseProgram()) return parser.status();
+  if (stablehlo::IsBytecode(text)) {
+    XC_RETURN_IF_ERROR(stablehlo::ReadBytecode(text, options, &program));
+  } else {
+    stablehlo::Parser parser(text, options, &program);
+    if (!parser.ParseProgram()) return parser.status();
+  }
   return stablehlo::Lowering(program, text, options).Run();
 }
 

@@ -96,6 +96,7 @@ std::vector<std::string> Seeds(const std::string& kind) {
   if (kind == "graphs") return {std::begin(kGraphs), std::end(kGraphs)};
   if (kind == "files") return Files();
   if (kind == "stablehlo") return xc::StableHloSeeds();
+  if (kind == "bytecode") return xc::BytecodeSeeds();
   std::vector<std::string> seeds = xc::SeedModules();
   if (kind != "messages") return seeds;
   for (std::string& seed : seeds) {

@@ -24,6 +24,8 @@ class Random {
 const std::vector<std::string>& SeedModules();
 // Valid StableHLO: functions, regions, attributes in all forms.
 const std::vector<std::string>& StableHloSeeds();
+// The same as MLIR bytecode (the first, the second and the third twice), and a file of jax.export.
+const std::vector<std::string>& BytecodeSeeds();
 
 // `text` with one to four tokens replaced, removed, repeated or exchanged: names, numbers, opcodes, types, brackets.
 std::string MutateTokens(const std::string& text, Random& random);

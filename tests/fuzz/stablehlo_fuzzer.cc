@@ -1,4 +1,5 @@
-// libFuzzer's entry point for StableHLO: what is read and valid can be printed as HLO text and read again.
+// libFuzzer's entry point for StableHLO, text, bytecode and files of jax.export: what is read and valid can be printed
+// as HLO text and read again.
 #include <cstdint>
 #include <cstdlib>
 
@@ -14,7 +15,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   options.max_instructions = 10'000;
   const absl::string_view text(reinterpret_cast<const char*>(data), size);
   (void)xc::LooksLikeStableHlo(text);
-  auto module = xc::ParseStableHlo(text, options);
+  auto module = xc::LooksLikeExportedStableHlo(text) ? xc::ParseExportedStableHlo(text, options)
+                                                     : xc::ParseStableHlo(text, options);
   if (!module.ok() || !xc::VerifyModule(**module).ok()) return 0;
   auto again = xc::ParseModule(xc::PrintModule(**module), options);
   if (!again.ok() || !xc::DeepEqual(**module, **again, {.config = false}).ok()) std::abort();
