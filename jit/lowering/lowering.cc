@@ -135,6 +135,7 @@ const LoweringRegistry& LoweringRegistry::Get() {
     RegisterMisc(*r);
     RegisterUniformQuantization(*r);
     RegisterXlaOps(*r);
+    RegisterXlaCallModule(*r);
     return r;
   }();
   return *registry;

@@ -180,6 +180,7 @@ void RegisterLinalg(LoweringRegistry& r);
 void RegisterMisc(LoweringRegistry& r);
 void RegisterUniformQuantization(LoweringRegistry& r);
 void RegisterXlaOps(LoweringRegistry& r);
+void RegisterXlaCallModule(LoweringRegistry& r);
 
 }  // namespace xc
 

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "jit/lowering/graph_lowering.h"
@@ -160,6 +161,39 @@ TEST(LoweringTest, IndexedSlices) {
   EXPECT_THAT(Refusal("StridedSliceGrad", column, grad), HasSubstr("dy does not have the shape of the slice"));
   in[0].dims = {3};
   EXPECT_THAT(Refusal("StridedSlice", column, in), HasSubstr("too many indices"));
+}
+
+// func.func @main(%arg0: tensor<2xf32>) -> tensor<2xf32> { return %arg0 + %arg0 }, which jaxlib wrote.
+constexpr char kModule[] =
+    "4d4cef520d537461626c65484c4f5f76312e31372e300001190501050901030b03070f1317032b1507010d0b131313131303090b0b0b0b03"
+    "071317070251050d170103031701050717010527170107151701090b030123031d0f1d1129030905110301030109044d050150030107043d"
+    "0301050350050307042903050b03030700050609030105010107040b03030603010501007f13030b05150f110f0b116275696c74696e0076"
+    "686c6f006d6f64756c650066756e635f7631006164645f76310072657475726e5f7631002d006d61696e00000815050501010b0d0f0d1113";
+
+TEST(LoweringTest, CalledModules) {
+  const auto attrs = [](const std::string& module, const std::string& more) {
+    return Attr("module", absl::StrCat("s: '", absl::CEscape(module), "'")) + Attr("version", "i: 10") +
+           Attr("Tin", "list { type: DT_FLOAT }") + Attr("Tout", "list { type: DT_FLOAT }") + more;
+  };
+  const auto platforms = [](const std::string& names) {
+    return Attr("platforms", absl::StrCat("list { ", names, " }"));
+  };
+  const std::string module = absl::HexStringToBytes(kModule);
+  const std::string op = "XlaCallModule", cpu = platforms("s: 'CPU'");
+  EXPECT_EQ(Refusal(op, attrs(module, cpu), {{DT_FLOAT, {2}}}), "");
+  EXPECT_EQ(Refusal(op, attrs(module, platforms("s: 'CUDA' s: 'CPU'")), {{DT_FLOAT, {2}}}), "");
+  EXPECT_THAT(Refusal(op, attrs(module, cpu), {{DT_FLOAT, {3}}}),
+              HasSubstr("node 'n' (XlaCallModule): argument 0 is f32[3], its module takes f32[2]"));
+  EXPECT_THAT(Refusal(op, attrs(module, platforms("s: 'CUDA' s: 'TPU'")), {{DT_FLOAT, {2}}}),
+              HasSubstr("its module is for cuda, tpu, not for the CPU"));
+  EXPECT_THAT(Refusal(op, attrs(module, cpu + Attr("has_token_input_output", "b: true")), {{DT_FLOAT, {2}}}),
+              HasSubstr("tokens"));
+  EXPECT_THAT(Refusal(op, attrs(module, cpu + Attr("dim_args_spec", "list { s: '0.0' }")), {{DT_FLOAT, {2}}}),
+              HasSubstr("dim_args_spec"));
+  EXPECT_THAT(Refusal(op, attrs(module.substr(0, 100), cpu), {{DT_FLOAT, {2}}}),
+              HasSubstr("(XlaCallModule): MLIR bytecode, byte 62: file: expected 40 bytes, found 38"));
+  EXPECT_THAT(Refusal(op, attrs("module {}", cpu), {{DT_FLOAT, {2}}}),
+              HasSubstr("expected StableHLO as MLIR bytecode"));
 }
 
 TEST(LoweringTest, SpecialFunctionsBroadcast) {

@@ -31,7 +31,6 @@ struct Reason {
   const char* text;
 };
 constexpr Reason kReasons[] = {
-    {"XlaCallModule", "holds StableHLO as MLIR bytecode, which is not read"},
     {"XlaCustomCall", "calls code of the program by name"},
     {"XlaDequantize", "packed words of another device's kernels"},
     {"XlaSetDynamic", "sizes that change at run time"},
