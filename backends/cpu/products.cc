@@ -42,6 +42,19 @@ std::vector<Axis> Collapse(const std::vector<int64_t>& dims, const Shape& shape,
   return axes;
 }
 
+// A free dimension: as it lies in the operand, and its stride in the result.
+using FreeAxis = std::pair<Axis, int64_t>;
+
+// Puts the one that the kernels are to walk last: that of the most elements where the last one has few, unless the
+// operand is contiguous along it.
+void PutLongestLast(std::vector<FreeAxis>* axes) {
+  constexpr int64_t kFew = 16;
+  if (axes->size() < 2 || axes->back().first.size >= kFew || axes->back().first.stride == 1) return;
+  const auto longest = std::max_element(
+      axes->begin(), axes->end(), [](const FreeAxis& a, const FreeAxis& b) { return a.first.size < b.first.size; });
+  std::rotate(longest, longest + 1, axes->end());
+}
+
 bool Contains(const Int64List& list, int64_t value) { return std::find(list.begin(), list.end(), value) != list.end(); }
 
 }  // namespace
@@ -80,7 +93,7 @@ absl::StatusOr<bool> IrEmitter::EmitDot(const HloInstruction* dot) {
   // Free dimensions that one stride cannot walk in both operand and result count as batches of the other operand.
   auto free_axes = [&](const HloInstruction* side, const Int64List& side_batch, const Int64List& contracting,
                        const std::vector<int64_t>& strides) {
-    std::vector<std::pair<Axis, int64_t>> axes;  // axis in the operand, stride in the result
+    std::vector<FreeAxis> axes;
     for (int64_t d = 0; d < side->shape().rank(); ++d) {
       if (Contains(side_batch, d) || Contains(contracting, d)) continue;
       const int64_t size = side->shape().dim(d), in = strides[d], to = os[out++];
@@ -91,6 +104,7 @@ absl::StatusOr<bool> IrEmitter::EmitDot(const HloInstruction* dot) {
         axes.push_back({{size, in}, to});
       }
     }
+    PutLongestLast(&axes);
     return axes;
   };
   auto m = free_axes(lhs, dims.lhs_batch, dims.lhs_contracting, ls);

@@ -119,27 +119,35 @@ I* DotOuter(I* i, PassContext&) {
   return make::Binary(HloOpcode::kAdd, product, make::Splat(i->parent(), i->type(), i->shape().dims(), 0));
 }
 
-// transpose(dot(a, b)) that exchanges the two free dimensions -> dot(b, a)
+// transpose(dot(a, b)) that exchanges the two free dimensions -> dot(b, a). Of several free dimensions: likewise if the
+// last one of `a` becomes the last; what is left of the transpose moves whole rows.
 I* TransposeDot(I* i, PassContext&) {
   I* dot = i->operand(0);
   if (dot->opcode() != HloOpcode::kDot || dot->user_count() != 1 || dot->FindAttr<AttrKind::kSparsity>() != nullptr ||
-      dot->FindAttr<AttrKind::kAlgorithm>() != nullptr) {
+      dot->FindAttr<AttrKind::kAlgorithm>() != nullptr || dot->operand(0)->type() != dot->operand(1)->type()) {
     return nullptr;
   }
   const DotDims& d = dot->dot_dims();
   const int64_t batch = d.lhs_batch.size(), rank = dot->shape().rank();
   const int64_t lhs_free = dot->operand(0)->shape().rank() - batch - static_cast<int64_t>(d.lhs_contracting.size());
-  Int64List exchange;
-  for (int64_t k = 0; k < batch; ++k) exchange.push_back(k);
-  for (int64_t k = batch + lhs_free; k < rank; ++k) exchange.push_back(k);
-  for (int64_t k = batch; k < batch + lhs_free; ++k) exchange.push_back(k);
-  if (exchange != i->dimensions() || dot->operand(0)->type() != dot->operand(1)->type()) return nullptr;
-  I* swapped = i->parent()->Add(dot->CloneWith(WithoutLayout(i->shape()), {dot->operand(1), dot->operand(0)}));
+  const int64_t rhs_free = rank - batch - lhs_free;
+  if (lhs_free == 0 || rhs_free == 0) return nullptr;
+  Int64List left;       // what the transpose still has to do after the exchange
+  Int64List new_sizes;  // of the exchanged product
+  for (int64_t k : i->dimensions()) left.push_back(k < batch ? k : k < batch + lhs_free ? k + rhs_free : k - lhs_free);
+  for (int64_t k = 0; k < rank; ++k) {
+    new_sizes.push_back(dot->shape().dim(k < batch ? k : k < batch + rhs_free ? k + lhs_free : k - rhs_free));
+  }
+  if (!make::IsIdentity(left) && (left.back() != rank - 1 || new_sizes.back() == 1 || dot->shape().is_dynamic())) {
+    return nullptr;
+  }
+  const Shape shape = make::IsIdentity(left) ? WithoutLayout(i->shape()) : Shape(dot->type(), new_sizes);
+  I* swapped = i->parent()->Add(dot->CloneWith(shape, {dot->operand(1), dot->operand(0)}));
   swapped->set_attr<AttrKind::kDotDims>({d.rhs_batch, d.lhs_batch, d.rhs_contracting, d.lhs_contracting});
   if (const auto* precision = dot->FindAttr<AttrKind::kOperandPrecision>(); precision && precision->size() == 2) {
     swapped->set_attr<AttrKind::kOperandPrecision>({(*precision)[1], (*precision)[0]});
   }
-  return swapped;
+  return make::IsIdentity(left) ? swapped : make::Transpose(swapped, left);
 }
 
 }  // namespace

@@ -196,6 +196,20 @@ TEST(Dots, Transposes) {
             "t0 = f32[] constant(0)\nroot = f32[4,5] broadcast(t0), dimensions={}\n");
 }
 
+// Grouped queries: the keys' dimension comes last, and what is left moves whole rows.
+TEST(Dots, TransposesOfSeveralFreeDimensions) {
+  EXPECT_EQ(Check("a = f32[2,7,3] parameter(2)\n b = f32[2,5,4,3] parameter(3)\n d = f32[2,7,5,4] dot(a, b), "
+                  "lhs_batch_dims={0}, rhs_batch_dims={0}, lhs_contracting_dims={2}, rhs_contracting_dims={3}\n"
+                  "ROOT r = f32[2,4,5,7] transpose(d), dimensions={0,3,2,1}"),
+            "t0 = f32[2,5,4,7] dot(p3, p2), lhs_batch_dims={0}, lhs_contracting_dims={3}, rhs_batch_dims={0}, "
+            "rhs_contracting_dims={2}\nroot = f32[2,4,5,7] transpose(t0), dimensions={0,2,1,3}\n");
+  EXPECT_EQ(Check("a = f32[7,3] parameter(2)\n b = f32[5,4,3] parameter(3)\n d = f32[7,5,4] dot(a, b), "
+                  "lhs_contracting_dims={1}, rhs_contracting_dims={2}\n"
+                  "ROOT r = f32[5,7,4] transpose(d), dimensions={1,0,2}"),
+            "t0 = f32[7,5,4] dot(p2, p3), lhs_contracting_dims={1}, rhs_contracting_dims={2}\n"
+            "root = f32[5,7,4] transpose(t0), dimensions={1,0,2}\n");
+}
+
 TEST(Dots, OfOneProductEach) {
   EXPECT_EQ(Check("a = f32[4] parameter(2)\n b = f32[1,6] parameter(3)\n c = f32[4,1] reshape(a)\n"
                   "ROOT r = f32[4,6] dot(c, b), lhs_contracting_dims={1}, rhs_contracting_dims={0}"),
