@@ -622,7 +622,8 @@ bool Skinny(const GemmTile& t, void* scratch) {
 }  // namespace
 
 namespace XC_GEMM_ISA {
-const GemmKernels kKernels = {GemmScratch, RunGemm, Skinny};
+bool Tiny(const GemmTile& tile, int64_t count, int64_t a_batch, int64_t b_batch, int64_t c_batch);
+const GemmKernels kKernels = {GemmScratch, RunGemm, Skinny, Tiny};
 }  // namespace XC_GEMM_ISA
 
 }  // namespace xc

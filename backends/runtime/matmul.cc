@@ -198,9 +198,15 @@ absl::Status OwnTile(const GemmTile& tile) {
   return absl::OkStatus();
 }
 
+// Whether the product is one of many that take less than choosing a kernel does, or as small alone.
+bool IsTiny(const MatmulDesc& d) {
+  return d.m <= kTinySize && d.n <= kTinySize && d.k <= kTinySize && d.a_type == d.b_type && d.a_type == d.c_type &&
+         (Type(d.a_type) == RtType::kF32 || Type(d.a_type) == RtType::kF64);
+}
+
 // Whether oneDNN's kernel is the better one: its types, a result contiguous along n, more than a few rows.
 bool WantOneDnn(const MatmulDesc& d) {
-  if (!use_onednn.load(std::memory_order_relaxed) || d.k == 0 || (d.c_n != 1 && d.n != 1)) return false;
+  if (!use_onednn.load(std::memory_order_relaxed) || d.k == 0 || IsTiny(d) || (d.c_n != 1 && d.n != 1)) return false;
   if ((d.a_m != 1 && d.a_k != 1) || (d.b_n != 1 && d.b_k != 1)) return false;
   const RtType a = Type(d.a_type), b = Type(d.b_type), c = Type(d.c_type);
   const bool floats = a == b && ((a == RtType::kF32 && c == RtType::kF32) ||
@@ -248,6 +254,30 @@ absl::Status RunTile(const Problem& p, bool onednn, const Ranges& r) {
                                          p.c + (at.c + m0 * d.c_m + n0 * d.c_n) * c_size);
     if (!absl::IsUnimplemented(status)) return status;
   }
+  if (IsTiny(d)) {
+    const int last = d.num_batch_dims - 1;
+    const Offsets at = OffsetsOf(d, batch_begin);
+    const GemmTile tile{Type(d.a_type),
+                        Type(d.b_type),
+                        Type(d.c_type),
+                        d.m,
+                        d.n,
+                        d.k,
+                        p.a + at.a * a_size,
+                        d.a_m,
+                        d.a_k,
+                        p.b + at.b * b_size,
+                        d.b_k,
+                        d.b_n,
+                        p.c + at.c * c_size,
+                        d.c_m,
+                        d.c_n};
+    const bool several = last >= 0;
+    if (BestGemmKernels().tiny(tile, batch_end - batch_begin, several ? d.a_batch[last] : 0,
+                               several ? d.b_batch[last] : 0, several ? d.c_batch[last] : 0)) {
+      return absl::OkStatus();
+    }
+  }
   for (int64_t batch = batch_begin; batch < batch_end; ++batch) {
     const Offsets at = OffsetsOf(d, batch);
     GemmTile tile{Type(d.a_type),
@@ -287,7 +317,7 @@ absl::Status Matmul(RunContext* ctx, const MatmulDesc& desc, const void* a, cons
   MatmulDesc& d = p.d;
   if (d.m == 1) d.a_m = d.a_k == 1 ? d.k : 1;
   if (d.n == 1) d.b_n = d.b_k == 1 ? d.k : 1;
-  const bool skinny_columns = d.n <= kSkinnyRows && d.n < d.m && d.b_type == d.a_type;
+  const bool skinny_columns = !IsTiny(d) && d.n <= kSkinnyRows && d.n < d.m && d.b_type == d.a_type;
   const bool transposed_result = d.c_n != 1 && d.c_m == 1 && d.m != 1;
   if (skinny_columns || (transposed_result && d.m > kSkinnyRows && d.a_type == d.b_type)) Swap(&p);
 

@@ -208,8 +208,9 @@ TEST(Matmul, AllTypesLayoutsAndKernels) {
                              {T::kS8, T::kS8, T::kS32},   {T::kU8, T::kS8, T::kS32},      {T::kU8, T::kU8, T::kS32},
                              {T::kS16, T::kS16, T::kS16}, {T::kS32, T::kS32, T::kS32},    {T::kU32, T::kU32, T::kU32},
                              {T::kS64, T::kS64, T::kS64}};
-  const int64_t sizes[][5] = {{1, 1, 1, 1, 1},   {1, 1, 1, 70, 33}, {2, 3, 5, 7, 11},
-                              {1, 2, 65, 2, 40}, {3, 1, 19, 50, 0}, {1, 1, 37, 101, 300}};
+  const int64_t sizes[][5] = {{1, 1, 1, 1, 1},   {1, 1, 1, 70, 33},  {2, 3, 5, 7, 11},
+                              {1, 2, 65, 2, 40}, {3, 1, 19, 50, 0},  {1, 1, 37, 101, 300},
+                              {3, 5, 8, 8, 8},   {2, 1, 16, 15, 16}, {1, 3, 3, 9, 2}};
   auto executor = NewThreadPoolExecutor(3);
   RunContext ctx(nullptr, executor.get());
   for (bool onednn : {true, false}) {
