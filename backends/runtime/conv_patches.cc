@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstdint>
 #include <cstring>
 #include <vector>
 
@@ -25,37 +26,44 @@ struct Geometry {
   int64_t images;     // of the result
 };
 
+// Where each position of the window reads along one dimension, from one output position: in elements, or kOutside.
+constexpr int64_t kOutside = INT64_MIN;
+
+void WindowPlaces(const ConvDesc& d, int s, int64_t out, int64_t* places) {
+  for (int64_t w = 0; w < d.kernel[s]; ++w) {
+    const int64_t k = d.reversed[s] ? d.kernel[s] - 1 - w : w;
+    const int64_t x = out * d.stride[s] + k * d.window_dilation[s] - d.pad_low[s];
+    const bool inside = x >= 0 && x % d.base_dilation[s] == 0 && x / d.base_dilation[s] < d.in[s];
+    places[w] = inside ? (s < d.rank ? x / d.base_dilation[s] * d.lhs_strides[2 + s] : 0) : kOutside;
+  }
+}
+
 template <typename T>
 void Gather(const ConvDesc& d, const Geometry& g, const T* image, int64_t first, int64_t last, T* patches) {
-  const int64_t row = g.window * g.in_group, feature = d.lhs_strides[1];
-  if (row == 0) return;  // then there may be no image either
+  const int64_t feature = d.lhs_strides[1];
+  if (g.window * g.in_group == 0) return;  // then there may be no image either
+  std::vector<int64_t> places[3];
+  int64_t placed[3] = {-1, -1, -1};
+  for (int s = 0; s < 3; ++s) places[s].resize(d.kernel[s]);
+  T* to = patches;
   for (int64_t p = first; p < last; ++p) {
-    int64_t out[3], rest = p;
-    for (int s = 2; s >= 0; --s) {
-      out[s] = rest % d.out[s];
-      rest /= d.out[s];
+    const int64_t out[3] = {p / d.out[2] / d.out[1], p / d.out[2] % d.out[1], p % d.out[2]};
+    for (int s = 0; s < 3; ++s) {
+      if (out[s] != placed[s]) WindowPlaces(d, s, out[s], places[s].data());
+      placed[s] = out[s];
     }
-    T* to = patches + (p - first) * row;
-    for (int64_t w = 0; w < g.window; ++w, to += g.in_group) {
-      int64_t at = 0, left = w;
-      bool inside = true;
-      for (int s = 2; s >= 0; --s) {
-        int64_t k = left % d.kernel[s];
-        left /= d.kernel[s];
-        if (d.reversed[s]) k = d.kernel[s] - 1 - k;
-        const int64_t x = out[s] * d.stride[s] + k * d.window_dilation[s] - d.pad_low[s];
-        if (x < 0 || x % d.base_dilation[s] != 0 || x / d.base_dilation[s] >= d.in[s]) {
-          inside = false;
-          break;
+    for (const int64_t a : places[0]) {
+      for (const int64_t b : places[1]) {
+        for (const int64_t c : places[2]) {
+          if (a == kOutside || b == kOutside || c == kOutside) {
+            std::memset(static_cast<void*>(to), 0, g.in_group * sizeof(T));
+          } else if (const T* from = image + a + b + c; feature == 1) {
+            std::memcpy(static_cast<void*>(to), from, g.in_group * sizeof(T));
+          } else {
+            for (int64_t i = 0; i < g.in_group; ++i) to[i] = from[i * feature];
+          }
+          to += g.in_group;
         }
-        if (s < d.rank) at += x / d.base_dilation[s] * d.lhs_strides[2 + s];
-      }
-      if (!inside) {
-        std::memset(static_cast<void*>(to), 0, g.in_group * sizeof(T));
-      } else if (feature == 1) {
-        std::memcpy(static_cast<void*>(to), image + at, g.in_group * sizeof(T));
-      } else {
-        for (int64_t i = 0; i < g.in_group; ++i) to[i] = image[at + i * feature];
       }
     }
   }

@@ -144,6 +144,19 @@ class ChannelsLastTensor {
     StridedCopy(ctx, absl::MakeSpan(sizes_, 2 + rank_), element_size_, copy_.data(),
                 absl::MakeSpan(strides_, 2 + rank_), data_, absl::MakeSpan(caller_strides_, 2 + rank_));
   }
+  // Makes f32 of bf16; after CopyIn, for tensors that are read only.
+  absl::Status Widen(RunContext* ctx) {
+    int64_t count = 1;
+    for (int d = 0; d < 2 + rank_; ++d) count *= sizes_[d];
+    XC_ASSIGN_OR_RETURN(Block wide, Block::Allocate(count * 4));
+    const auto* from = reinterpret_cast<const uint16_t*>(data());
+    auto* to = reinterpret_cast<uint32_t*>(wide.data());
+    ctx->ParallelFor(count, 65536, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) to[i] = uint32_t{from[i]} << 16;
+    });
+    copy_ = std::move(wide);
+    return absl::OkStatus();
+  }
   char* data() const { return copy_.data() != nullptr ? copy_.data() : data_; }
   const int64_t* strides() const { return strides_; }
 
@@ -393,9 +406,18 @@ absl::Status WeightsConvolution(RunContext* ctx, const ConvDesc& d, const void* 
   ConvKey first = key;
   first.batch = per_part;
   int64_t bytes = 0;
-  XC_RETURN_IF_ERROR(onednn::PackedWeightsBytes(first, &bytes));
-  src.CopyIn(ctx);
-  dst.CopyIn(ctx);
+  absl::Status status = onednn::PackedWeightsBytes(first, &bytes);
+  // Where the library has no kernel for bf16, that for f32 takes widened copies: the sums are f32 in both.
+  const bool widen = absl::IsUnimplemented(status) && first.src_type == RtType::kBF16;
+  if (widen) {
+    first.src_type = first.dst_type = key.src_type = key.dst_type = RtType::kF32;
+    status = onednn::PackedWeightsBytes(first, &bytes);
+  }
+  XC_RETURN_IF_ERROR(status);
+  for (ChannelsLastTensor* tensor : {&src, &dst}) {
+    tensor->CopyIn(ctx);
+    if (widen) XC_RETURN_IF_ERROR(tensor->Widen(ctx));
+  }
   const int64_t stride = (bytes + 63) / 64 * 64;
   XC_ASSIGN_OR_RETURN(Block sums, Block::Allocate(stride * parts));
   XC_RETURN_IF_ERROR(RunTasks(ctx, parts, [&](int64_t t) {
