@@ -11,6 +11,8 @@ using I = HloInstruction;
 
 // Windows of fewer elements are quicker as they are: they fuse.
 constexpr int64_t kShortest = 32;
+// Slices of at least so many elements lie together in memory, for which the array is transposed if need be.
+constexpr int64_t kRun = 16;
 
 // The operation of a combiner that is one binary instruction on its two parameters in order.
 std::optional<HloOpcode> CombinerOpcode(const HloComputation* combiner) {
@@ -56,9 +58,10 @@ std::optional<Running> AsRunning(const I* window) {
   return running;
 }
 
-I* AsScan(I* window, const Running& running) {
+// The scan of `array`, the window's operand or its transpose.
+I* AsScan(I* window, I* array, const Running& running) {
   HloComputation* computation = window->parent();
-  const Shape whole = WithoutLayout(window->shape());
+  const Shape whole = WithoutLayout(array->shape());
   Int64List dims = whole.dims();
   dims.erase(dims.begin() + running.dim);
   const Shape slice(whole.type(), dims);
@@ -75,12 +78,27 @@ I* AsScan(I* window, const Running& running) {
   }
   body->set_root(make::Tuple(body, {next, next}));
   I* init = make::Broadcast(window->operand(1), dims, {});
-  I* scan = computation->Add(HloOpcode::kScan, Shape::Tuple({whole, slice}), {window->operand(0), init});
+  I* scan = computation->Add(HloOpcode::kScan, Shape::Tuple({whole, slice}), {array, init});
   scan->set_attr<AttrKind::kDimensions>({running.dim});
   scan->set_attr<AttrKind::kNumCarries>(1);
   if (running.reverse) scan->set_attr<AttrKind::kIsReverse>(true);
   scan->AddCalledComputation(body);
   return make::Element(scan, 0);
+}
+
+// With the dimension of the sums first, where steps along it would read and write columns of memory.
+I* AsScanOfSlices(I* window, Running running) {
+  I* array = window->operand(0);
+  int64_t before = 1, behind = 1;
+  Int64List order = {running.dim};
+  for (int64_t d = 0; d < array->shape().rank(); ++d) {
+    if (d == running.dim) continue;
+    (d < running.dim ? before : behind) *= array->shape().dim(d);
+    order.push_back(d);
+  }
+  if (behind >= kRun || before < kRun) return AsScan(window, array, running);
+  running.dim = 0;
+  return make::Transpose(AsScan(window, make::Transpose(array, order), running), make::InversePermutation(order));
 }
 
 }  // namespace
@@ -91,7 +109,7 @@ absl::StatusOr<bool> ExpandRunningWindows(HloModule* module, PassContext& contex
     for (I* window : computation->PostOrder()) {
       const std::optional<Running> running = AsRunning(window);
       if (!running) continue;
-      computation->Replace(window, AsScan(window, *running));
+      computation->Replace(window, AsScanOfSlices(window, *running));
       context.Count("reduce-window.running");
       changed = true;
     }
