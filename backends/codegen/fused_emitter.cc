@@ -4,6 +4,7 @@
 #include "absl/strings/str_cat.h"
 #include "backends/codegen/elementwise.h"
 #include "backends/codegen/fused_internal.h"
+#include "llvm/IR/Constants.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/Intrinsics.h"
 
@@ -279,6 +280,10 @@ absl::StatusOr<Element> FusedEmitter::EmitConcatenate(const HloInstruction* conc
     to[d] = index_.AddConst(at[d], -start);
     start += size;
     V inside = InRange(to[d], size);
+    if (const auto* known = llvm::dyn_cast<llvm::ConstantInt>(inside)) {
+      if (known->isOne()) return Get(operand, Index{to});
+      continue;
+    }
     XC_ASSIGN_OR_RETURN(Element value, Where(inside, [&] { return Get(operand, Index{to}); }));
     if (!result) {
       result = value;

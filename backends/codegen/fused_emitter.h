@@ -11,6 +11,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
+#include "absl/types/span.h"
 #include "backends/codegen/element.h"
 #include "backends/codegen/index.h"
 #include "hlo/base/status.h"
@@ -19,6 +20,7 @@
 namespace llvm {
 class BasicBlock;
 class Module;
+class Type;
 }  // namespace llvm
 
 namespace xc::codegen {
@@ -53,6 +55,10 @@ class FusedEmitter {
   // Stores `value`, a value of `shape`'s type, at `position` of the array at `base`. The tail mask is honoured.
   void Store(const Shape& shape, llvm::Value* base, const Index& position, Element value);
 
+  // Stores, at `position` and along the whole last dimension of an array of `shape`, one of `values` for each of its
+  // elements.
+  void StoreAlternately(const Shape& shape, llvm::Value* base, const Index& position, absl::Span<const Element> values);
+
   IndexArithmetic& index() { return index_; }
   ElementEmitter& element() { return e_; }
   int lanes() const { return lanes_; }
@@ -77,6 +83,11 @@ class FusedEmitter {
 
   Element Load(const HloInstruction* instruction, V base, const Index& position);
   V LoadComponent(ElementType type, V base, const Term& offset);
+  // Elements a small stride apart, without reading beyond the last.
+  V LoadStrided(llvm::Type* scalar, V base, const Term& offset);
+  // Where a masked read of neighbouring elements begins: at `position`, or at the array's first element if no lane is
+  // wanted. The mask would keep a page that is not there from being a fault, but that takes hundreds of cycles.
+  V MaskedStart(V position);
   Term Offset(const Shape& shape, const Index& position);
   Element SplatConstant(const HloInstruction* constant);
 

@@ -1,4 +1,6 @@
 // Loads and stores of the fused emitter: uniform, contiguous, strided and gathered, with and without masks.
+#include <algorithm>
+
 #include "absl/types/span.h"
 #include "backends/codegen/fused_emitter.h"
 #include "llvm/IR/IRBuilder.h"
@@ -8,6 +10,9 @@ namespace xc::codegen {
 namespace {
 
 using V = llvm::Value*;
+
+// Elements this far apart are picked out of whole vectors.
+constexpr int64_t kMaxLoadedStride = 4;
 
 // The mask with every lane doubled, for complex numbers.
 V DoubleLanes(llvm::IRBuilderBase& b, V mask, int lanes) {
@@ -38,6 +43,35 @@ Term FusedEmitter::Offset(const Shape& shape, const Index& position) {
   return index_.Linearize(Coordinates(position, shape), ElementStrides(shape));
 }
 
+V FusedEmitter::LoadStrided(llvm::Type* scalar, V base, const Term& offset) {
+  auto& b = e_.builder();
+  const llvm::Align align(scalar->getScalarSizeInBits() / 8);
+  llvm::Type* type = llvm::FixedVectorType::get(scalar, lanes_);
+  const int64_t last = offset.stride * (lanes_ - 1);  // where the last element lies
+  V result = nullptr;
+  for (int64_t part = 0; part < offset.stride; ++part) {
+    const int64_t first = std::min<int64_t>(part * lanes_, last + 1 - lanes_);
+    V place = b.CreateGEP(scalar, base, b.CreateAdd(offset.base, b.getInt64(first)));
+    V loaded = b.CreateAlignedLoad(type, place, align);
+    // Lanes that lie in this part come from it, those before from the result so far.
+    std::vector<int> pick;
+    for (int64_t lane = 0; lane < lanes_; ++lane) {
+      const int64_t in_part = lane * offset.stride - first;
+      const bool here = lane * offset.stride >= part * lanes_;
+      pick.push_back(here ? std::min<int64_t>(in_part, lanes_ - 1) + lanes_ : lane);
+    }
+    result = b.CreateShuffleVector(result == nullptr ? loaded : result, loaded, pick);
+  }
+  return result;
+}
+
+V FusedEmitter::MaskedStart(V position) {
+  auto& b = e_.builder();
+  V wanted = uniform_condition_;
+  if (lane_condition_ != nullptr) wanted = And(wanted, b.CreateOrReduce(And(tail_, lane_condition_)));
+  return wanted == nullptr ? position : b.CreateSelect(wanted, position, b.getInt64(0));
+}
+
 V FusedEmitter::LoadComponent(ElementType type, V base, const Term& offset) {
   auto& b = e_.builder();
   llvm::Type* scalar = e_.MemoryType(type);
@@ -59,12 +93,17 @@ V FusedEmitter::LoadComponent(ElementType type, V base, const Term& offset) {
   V zeros = llvm::Constant::getNullValue(type_of_lanes);
   if (offset.vec == nullptr && offset.stride == 1) {
     if (mask == nullptr) return b.CreateAlignedLoad(type_of_lanes, at(offset.base), align);
-    if (e_.target().masked_memory) return b.CreateMaskedLoad(type_of_lanes, at(offset.base), align, mask, zeros);
+    if (e_.target().masked_memory) {
+      return b.CreateMaskedLoad(type_of_lanes, at(MaskedStart(offset.base)), align, mask, zeros);
+    }
   }
   if (offset.vec == nullptr && offset.stride == -1 && mask == nullptr) {
     V first = b.CreateSub(offset.base, b.getInt64(lanes_ - 1));
     V reversed = b.CreateAlignedLoad(type_of_lanes, at(first), align);
     return b.CreateVectorReverse(reversed);
+  }
+  if (offset.vec == nullptr && offset.stride >= 2 && offset.stride <= kMaxLoadedStride && mask == nullptr) {
+    return LoadStrided(scalar, base, offset);
   }
   V positions = index_.Lanes(offset);
   if (e_.target().masked_memory && scalar->getScalarSizeInBits() >= 32) {
@@ -91,7 +130,7 @@ Element FusedEmitter::Load(const HloInstruction* instruction, V base, const Inde
   if (contiguous && (mask == nullptr || e_.target().masked_memory)) {
     llvm::Type* wide = llvm::FixedVectorType::get(scalar, 2 * lanes_);
     const llvm::Align align(scalar->getScalarSizeInBits() / 8);
-    V at = b.CreateGEP(scalar, base, index_.Mul(offset.base, b.getInt64(2)));
+    V at = b.CreateGEP(scalar, base, index_.Mul(MaskedStart(offset.base), b.getInt64(2)));
     V both;
     if (mask == nullptr) {
       both = b.CreateAlignedLoad(wide, at, align);
@@ -153,6 +192,47 @@ void FusedEmitter::Store(const Shape& shape, V base, const Index& position, Elem
     V p = b.CreateExtractElement(positions, i);
     b.CreateAlignedStore(b.CreateExtractElement(re, i), at(p), align);
     if (im != nullptr) b.CreateAlignedStore(b.CreateExtractElement(im, i), at(b.CreateAdd(p, b.getInt64(1))), align);
+  }
+}
+
+void FusedEmitter::StoreAlternately(const Shape& shape, V base, const Index& position,
+                                    absl::Span<const Element> values) {
+  auto& b = e_.builder();
+  const int64_t count = values.size(), last = shape.rank() - 1;
+  Index at{Coordinates(position, shape)};
+  at.dims[last] = index_.Constant(0);
+  const Term offset = Offset(shape, at);
+  if (lanes_ == 1 || IsComplex(shape.type()) || offset.vec != nullptr || offset.stride != count) {
+    for (int64_t i = 0; i < count; ++i) {
+      at.dims[last] = index_.Constant(i);
+      Store(shape, base, at, values[i]);
+    }
+    return;
+  }
+  std::vector<V> lanes;
+  for (const Element& value : values) lanes.push_back(e_.ToMemory(shape.type(), e_.Splat(value, lanes_).re));
+  llvm::Type* scalar = e_.MemoryType(shape.type());
+  const llvm::Align align(scalar->getScalarSizeInBits() / 8);
+  for (int64_t part = 0; part < count; ++part) {
+    // Element k of the row is lane k / count of value k % count.
+    V row = lanes[0];
+    for (int64_t i = 1; i < count; ++i) {
+      std::vector<int> pick;
+      for (int64_t k = part * lanes_; k < (part + 1) * lanes_; ++k) {
+        const int lane = static_cast<int>(k / count), at_row = static_cast<int>(k - part * lanes_);
+        const int before = i == 1 ? lane : at_row;
+        pick.push_back(k % count == i ? lanes_ + lane : before);
+      }
+      row = b.CreateShuffleVector(row, lanes[i], pick);
+    }
+    V place = b.CreateGEP(scalar, base, b.CreateAdd(offset.base, b.getInt64(part * lanes_)));
+    if (tail_ == nullptr) {
+      b.CreateAlignedStore(row, place, align);
+      continue;
+    }
+    std::vector<int> pick;
+    for (int64_t k = part * lanes_; k < (part + 1) * lanes_; ++k) pick.push_back(static_cast<int>(k / count));
+    b.CreateMaskedStore(row, place, align, b.CreateShuffleVector(tail_, pick));
   }
 }
 

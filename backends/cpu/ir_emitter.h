@@ -80,6 +80,7 @@ class IrEmitter {
   absl::Status EmitFused(const HloInstruction* instruction);
   // A concatenation or a fusion whose root is one, operand by operand.
   absl::Status EmitConcatenate(const HloInstruction* instruction);
+  absl::Status EmitInterleave(const HloInstruction* instruction);
   // A fusion that StitchRows made.
   absl::Status EmitStitched(const HloInstruction* fusion);
   absl::Status EmitDynamicUpdateSlice(const HloInstruction* instruction, const HloInstruction* update_op);

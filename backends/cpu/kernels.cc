@@ -87,6 +87,7 @@ absl::Status IrEmitter::EmitFused(const HloInstruction* instruction) {
   const bool fusion = instruction->opcode() == HloOpcode::kFusion;
   const HloInstruction* root = fusion ? instruction->fused_root() : instruction;
   if (JoinsRuns(*root)) return EmitConcatenate(instruction);
+  if (Interleaves(*root)) return EmitInterleave(instruction);
   // What each output leaf holds: an array of the expression, or one result of a reduce with several.
   std::vector<const HloInstruction*> values;
   const bool several =
@@ -229,6 +230,36 @@ absl::Status IrEmitter::EmitConcatenate(const HloInstruction* instruction) {
     }));
   }
   return absl::OkStatus();
+}
+
+absl::Status IrEmitter::EmitInterleave(const HloInstruction* instruction) {
+  const bool fusion = instruction->opcode() == HloOpcode::kFusion;
+  const HloInstruction* root = fusion ? instruction->fused_root() : instruction;
+  const std::vector<const HloInstruction*> parts(root->operands().begin(), root->operands().end());
+  KernelWriter kernel(this, impl_.get(), target_);
+  Leaves leaves = CollectLeaves(instruction, kernel);
+  const std::vector<int> outputs = OutputArguments(instruction, kernel);
+  kernel.set_key(KernelKey("interleave", instruction, leaves));
+  KernelShape plan = fusion ? PlanKernel(parts, true, codegen_target_) : PlanArray(parts[0]->shape(), codegen_target_);
+  plan.MakeNested();
+  return kernel.Write(plan.Work(), plan.Grain(), ExpressionCost(*instruction), [&](V begin, V end) -> absl::Status {
+    codegen::ElementEmitter element(b(), codegen_target_);
+    auto bind = [&](FusedEmitter& fused) {
+      for (auto& [leaf, argument] : leaves.memory) fused.BindMemory(leaf, kernel.argument(argument));
+      for (auto& [leaf, constant] : leaves.aliases) fused.BindAlias(leaf, constant);
+    };
+    auto body = [&](FusedEmitter& fused, const Index& position) -> absl::Status {
+      std::vector<codegen::Element> values;
+      for (const HloInstruction* part : parts) {
+        XC_ASSIGN_OR_RETURN(codegen::Element value, fused.Get(part, position));
+        values.push_back(value);
+      }
+      fused.StoreAlternately(root->shape(), kernel.argument(outputs[0]), position, values);
+      return absl::OkStatus();
+    };
+    LoopNest nest(element, plan, bind, body);
+    return nest.Write(begin, end);
+  });
 }
 
 absl::Status IrEmitter::EmitDynamicUpdateSlice(const HloInstruction* instruction, const HloInstruction* dus) {

@@ -69,24 +69,10 @@ Decision CanBeFused(const HloInstruction* i, const TargetInfo& target) {
   }
 }
 
-bool JoinsRuns(const HloInstruction& instruction) {
-  if (instruction.opcode() != HloOpcode::kConcatenate) return false;
-  constexpr int64_t kShortest = 16;
-  const Shape& shape = instruction.shape();
-  if (!shape.IsRowMajor() || IsSubByte(shape.type())) return false;
-  int64_t behind = 1;
-  for (int64_t d = instruction.dimensions()[0] + 1; d < shape.rank(); ++d) behind *= shape.dim(d);
-  for (const HloInstruction* operand : instruction.operands()) {
-    const int64_t size = operand->shape().dim(instruction.dimensions()[0]);
-    if (!operand->shape().IsRowMajor() || (size > 0 && size * behind < kShortest)) return false;
-  }
-  return true;
-}
-
 Decision CanBeFusionRoot(const HloInstruction* i, const TargetInfo& target) {
   switch (i->opcode()) {
     case HloOpcode::kConcatenate:
-      return JoinsRuns(*i) ? CanTakePart(i) : CanBeFused(i, target);
+      return JoinsRuns(*i) || Interleaves(*i) ? CanTakePart(i) : CanBeFused(i, target);
     case HloOpcode::kReshape:
     case HloOpcode::kConstant:
     case HloOpcode::kCopy:

@@ -25,6 +25,10 @@ Decision CanBeFusionRoot(const HloInstruction* instruction, const TargetInfo& ta
 // number does not matter.
 bool JoinsRuns(const HloInstruction& instruction);
 
+// Whether it is a concatenation of a few large arrays whose last dimension has one element, along it: what
+// `stack(…, axis=-1)` makes. Vectors of each are computed and stored alternately.
+bool Interleaves(const HloInstruction& instruction);
+
 // Loop and input fusion: producers move into their consumers where the bytes saved are worth more than what is computed
 // twice, then neighbours of one index space that read the same arrays become one fusion with several results.
 absl::StatusOr<bool> FuseInstructions(HloModule* module, PassContext& context);

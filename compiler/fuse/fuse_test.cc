@@ -67,6 +67,28 @@ TEST(Fuse, GathersOfRowsAreReadByOthers) {
             "root = f32[32,32,64] fusion(p0, p1), kind=kLoop, calls=fused_gather\n");
 }
 
+TEST(Fuse, ArraysThatAlternateAreStoredTogether) {
+  EXPECT_EQ(Fuse(R"(
+    a = f32[1000,1] parameter(0)
+    b = f32[1000,1] parameter(1)
+    n = f32[1000,1] negate(a)
+    c = f32[1000,2] concatenate(n, b), dimensions={1}
+    ROOT r = f32[1000,2] tanh(c))"),
+            "t0 = f32[1000,2] fusion(p0, p1), kind=kLoop, calls=fused_concatenate\n"
+            "root = f32[1000,2] tanh(t0)\n");
+}
+
+TEST(Fuse, IndicesAreReadWhereTheirComponentsAre) {
+  EXPECT_EQ(Fuse(R"(
+    x = f32[20,30] parameter(0)
+    i = s32[300,300,1] parameter(1)
+    j = s32[300,300,1] parameter(2)
+    k = s32[300,300,2] concatenate(i, j), dimensions={2}
+    ROOT r = f32[300,300] gather(x, k), offset_dims={}, collapsed_slice_dims={0,1}, start_index_map={0,1},
+      index_vector_dim=2, slice_sizes={1,1})"),
+            "root = f32[300,300] fusion(p1, p2, p0), kind=kLoop, calls=fused_gather\n");
+}
+
 TEST(Fuse, ExpensiveProducerOfTwoIsComputedOnce) {
   EXPECT_THAT(Fuse(R"(
     a = f32[100000] parameter(0)

@@ -56,6 +56,16 @@ bool MovesMinorDimension(const HloInstruction* i) {
   }
 }
 
+// Whether the operand of a gather is a concatenation of the indices' components: each is read where it comes from.
+bool JoinsIndices(const HloInstruction* gather, int64_t operand) {
+  if (gather->opcode() != HloOpcode::kGather || operand != 1) return false;
+  const HloInstruction* indices = gather->operand(1);
+  const int64_t d = gather->gather_dims().index_vector_dim;
+  return indices->opcode() == HloOpcode::kConcatenate && indices->dimensions()[0] == d &&
+         std::all_of(indices->operands().begin(), indices->operands().end(),
+                     [&](const HloInstruction* part) { return part->shape().dim(d) == 1; });
+}
+
 }  // namespace
 
 bool IsCodeConstant(const HloInstruction* instruction) {
@@ -148,7 +158,9 @@ std::vector<Evaluation> FusionGroup::EvaluationsOf(const HloInstruction* produce
         // Arrays that are reduced together are read at one position.
         const int64_t slot = user->opcode() == HloOpcode::kReduce ? 0 : o;
         next.position = absl::HashOf(e.position, user->id(), slot);
-        next.strided = e.strided || MovesMinorDimension(user) || (user->opcode() == HloOpcode::kGather && o > 0);
+        if (!JoinsIndices(user, o)) {
+          next.strided |= MovesMinorDimension(user) || (user->opcode() == HloOpcode::kGather && o > 0);
+        }
         const int64_t out_elements = std::max<int64_t>(1, user->shape().IsArray() ? user->shape().ElementCount() : 1);
         switch (user->opcode()) {
           case HloOpcode::kReduce:
@@ -189,6 +201,13 @@ Decision FusionGroup::CanAdd(const HloInstruction* producer, const std::vector<E
     return Decision::No("the fusion has its full number of instructions");
   }
   if (evaluations.size() > kMaxPositions) return Decision::No("it is read at too many positions");
+  if (Interleaves(*producer)) {
+    for (const HloInstruction* user : producer->users()) {
+      if (Contains(user) && !(user->operand(0) != producer && JoinsIndices(user, 1))) {
+        return Decision::No("it joins single elements, which are stored together");
+      }
+    }
+  }
   const int64_t own_size = IsCodeConstant(producer) ? 0 : 1 + ElementCost(producer, target) / 4;
   const int64_t size = code_size_ + static_cast<int64_t>(evaluations.size()) * own_size;
   if (size > kMaxCodeSize * parts && producer->opcode() != HloOpcode::kReduce)

@@ -1,0 +1,116 @@
+// How fused code reads and writes: elements a few places apart, arrays that alternate, places that are not wanted.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <cstring>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "backends/cpu/testing/run_both.h"
+
+namespace xc::cpu {
+namespace {
+
+// The instructions of an entry computation, T standing for each of some types.
+void Same(const std::string& body, std::vector<std::string> types = {"f32", "bf16", "u8", "f64", "c64", "pred"}) {
+  for (const std::string& type : types) {
+    for (const char* cpu : {"", "x86-64-v2"}) {
+      BothOptions options;
+      options.cpu = cpu;
+      ExpectSame(absl::StrReplaceAll(absl::StrCat("HloModule m\nENTRY e {\n", body, "\n}\n"),
+                                     {{"T[", absl::StrCat(type, "[")}}),
+                 options);
+    }
+  }
+}
+
+TEST(MemoryAccess, StridedReads) {
+  for (int stride : {2, 3, 4, 5}) {
+    for (int first : {0, 1}) {
+      const int size = 67 * stride, of = (size - first - 1) / stride + 1;
+      const std::string slice = absl::StrCat("slice={[0:9], [", first, ":", size, ":", stride, "]}");
+      Same(absl::StrCat("x = T[9,", size, "] parameter(0) s = T[9,", of, "] slice(x), ", slice, " y = T[9,", of,
+                        "] parameter(1) c = pred[9,", of, "] compare(s, y), direction=EQ ROOT r = T[9,", of,
+                        "] select(c, y, s)"));
+    }
+  }
+  // The last element read is the array's last.
+  Same("x = T[63] parameter(0) s = T[32] slice(x), slice={[0:63:2]} ROOT r = T[32] copy(s)");
+  Same(
+      "x = T[32,3] parameter(0) s = T[32,1] slice(x), slice={[0:32], [2:3]} y = T[32] reshape(s)\n"
+      "ROOT r = (T[32], T[32,1]) tuple(y, s)");
+}
+
+TEST(MemoryAccess, ArraysThatAlternate) {
+  for (int parts : {2, 3, 4, 7}) {
+    for (int rows : {64, 69}) {
+      std::string body, list;
+      for (int i = 0; i < parts; ++i) {
+        absl::StrAppend(&body, "x", i, " = T[5,", rows, ",1] parameter(", i, ")\n");
+        absl::StrAppend(&list, i == 0 ? "" : ", ", "x", i);
+      }
+      Same(absl::StrCat(body, "ROOT r = T[5,", rows, ",", parts, "] concatenate(", list, "), dimensions={2}"));
+      // Of computed values; the result is used once more.
+      Same(absl::StrCat(body, "n = T[5,", rows, ",1] add(x0, x1) m = T[5,", rows, ",1] maximum(x0, x1) c = T[5,", rows,
+                        ",2] concatenate(n, m), dimensions={2} ROOT r = T[5,", rows * 2, "] reshape(c)"),
+           {"f32", "bf16", "s8", "f64"});
+    }
+  }
+  // A column of a transposed array, and a broadcast one.
+  Same(
+      "x = T[300,70] parameter(0) t = T[70,300] transpose(x), dimensions={1,0} a = T[70,300,1] reshape(t)\n"
+      "y = T[300] parameter(1) b = T[70,300,1] broadcast(y), dimensions={1}\n"
+      "ROOT r = T[70,300,2] concatenate(a, b), dimensions={2}");
+}
+
+TEST(MemoryAccess, IndicesFromSeveralArrays) {
+  Same(
+      "x = T[20,30] parameter(0) i = s32[40,50] parameter(1) j = s32[50] parameter(2)\n"
+      "a = s32[40,50,1] reshape(i) b = s32[40,50,1] broadcast(j), dimensions={1}\n"
+      "k = s32[40,50,2] concatenate(a, b), dimensions={2}\n"
+      "g = T[40,50] gather(x, k), offset_dims={}, collapsed_slice_dims={0,1}, start_index_map={0,1}, "
+      "index_vector_dim=2, slice_sizes={1,1} ROOT r = (T[40,50], s32[40,50,2]) tuple(g, k)");
+}
+
+// Parts along outer and inner dimensions, one of them short, and under other operations.
+TEST(MemoryAccess, RotatedArrays) {
+  for (const char* dims : {"[70,90]", "[9,3]", "[130,4]"}) {
+    const std::string shape = absl::StrCat("T", dims);
+    const int rows = atoi(dims + 1), columns = atoi(strchr(dims, ',') + 1);
+    Same(absl::StrCat("x = ", shape, " parameter(0) a = T[1,", columns, "] slice(x), slice={[", rows - 1, ":", rows,
+                      "], [0:", columns, "]} b = T[", rows - 1, ",", columns, "] slice(x), slice={[0:", rows - 1,
+                      "], [0:", columns, "]} c = ", shape, " concatenate(a, b), dimensions={0} d = T[", rows,
+                      ",1] slice(x), slice={[0:", rows, "], [0:1]} e = T[", rows, ",", columns - 1,
+                      "] slice(x), slice={[0:", rows, "], [1:", columns, "]} f = ", shape,
+                      " concatenate(e, d), dimensions={1} g = ", shape, " concatenate(d, e), dimensions={1} h = ",
+                      shape, " add(c, f) ROOT r = (", shape, ", ", shape, ") tuple(h, g)"),
+         {"f32", "bf16", "s8", "f64", "c64"});
+  }
+}
+
+// A masked read costs hundreds of cycles where its page is not there: reads of no lane stand at the array's beginning.
+TEST(MemoryAccess, ReadsOfNoLaneStayInside) {
+  auto module = ParseModule(R"(HloModule m
+ENTRY e { x = f32[512,512] parameter(0) a = f32[1,512] slice(x), slice={[511:512], [0:512]}
+  b = f32[511,512] slice(x), slice={[0:511], [0:512]} c = f32[512,512] concatenate(a, b), dimensions={0}
+  ROOT r = f32[512,512] add(c, x) })");
+  ASSERT_TRUE(module.ok()) << module.status();
+  CompileOptions options;
+  options.keep_texts = true;
+  options.cpu = "x86-64-v4";
+  auto executable = CpuBackend()->Compile(*std::move(module), options);
+  if (!executable.ok()) GTEST_SKIP() << executable.status();
+  const std::string code = (*executable)->Text("llvm_ir_optimized");
+  int reads = 0, chosen = 0;
+  for (size_t at = 0; (at = code.find("@llvm.masked.load", at)) != std::string::npos; ++at) {
+    if (code.rfind('\n', at) < code.rfind(" = ", at)) ++reads;
+  }
+  for (size_t at = 0; (at = code.find(", i64 0\n", at)) != std::string::npos; ++at) {
+    if (code.rfind("select i1", at) > code.rfind('\n', at)) ++chosen;
+  }
+  EXPECT_GE(reads, 2) << code;
+  EXPECT_GE(chosen, 2) << code;
+}
+
+}  // namespace
+}  // namespace xc::cpu

@@ -1,0 +1,38 @@
+// Concatenations that have code of their own.
+#include "compiler/fuse/fuse.h"
+
+namespace xc {
+
+bool JoinsRuns(const HloInstruction& instruction) {
+  if (instruction.opcode() != HloOpcode::kConcatenate) return false;
+  // Loops of their own are worth it for parts of so many elements in a row, or, with a few short ones among them, where
+  // the whole row has so many.
+  constexpr int64_t kShortest = 16, kLongRow = 32;
+  const Shape& shape = instruction.shape();
+  if (!shape.IsRowMajor() || IsSubByte(shape.type())) return false;
+  int64_t behind = 1;
+  for (int64_t d = instruction.dimensions()[0] + 1; d < shape.rank(); ++d) behind *= shape.dim(d);
+  const int64_t row = shape.dim(instruction.dimensions()[0]) * behind;
+  const bool few = instruction.operand_count() <= 4 && row >= kLongRow;
+  for (const HloInstruction* operand : instruction.operands()) {
+    const int64_t size = operand->shape().dim(instruction.dimensions()[0]);
+    if (!operand->shape().IsRowMajor() || (size > 0 && size * behind < kShortest && !few)) return false;
+  }
+  return true;
+}
+
+bool Interleaves(const HloInstruction& instruction) {
+  if (instruction.opcode() != HloOpcode::kConcatenate) return false;
+  constexpr int64_t kFewest = 256, kMost = 16;
+  const Shape& shape = instruction.shape();
+  if (!shape.IsRowMajor() || IsSubByte(shape.type()) || shape.is_dynamic()) return false;
+  if (instruction.dimensions()[0] != shape.rank() - 1 || shape.rank() < 2) return false;
+  const int64_t parts = instruction.operand_count();
+  if (parts < 2 || parts > kMost || shape.dim(shape.rank() - 1) != parts) return false;
+  for (const HloInstruction* operand : instruction.operands()) {
+    if (!operand->shape().IsRowMajor() || operand->shape().dim(shape.rank() - 1) != 1) return false;
+  }
+  return shape.ElementCount() / parts >= kFewest;
+}
+
+}  // namespace xc
