@@ -25,6 +25,13 @@ bool IsDescending(const std::vector<int64_t>& order) {
   return true;
 }
 
+// Whether reads of `part` by all places of `whole`'s last dimension are outside of it more than now and then.
+bool ReachesFar(const Shape& part, const Shape& whole) {
+  constexpr int64_t kNear = 1024;  // pages beside an array are mostly there
+  const int64_t row = whole.rank() == 0 ? 1 : whole.dim(whole.rank() - 1);
+  return row >= kNear && part.ElementCount() < 8 * row;
+}
+
 }  // namespace
 
 FusedEmitter::Key FusedEmitter::KeyOf(const HloInstruction* instruction, const Index& position) const {
@@ -257,10 +264,15 @@ absl::StatusOr<Element> FusedEmitter::EmitPad(const HloInstruction* pad, const s
   }
   V inside = And(uniform, lane);
   if (inside == nullptr) return Get(pad->operand(0), Index{to});
-  XC_ASSIGN_OR_RETURN(Element value, Where(uniform == nullptr ? lane : uniform, [&]() -> absl::StatusOr<Element> {
-                        if (uniform == nullptr || lane == nullptr) return Get(pad->operand(0), Index{to});
-                        return Where(lane, [&] { return Get(pad->operand(0), Index{to}); });
-                      }));
+  const bool far = ReachesFar(from, pad->shape());
+  const auto get = [&] { return Get(pad->operand(0), Index{to}); };
+  XC_ASSIGN_OR_RETURN(Element value, Where(
+                                         uniform == nullptr ? lane : uniform,
+                                         [&]() -> absl::StatusOr<Element> {
+                                           if (uniform == nullptr || lane == nullptr) return get();
+                                           return Where(lane, get, far);
+                                         },
+                                         far));
   Element all[] = {{inside}, value, outside};
   e_.Broadcast(absl::MakeSpan(all));
   Element result{b.CreateSelect(all[0].re, all[1].re, all[2].re)};
@@ -284,7 +296,9 @@ absl::StatusOr<Element> FusedEmitter::EmitConcatenate(const HloInstruction* conc
       if (known->isOne()) return Get(operand, Index{to});
       continue;
     }
-    XC_ASSIGN_OR_RETURN(Element value, Where(inside, [&] { return Get(operand, Index{to}); }));
+    XC_ASSIGN_OR_RETURN(Element value, Where(
+                                           inside, [&] { return Get(operand, Index{to}); },
+                                           ReachesFar(operand->shape(), concatenate->shape())));
     if (!result) {
       result = value;
       continue;

@@ -82,25 +82,31 @@ class FusedEmitter {
   absl::StatusOr<std::vector<Element>> EmitRowReduce(const HloInstruction* reduce, const std::vector<Term>& at);
 
   Element Load(const HloInstruction* instruction, V base, const Index& position);
-  V LoadComponent(ElementType type, V base, const Term& offset);
+  // `elements`: how many there are from `base` on.
+  V LoadComponent(ElementType type, V base, const Term& offset, int64_t elements);
   // Elements a small stride apart, without reading beyond the last.
   V LoadStrided(llvm::Type* scalar, V base, const Term& offset);
   // Where a masked read of neighbouring elements begins: at `position`, or at the array's first element if no lane is
-  // wanted. The mask would keep a page that is not there from being a fault, but that takes hundreds of cycles.
+  // wanted. The mask would keep a page that is not there from being a fault, but that takes hundreds of cycles. So
+  // conditions on single lanes count only where many of them may be about places outside of the array.
   V MaskedStart(V position);
   Term Offset(const Shape& shape, const Index& position);
   Element SplatConstant(const HloInstruction* constant);
 
   // Runs `body` while values are wanted only in lanes where `condition` (i1 or a vector of it) holds, with their
-  // coordinates inside the operand: elsewhere loads touch no memory out of bounds.
+  // coordinates inside the operand: elsewhere loads touch no memory out of bounds. `far`: of the places read elsewhere,
+  // a good part lies outside of the operand.
   template <typename Body>
-  absl::StatusOr<Element> Where(V condition, Body body) {
+  absl::StatusOr<Element> Where(V condition, Body body, bool far = true) {
     V uniform = uniform_condition_, lane = lane_condition_;
+    const bool lanes_far = lanes_far_;
+    if (IsVector(condition)) lanes_far_ |= far;
     (IsVector(condition) ? lane_condition_ : uniform_condition_) =
         And(IsVector(condition) ? lane_condition_ : uniform_condition_, condition);
     absl::StatusOr<Element> value = body();
     uniform_condition_ = uniform;
     lane_condition_ = lane;
+    lanes_far_ = lanes_far;
     return value;
   }
   static bool IsVector(V value) { return ElementEmitter::Lanes(value) > 1; }
@@ -121,6 +127,7 @@ class FusedEmitter {
   V tail_ = nullptr;
   V uniform_condition_ = nullptr;  // i1
   V lane_condition_ = nullptr;     // vector of i1
+  bool lanes_far_ = false;         // `far` of Where
   std::map<Key, std::vector<Element>> cache_;
   int depth_ = 0;
 };

@@ -68,11 +68,11 @@ V FusedEmitter::LoadStrided(llvm::Type* scalar, V base, const Term& offset) {
 V FusedEmitter::MaskedStart(V position) {
   auto& b = e_.builder();
   V wanted = uniform_condition_;
-  if (lane_condition_ != nullptr) wanted = And(wanted, b.CreateOrReduce(And(tail_, lane_condition_)));
+  if (lanes_far_) wanted = And(wanted, b.CreateOrReduce(And(tail_, lane_condition_)));
   return wanted == nullptr ? position : b.CreateSelect(wanted, position, b.getInt64(0));
 }
 
-V FusedEmitter::LoadComponent(ElementType type, V base, const Term& offset) {
+V FusedEmitter::LoadComponent(ElementType type, V base, const Term& offset, int64_t elements) {
   auto& b = e_.builder();
   llvm::Type* scalar = e_.MemoryType(type);
   const llvm::Align align(scalar->getScalarSizeInBits() / 8);
@@ -93,6 +93,10 @@ V FusedEmitter::LoadComponent(ElementType type, V base, const Term& offset) {
   V zeros = llvm::Constant::getNullValue(type_of_lanes);
   if (offset.vec == nullptr && offset.stride == 1) {
     if (mask == nullptr) return b.CreateAlignedLoad(type_of_lanes, at(offset.base), align);
+    if (tail_ == nullptr && lane_condition_ == nullptr && elements >= lanes_) {
+      // All lanes are wanted or none: then any elements do.
+      return b.CreateAlignedLoad(type_of_lanes, at(MaskedStart(offset.base)), align);
+    }
     if (e_.target().masked_memory) {
       return b.CreateMaskedLoad(type_of_lanes, at(MaskedStart(offset.base)), align, mask, zeros);
     }
@@ -123,7 +127,8 @@ Element FusedEmitter::Load(const HloInstruction* instruction, V base, const Inde
   auto& b = e_.builder();
   const ElementType type = instruction->type();
   Term offset = Offset(instruction->shape(), position);
-  if (!IsComplex(type)) return {e_.FromMemory(type, LoadComponent(type, base, offset))};
+  const int64_t elements = instruction->shape().ElementCount();
+  if (!IsComplex(type)) return {e_.FromMemory(type, LoadComponent(type, base, offset, elements))};
   llvm::Type* scalar = e_.MemoryType(type);
   const bool contiguous = lanes_ > 1 && offset.vec == nullptr && offset.stride == 1;
   V mask = And(tail_, And(lane_condition_, uniform_condition_));
@@ -144,8 +149,8 @@ Element FusedEmitter::Load(const HloInstruction* instruction, V base, const Inde
   }
   Term re = index_.Scale(offset, 2);
   // The imaginary part is read through a shifted base, so that a false condition still reads inside the array.
-  V re_value = LoadComponent(type, base, re);
-  V im_value = LoadComponent(type, b.CreateConstGEP1_64(scalar, base, 1), re);
+  V re_value = LoadComponent(type, base, re, 2 * elements);
+  V im_value = LoadComponent(type, b.CreateConstGEP1_64(scalar, base, 1), re, 2 * elements - 1);
   return {re_value, im_value};
 }
 
