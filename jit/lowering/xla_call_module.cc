@@ -1,5 +1,5 @@
-// XlaCallModule, the op by which programs made by JAX are part of a graph: its
-// attribute is a StableHLO module, which becomes a computation that is called.
+// XlaCallModule, the op by which programs made by JAX are part of a graph: its attribute is a StableHLO module, which
+// becomes a computation that is called.
 #include <algorithm>
 
 #include "absl/container/flat_hash_map.h"
@@ -13,7 +13,7 @@ namespace xc {
 namespace {
 
 // What a module can ask for and does not get.
-absl::Status CheckAttributes(OpContext &c, const std::vector<std::string> &platforms) {
+absl::Status CheckAttributes(OpContext& c, const std::vector<std::string>& platforms) {
   XC_ASSIGN_OR_RETURN(const auto functions, c.node.Funcs("function_list"));
   if (!functions.empty()) return c.Unimplemented("its module calls functions of the graph (function_list)");
   XC_ASSIGN_OR_RETURN(const bool tokens, c.node.Bool("has_token_input_output"));
@@ -26,13 +26,12 @@ absl::Status CheckAttributes(OpContext &c, const std::vector<std::string> &platf
   return absl::OkStatus();
 }
 
-// The module's computations become computations of the one being built; gives
-// the entry.
-HloComputation *TakeOver(const HloModule &module, HloModule *to) {
-  absl::flat_hash_map<const HloComputation *, HloComputation *> taken;
-  for (HloComputation *computation : module.ComputationPostOrder()) {
-    HloComputation *clone = to->CloneComputation(computation, "module");
-    for (const auto &instruction : clone->instructions()) {
+// The module's computations become computations of the one being built; gives the entry.
+HloComputation* TakeOver(const HloModule& module, HloModule* to) {
+  absl::flat_hash_map<const HloComputation*, HloComputation*> taken;
+  for (HloComputation* computation : module.ComputationPostOrder()) {
+    HloComputation* clone = to->CloneComputation(computation, "module");
+    for (const auto& instruction : clone->instructions()) {
       for (size_t i = 0; i < instruction->called_computations().size(); ++i) {
         instruction->SetCalledComputation(i, taken.at(instruction->called(i)));
       }
@@ -42,14 +41,14 @@ HloComputation *TakeOver(const HloModule &module, HloModule *to) {
   return taken.at(module.entry());
 }
 
-absl::Status CallModule(OpContext &c) {
+absl::Status CallModule(OpContext& c) {
   XC_ASSIGN_OR_RETURN(std::vector<std::string> platforms, c.node.Strings("platforms"));
-  for (std::string &platform : platforms) absl::AsciiStrToLower(&platform);
+  for (std::string& platform : platforms) absl::AsciiStrToLower(&platform);
   XC_RETURN_IF_ERROR(CheckAttributes(c, platforms));
   XC_ASSIGN_OR_RETURN(const std::string bytes, c.node.String("module"));
   auto module = ParsePortableStableHlo(bytes, platforms);
   if (!module.ok()) return c.Unimplemented(std::string(module.status().message()));
-  const HloComputation &entry = *(*module)->entry();
+  const HloComputation& entry = *(*module)->entry();
   if (entry.parameters().size() != c.num_inputs()) {
     return c.Error(
         absl::StrCat("its module takes ", entry.parameters().size(), " arguments, but it has ", c.num_inputs()));
@@ -57,20 +56,20 @@ absl::Status CallModule(OpContext &c) {
   std::vector<Val> arguments;
   for (int i = 0; i < c.num_inputs(); ++i) {
     arguments.push_back(c.in(i));
-    const Shape &wanted = entry.parameter(i)->shape();
+    const Shape& wanted = entry.parameter(i)->shape();
     if (!SameShape(arguments[i]->shape(), wanted)) {
       return c.Error(absl::StrCat("argument ", i, " is ", arguments[i]->shape().ToString(false), ", its module takes ",
                                   wanted.ToString(false)));
     }
   }
-  const Shape &result = entry.root()->shape();
+  const Shape& result = entry.root()->shape();
   const bool one = !result.IsTuple();
   const int results = one ? 1 : static_cast<int>(result.tuple_size());
   if (results != c.num_outputs()) {
     return c.Error(absl::StrCat("its module gives ", results, " results, but it has ", c.num_outputs()));
   }
   for (int i = 0; i < results; ++i) {
-    const Shape &given = one ? result : result.tuple_shape(i);
+    const Shape& given = one ? result : result.tuple_shape(i);
     if (given.type() != c.out_etype(i) || given.is_dynamic()) {
       return c.Error(absl::StrCat("result ", i, " of its module is ", given.ToString(false), ", Tout says ",
                                   ElementTypeName(c.out_etype(i))));
@@ -83,6 +82,6 @@ absl::Status CallModule(OpContext &c) {
 
 }  // namespace
 
-void RegisterXlaCallModule(LoweringRegistry &r) { r.Add({"XlaCallModule"}, kArrayTypes, CallModule); }
+void RegisterXlaCallModule(LoweringRegistry& r) { r.Add({"XlaCallModule"}, kArrayTypes, CallModule); }
 
 }  // namespace xc
