@@ -217,7 +217,7 @@ absl::Status Lowering::SetModuleConfig(const Function& entry, HloModule* module)
 }
 
 // The name nearest to the outside, and the first place inside of that.
-Metadata Lowering::MetadataOf(const Location& location) const {
+Metadata Lowering::MetadataOf(const Location& location) {
   Metadata metadata;
   const Location* at = &location;
   constexpr int kMaxSteps = 100;  // aliases may refer to each other in a circle
@@ -238,7 +238,11 @@ Metadata Lowering::MetadataOf(const Location& location) const {
     }
     at = at->inside.empty() ? nullptr : &at->inside[0];
   }
-  return metadata;
+  constexpr size_t kLongestName = 1000;
+  metadata.op_name.resize(std::min(metadata.op_name.size(), kLongestName));
+  metadata.source_file.resize(std::min(metadata.source_file.size(), kLongestName));
+  metadata_budget_ -= static_cast<int64_t>(metadata.op_name.size() + metadata.source_file.size());
+  return metadata_budget_ >= 0 ? metadata : Metadata();
 }
 
 }  // namespace xc::stablehlo

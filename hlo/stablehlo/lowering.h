@@ -38,7 +38,11 @@ std::string HloName(absl::string_view name);
 class Lowering {
  public:
   Lowering(const Program& program, absl::string_view text, const ParseOptions& options)
-      : program_(program), text_(text), lexer_(IsBytecode(text) ? absl::string_view() : text), options_(options) {}
+      : program_(program),
+        text_(text),
+        lexer_(IsBytecode(text) ? absl::string_view() : text),
+        options_(options),
+        metadata_budget_(kMetadata + kMetadataPerByte * static_cast<int64_t>(text.size())) {}
 
   absl::StatusOr<std::unique_ptr<HloModule>> Run();
 
@@ -63,6 +67,10 @@ class Lowering {
   void SetInnerError(absl::Status error) { inner_error_ = std::move(error); }
 
  private:
+  // Names of places are shared in the text and copied to each instruction: long ones are cut, and after this many
+  // characters instructions have none.
+  static constexpr int64_t kMetadata = 1 << 24, kMetadataPerByte = 64;
+
   struct CallSite {
     const Function* callee;
     int64_t depth;  // regions around it
@@ -73,12 +81,13 @@ class Lowering {
   absl::StatusOr<std::vector<const Function*>> CallOrder(const Function* entry) const;
   absl::Status LowerFunction(const Function& function, Frame& frame);
   absl::Status SetModuleConfig(const Function& entry, HloModule* module) const;
-  Metadata MetadataOf(const Location& location) const;
+  Metadata MetadataOf(const Location& location);
 
   const Program& program_;
   absl::string_view text_;  // or bytecode
   Lexer lexer_;             // of the whole text, for messages
   const ParseOptions& options_;
+  int64_t metadata_budget_;
   absl::flat_hash_map<std::string, HloComputation*> functions_;
   std::vector<Op> check_pairs_;
   absl::Status inner_error_;

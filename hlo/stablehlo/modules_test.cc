@@ -340,5 +340,20 @@ module {
   EXPECT_EQ(abs.source_end_column, 20);
 }
 
+// A long name that many operations share is not copied as a whole to each.
+TEST(StableHlo, LongNamesOfPlaces) {
+  std::string text =
+      "#loc1 = loc(\"" + std::string(1 << 20, 'n') + "\")\nfunc.func @main(%0: tensor<f32>) -> tensor<f32> {\n";
+  constexpr int kOperations = 1000;
+  for (int i = 0; i < kOperations; ++i) {
+    text += absl::StrCat("  %", i + 1, " = stablehlo.negate %", i, " : tensor<f32> loc(#loc1)\n");
+  }
+  text += absl::StrCat("  return %", kOperations, " : tensor<f32>\n}\n");
+  auto module = ParseStableHlo(text);
+  ASSERT_TRUE(module.ok()) << module.status();
+  const HloInstruction* root = (*module)->entry()->root();
+  EXPECT_EQ(root->attr<AttrKind::kMetadata>().op_name, std::string(1000, 'n'));
+}
+
 }  // namespace
 }  // namespace xc

@@ -40,6 +40,7 @@ const BytecodeReader::KnownOp* BytecodeReader::ReadOpName(Cursor* in) {
   std::string full = absl::StrCat(name.dialect.substr(0, kShown), ".", name.name.substr(0, kShown));
   known.name = full;
   known.is_vhlo = name.dialect == "vhlo";
+  known.registered = name.registered;
   if (known.is_vhlo) {
     const absl::string_view plain = WithoutVersion(name.name.substr(0, kShown));
     const bool of_func = plain == "func" || plain == "call" || plain == "return";
@@ -121,6 +122,13 @@ bool BytecodeReader::ReadProperties(Cursor* in, OpHeader* op) {
   uint64_t index = 0;
   if (!in->VarInt(&index)) return false;
   const KnownOp& known = *op->known;
+  if (!known.registered) {  // by a writer that did not know the operation: a dictionary
+    Parent parent;
+    const Attr* attr = AttrAt(index, &parent, in);
+    if (attr == nullptr) return false;
+    op->attributes.insert(op->attributes.end(), attr->fields.begin(), attr->fields.end());
+    return true;
+  }
   // What shardings say means nothing on one device.
   if (known.row != nullptr && known.row->form == Form::kSharding) return true;
   if (!in->CheckIndex("property", index, sections_.properties.size())) return false;
@@ -188,6 +196,10 @@ bool BytecodeReader::ReadOperation(Cursor* in, Scope* scope, uint64_t* next_valu
   const OpRow& row = *known.row;
   if (const std::string wrong = WrongCounts(row, header.operands.size(), header.regions); !wrong.empty()) {
     return in->FailAt(header.at, absl::StrCat(row.name, ": ", wrong));
+  }
+  constexpr size_t kMaxAttributes = 4096;  // they are searched by name one after the other
+  if (header.attributes.size() > kMaxAttributes) {
+    return in->FailAt(header.at, absl::StrCat(row.name, ": has ", header.attributes.size(), " attributes"));
   }
   absl::flat_hash_set<absl::string_view> names;
   for (const auto& [name, attr] : header.attributes) {

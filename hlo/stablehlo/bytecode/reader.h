@@ -73,6 +73,7 @@ class BytecodeReader {
     const OpRow* row = nullptr;
     std::string name;  // in full, as in the file
     bool is_vhlo = false;
+    bool registered = true;
   };
   // What is written of an operation before its regions.
   struct OpHeader {
