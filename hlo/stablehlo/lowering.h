@@ -155,7 +155,8 @@ class OpLowering {
 
   Op in(int64_t i) { return lowering.Get(frame, op.operands[i]); }
   std::vector<Op> Operands(int64_t first = 0, int64_t count = -1);
-  const Shape& result(int64_t i = 0) const { return op.results[i]->shape; }
+  // An error if the operation does not have the result.
+  const Shape& result(int64_t i = 0);
   // The shape of all results: a tuple unless there is one.
   Shape ResultShape() const;
 

@@ -15,6 +15,13 @@ std::vector<Op> OpLowering::Operands(int64_t first, int64_t count) {
   return operands;
 }
 
+const Shape& OpLowering::result(int64_t i) {
+  if (i < static_cast<int64_t>(op.results.size())) return op.results[i]->shape;
+  static const Shape* const kNone = new Shape(Shape::Scalar(ElementType::kF32));
+  Fail(i == 0 ? "should have a result" : absl::StrCat("should have ", i + 1, " results"));
+  return *kNone;
+}
+
 Shape OpLowering::ResultShape() const {
   if (op.results.size() == 1) return op.results[0]->shape;
   std::vector<Shape> shapes;

@@ -133,5 +133,16 @@ TEST(Refusals, Depth) {
   ExpectRefused(calls + "func.func private @f1000() { return }", "calls nest more than 500 deep");
 }
 
+TEST(Refusals, OperationsWithoutResults) {
+  for (const char* op : {R"("stablehlo.broadcast"(%a) <{broadcast_sizes = array<i64: 2>}> : (tensor<f32>))",
+                         R"("stablehlo.broadcast_in_dim"(%a) <{broadcast_dimensions = array<i64>}> : (tensor<f32>))",
+                         R"("stablehlo.select"(%p, %a, %a) : (tensor<i1>, tensor<f32>, tensor<f32>))",
+                         R"("chlo.constant_like"(%a) <{value = 1.0 : f32}> : (tensor<f32>))"}) {
+    ExpectRefused(absl::StrCat("func.func @main(%a: tensor<f32>, %p: tensor<i1>) -> tensor<f32> {\n  ", op,
+                               " -> ()\n  return %a : tensor<f32>\n}\n"),
+                  "should have a result");
+  }
+}
+
 }  // namespace
 }  // namespace xc
