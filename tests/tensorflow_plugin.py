@@ -41,6 +41,26 @@ def graphs_of_the_data():
 
 
 @check
+def programs_of_jax():
+    """Modules that jax2tf puts into a graph run inside of clusters; those with polymorphic shapes run in TensorFlow."""
+    import jax
+    from jax.experimental import jax2tf
+
+    x = tf.constant(np.linspace(-2, 2, 24, dtype=np.float32).reshape(4, 6))
+    softmax = lambda a: jax.nn.softmax(a @ a.T) * jax.numpy.cumsum(a, axis=1)[:, :4]
+    same(
+        lambda: tf.function(
+            lambda a: tf.reduce_sum(tf.tanh(jax2tf.convert(softmax)(a)) * 2.0, axis=0), autograph=False
+        ),
+        x,
+    )
+    polymorphic = jax2tf.convert(lambda a: a * 2 + a.shape[0], polymorphic_shapes=["b, 6"])
+    spec = tf.TensorSpec([None, 6], tf.float32)
+    make = lambda: tf.function(lambda a: tf.tanh(polymorphic(a)) * 3.0, input_signature=[spec], autograph=False)
+    same(make, x, count=0)
+
+
+@check
 def small_functions():
     x = tf.constant(np.linspace(-2, 2, 24, dtype=np.float32).reshape(4, 6))
     same(lambda: tf.function(lambda a: tf.reduce_sum(tf.exp(a) * tf.sin(a) + 1.0, axis=1)), x)
