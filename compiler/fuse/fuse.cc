@@ -18,6 +18,9 @@ namespace {
 // What one kernel costs beyond its work, in additions.
 constexpr int64_t kKernelOverhead = 2000;
 constexpr size_t kMaxResults = 12;
+// Copies of instructions, in fusions beyond the first that computes them, that a computation may get besides as many as
+// it has instructions: where each value is used twice, copies of copies would be many times what there is to compute.
+constexpr int64_t kMinCopies = 200;
 
 bool HasControl(const HloInstruction* i) {
   return !i->control_predecessors().empty() || !i->control_successors().empty();
@@ -111,6 +114,7 @@ class ComputationFuser {
   ComputationFuser(HloComputation* computation, PassContext& context)
       : computation_(computation), context_(context), order_(computation->PostOrder()) {
     for (size_t i = 0; i < order_.size(); ++i) number_[order_[i]] = static_cast<int>(i);
+    max_copies_ = kMinCopies + static_cast<int64_t>(order_.size());
   }
 
   absl::StatusOr<bool> Run() {
@@ -167,7 +171,9 @@ class ComputationFuser {
           if (__builtin_add_overflow(times, e.times, &times)) times = std::numeric_limits<int64_t>::max();
         }
       }
-      const bool worth = all && IsWorth(producer, times, groups.size());
+      const int64_t copies = ElementCost(producer, context_.target) == 0 ? 0 : static_cast<int64_t>(groups.size()) - 1;
+      const bool worth = all && copies_ + copies <= max_copies_ && IsWorth(producer, times, groups.size());
+      if (worth) copies_ += copies;
       // What costs nothing to compute is never read from memory where it can be fused.
       const bool free_leaf = producer->opcode() == HloOpcode::kIota || producer->IsConstant() ||
                              (producer->opcode() == HloOpcode::kBroadcast && producer->operand(0)->shape().IsScalar());
@@ -459,6 +465,7 @@ class ComputationFuser {
   absl::flat_hash_map<const HloInstruction*, std::vector<int>> units_of_;
   absl::flat_hash_map<int, int> merged_into_;
   int64_t path_budget_ = 2000000;
+  int64_t copies_ = 0, max_copies_ = 0;
 };
 
 }  // namespace

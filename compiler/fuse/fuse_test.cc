@@ -113,6 +113,21 @@ TEST(Fuse, BitsOfOtherWidthsStayOutside) {
             "root = s8[1000,4] fusion(t1), kind=kLoop, calls=fused_abs\n");
 }
 
+// Each value has two readers: computed again in each of them, they would be copied without end.
+TEST(Fuse, CopiesAreLimited) {
+  std::string text = "v0 = f32[1000] parameter(0)\n v1 = f32[1000] parameter(1)\n";
+  constexpr int kCount = 1000;
+  for (int i = 2; i < kCount; ++i) {
+    absl::StrAppend(&text, i + 1 == kCount ? "ROOT " : "", "v", i, " = f32[1000] add(v", i - 1, ", v",
+                    i - (i * 7) % 97 % i - 1, ")\n");
+  }
+  const std::string out = RunPasses({FuseInstructions}, absl::StrCat("HloModule m\nENTRY e {\n", text, "}\n"));
+  int copies = 0;
+  for (size_t at = 0; (at = out.find(" add(", at)) != std::string::npos; ++at) ++copies;
+  EXPECT_GE(copies, kCount - 2) << out;
+  EXPECT_LE(copies, 3 * kCount);
+}
+
 TEST(Fuse, BarrierKeepsItsSidesApart) {
   const std::string out = Fuse(R"(
     a = f32[1000] parameter(0)
