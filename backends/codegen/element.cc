@@ -128,16 +128,26 @@ V ElementEmitter::IntToFloat(ElementType from, ElementType to, V x) {
 }
 
 V ElementEmitter::FloatToInt(ElementType from, ElementType to, V x) {
-  llvm::Type* t = RegisterType(to, Lanes(x));
+  // What does not fit becomes the nearest number that does, NaN becomes 0. LLVM's saturating conversions say the same;
+  // of vectors it makes scalars.
+  const int lanes = Lanes(x), bits = ElementBits(to);
   const bool is_signed = IsSignedInt(to);
-  V y =
-      b_.CreateIntrinsic(is_signed ? llvm::Intrinsic::fptosi_sat : llvm::Intrinsic::fptoui_sat, {t, x->getType()}, {x});
-  const int bits = ElementBits(to);
-  if (bits >= 8) return y;
-  auto I = [&](int64_t v) { return llvm::ConstantInt::get(t, v, true); };
-  if (!is_signed) return b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, y, I((1 << bits) - 1));
-  y = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, y, I((1 << (bits - 1)) - 1));
-  return b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, y, I(-(1 << (bits - 1))));
+  const double low = is_signed ? -std::ldexp(1.0, bits - 1) : 0, above = std::ldexp(1.0, is_signed ? bits - 1 : bits);
+  auto F = [&](double v) { return llvm::ConstantFP::get(x->getType(), v); };
+  auto less = [&](V a, V b) { return b_.CreateFCmpOLT(a, b); };
+  V y = b_.CreateSelect(less(F(low), x), x, F(low));
+  // Whether the largest number is one of x's type.
+  const bool exact = bits - (is_signed ? 1 : 0) <= (x->getType()->getScalarType()->isDoubleTy() ? 53 : 24);
+  V fits = less(y, F(exact ? above - 1 : above));
+  y = b_.CreateSelect(fits, y, F(exact ? above - 1 : low));
+  llvm::Type* wide = RegisterType(bits > 32 ? ElementType::kS64 : ElementType::kS32, lanes);
+  V n = is_signed || bits < 32 ? b_.CreateFPToSI(y, wide) : b_.CreateFPToUI(y, wide);
+  if (!exact) {
+    const uint64_t most = ~uint64_t{0} >> (64 - bits + (is_signed ? 1 : 0));
+    n = b_.CreateSelect(fits, n, llvm::ConstantInt::get(wide, most));
+  }
+  n = b_.CreateSelect(b_.CreateFCmpORD(x, x), n, llvm::Constant::getNullValue(wide));
+  return b_.CreateTrunc(n, RegisterType(to, lanes));
 }
 
 Element ElementEmitter::Convert(ElementType from, ElementType to, Element x) {

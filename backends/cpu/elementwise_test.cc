@@ -109,6 +109,31 @@ TEST(Elementwise, ConversionsBetweenAllTypes) {
   }
 }
 
+// What does not fit becomes the nearest integer, NaN becomes 0.
+TEST(Elementwise, FloatsBeyondIntegers) {
+  for (const std::string from : {"f32", "f64", "f16", "bf16"}) {
+    const std::string most = from == "f16" ? "65504, -65504, 1000, -1000, 40000"
+                                           : "2147483648, -2147483648, 4294967296, 9223372036854775808, 1e30";
+    // Vectors, and one number that is not known.
+    for (int count : {22, 1}) {
+      const std::string x = count == 1 ? "dynamic-slice(b, i), dynamic_slice_sizes={1}" : "negate(n)";
+      std::string body = absl::StrCat("  c = ", from, "[22] constant({nan, inf, -inf, 0.5, -0.5, -0, 1.5, 6.9, 7.9, ",
+                                      "8.5, -8.9, 127.9, 128, -129, 255.9, 32768, -32769, ", most, "})\n  b = ", from,
+                                      "[22] opt-barrier(c)\n  n = ", from, "[22] negate(b)\n  i = s32[] parameter(0)\n",
+                                      "  x = ", from, "[", count, "] ", x, "\n");
+      std::vector<std::string> names, shapes;
+      for (const std::string& to : kIntegers) {
+        names.push_back(absl::StrCat("r", names.size()));
+        shapes.push_back(absl::StrCat(to, "[", count, "]"));
+        absl::StrAppend(&body, "  ", names.back(), " = ", shapes.back(), " convert(x)\n");
+      }
+      Check(absl::StrCat("HloModule m\nENTRY e {\n", body, "  ROOT t = (", absl::StrJoin(shapes, ", "), ") tuple(",
+                         absl::StrJoin(names, ", "), ")\n}\n"),
+            0);
+    }
+  }
+}
+
 TEST(Elementwise, ClampBitcastTotalOrderAndPrecision) {
   Check(R"(HloModule m
 ENTRY e {
