@@ -83,6 +83,10 @@ ENTRY e { p = f32[4] parameter(0) z = s32[] constant(0) t = (s32[], f32[4]) tupl
       R"(HloModule m
 ENTRY e { p = f32[6] parameter(0) n = f32[6] custom-call(p), custom_call_target="disk_cache_test.negate"
   ROOT t = (f32[2], s32[2]) custom-call(n), custom_call_target="TopK", called_computations={} })",
+      // A size that the run computes, and a call that takes scalars to check it.
+      R"(HloModule m
+ENTRY e { p = f32[8] parameter(0) f = f32[1] slice(p), slice={[0:1]} g = f32[] reshape(f) n = s32[] convert(g)
+  x = f32[<=8] set-dimension-size(p, n), dimensions={0} ROOT y = f32[<=8] exponential(x) })",
       // No native code: arrays inside of a reducer, which the interpreter runs.
       R"(HloModule m
 l { p = f32[] parameter(0) q = f32[] parameter(1) ROOT t = pred[] compare(p, q), direction=LT }

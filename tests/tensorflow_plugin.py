@@ -54,6 +54,7 @@ def programs_of_jax():
         ),
         x,
     )
+    same(lambda: tf.function(jax2tf.convert(softmax), autograph=False), x)
     polymorphic = jax2tf.convert(lambda a: a * 2 + a.shape[0], polymorphic_shapes=["b, 6"])
     spec = tf.TensorSpec([None, 6], tf.float32)
     make = lambda: tf.function(lambda a: tf.tanh(polymorphic(a)) * 3.0, input_signature=[spec], autograph=False)

@@ -61,8 +61,8 @@ int Work(const Graph& graph, const Node& n) {
 }
 
 bool IsHeavy(const Node& n) {
-  static const std::set<std::string> kHeavy = {"MatMul", "BatchMatMul", "BatchMatMulV2", "BatchMatMulV3",
-                                               "Einsum", "While",       "StatelessWhile"};
+  static const std::set<std::string> kHeavy = {"MatMul", "BatchMatMul", "BatchMatMulV2",  "BatchMatMulV3",
+                                               "Einsum", "While",       "StatelessWhile", "XlaCallModule"};
   return kHeavy.count(n.op) != 0 || absl::StrContains(n.op, "Conv2D") || absl::StrContains(n.op, "Conv3D") ||
          absl::StrContains(n.op, "Conv2d");
 }
