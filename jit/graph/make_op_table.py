@@ -68,7 +68,10 @@ ScatterMax ScatterNdSub ScatterNdMin ScatterNdMax SparseApplyAdagrad SparseApply
 SparseApplyFtrl SparseApplyFtrlV2 SparseApplyRMSProp SparseApplyCenteredRMSProp SparseApplyAdadelta
 SparseApplyProximalAdagrad SparseApplyProximalGradientDescent StridedSliceAssign LSTMBlockCell BlockLSTM
 BlockLSTMV2 GRUBlockCell ComputeAccidentalHits SparseSegmentSumGradV2 SparseSegmentMeanGradV2 SparseSegmentSqrtNGradV2
-BatchFunction
+BatchFunction QuantizedMatMul QuantizedConv2D QuantizedBiasAdd QuantizedMul QuantizedRelu QuantizedRelu6
+QuantizedMaxPool QuantizedAvgPool QuantizedReshape Requantize RequantizationRange
+QuantizeDownAndShrinkRange UniformCandidateSampler LogUniformCandidateSampler AllCandidateSampler
+FixedUnigramCandidateSampler DecodePaddedRaw
 """.split()
 SKIPPED = re.compile(r"^(XlaAllReduce|XlaReduceScatter|_Xla|Collective)")
 

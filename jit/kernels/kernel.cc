@@ -73,6 +73,8 @@ const KernelRegistry& KernelRegistry::Get() {
     RegisterSetKernels(*r);
     RegisterRecurrentKernels(*r);
     RegisterImageWarpKernels(*r);
+    RegisterQuantizedKernels(*r);
+    RegisterCandidateKernels(*r);
     RegisterSpecialKernels(*r);
     RegisterSparseOptimizerKernels(*r);
     RegisterCtcKernels(*r);
@@ -133,6 +135,12 @@ void CopyElement(const Tensor& src, int64_t from, Tensor& dst, int64_t to) {
   }
   int64_t size = DataTypeSize(src.dtype());
   std::memcpy(dst.data<char>() + to * size, src.data<char>() + from * size, size);
+}
+
+std::string PlaceIn(const Dims& dims, int64_t at) {
+  Dims place(dims.size());
+  for (size_t d = dims.size(); d-- > 0; at /= dims[d]) place[d] = at % dims[d];
+  return DimsToString(place);
 }
 
 absl::StatusOr<Dims> BroadcastDims(const Dims& a, const Dims& b) {

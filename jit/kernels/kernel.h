@@ -79,6 +79,8 @@ void RegisterMatrixKernels(KernelRegistry& r);     // functions of matrices
 void RegisterDrawingKernels(KernelRegistry& r);
 void RegisterRecurrentKernels(KernelRegistry& r);
 void RegisterImageWarpKernels(KernelRegistry& r);
+void RegisterQuantizedKernels(KernelRegistry& r);        // arrays of levels of a range
+void RegisterCandidateKernels(KernelRegistry& r);        // classes sampled beside the true ones
 void RegisterSpecialKernels(KernelRegistry& r);          // special functions
 void RegisterSparseOptimizerKernels(KernelRegistry& r);  // steps that update single rows of variables
 void RegisterSetKernels(KernelRegistry& r);              // set operations, edit distance, feature crosses
@@ -93,6 +95,8 @@ absl::StatusOr<Tensor> AddTensors(const Tensor& a, const Tensor& b);
 // A list of the same length whose elements are zeros, and the sum of lists element by element.
 absl::StatusOr<Tensor> ZerosLikeList(const TensorList& list);
 absl::StatusOr<Tensor> AddLists(const std::vector<Tensor>& lists);
+// "[1,2]": where element `at` of an array of shape `dims` stands.
+std::string PlaceIn(const Dims& dims, int64_t at);
 // The shape that NumPy's broadcasting gives, or an error.
 absl::StatusOr<Dims> BroadcastDims(const Dims& a, const Dims& b);
 

@@ -276,29 +276,6 @@ absl::Status Base64(KernelContext& c) {
   return absl::OkStatus();
 }
 
-// Each string's bytes as numbers in one more dimension.
-absl::Status DecodeRaw(KernelContext& c) {
-  XC_ASSIGN_OR_RETURN(bool little, c.node.Bool("little_endian"));
-  const std::vector<std::string>& strings = c.in(0).strings();
-  int64_t size = DataTypeSize(c.node.output_types[0]);
-  size_t length = strings.empty() ? 0 : strings[0].size();
-  if (size == 0) return c.Error("out_type has no bytes");
-  if (length % size != 0)
-    return c.Error(absl::StrCat("input to DecodeRaw has length ", length, " that is not a multiple of ", size));
-  Dims dims = c.in(0).dims();
-  dims.push_back(static_cast<int64_t>(length) / size);
-  XC_ASSIGN_OR_RETURN(Tensor out, c.Alloc(0, dims));
-  char* to = out.data<char>();
-  for (const std::string& s : strings) {
-    if (s.size() != length) return c.Error("the strings have different lengths");
-    std::memcpy(to, s.data(), length);
-    for (size_t i = 0; !little && i < length; i += size) std::reverse(to + i, to + i + size);
-    to += length;
-  }
-  c.outputs[0] = std::move(out);
-  return absl::OkStatus();
-}
-
 // What a string of bytes means, and what stands for bytes that mean nothing.
 struct Decoding {
   std::string errors;
@@ -478,7 +455,6 @@ void RegisterTextKernels(KernelRegistry& r) {
   r.Add({"UnicodeEncode"}, UnicodeEncode, false);
   r.Add({"UnicodeTranscode"}, UnicodeTranscode, false);
   r.Add({"StringNGrams"}, NGrams, false);
-  r.Add({"DecodeRaw"}, DecodeRaw, false);
 }
 
 }  // namespace xc

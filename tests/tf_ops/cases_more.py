@@ -8,6 +8,7 @@ from cases_host import host_cases
 from cases_images import image_cases
 from cases_linalg import linalg_cases
 from cases_loops import loop_cases
+from cases_quantized import quantized_cases
 from cases_records import record_cases
 from cases_sparse import sparse_cases
 from cases_special import special_cases
@@ -160,5 +161,5 @@ def misc():
 
 def more_cases():
     more = (linalg_cases, variable_cases, image_cases, host_cases, text_cases, type_cases, xla_cases, sparse_cases)
-    for family in (optimizers, randoms, linalg, misc, record_cases, loop_cases, special_cases) + more:
+    for family in (optimizers, randoms, linalg, misc, record_cases, loop_cases, special_cases, quantized_cases) + more:
         yield from family()
