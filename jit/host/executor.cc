@@ -4,6 +4,7 @@
 #include <chrono>
 
 #include "absl/strings/str_cat.h"
+#include "jit/host/bad_values.h"
 
 namespace xc {
 namespace {
@@ -270,9 +271,13 @@ absl::Status GraphExecutor::RunOp(Step& step, const std::vector<Tensor>& inputs,
   if (step.single == nullptr) return status;
   bool needs_host = false;
   status = step.single->Run(inputs, outputs, &needs_host);
-  if (status.ok() || step.kernel == nullptr || prefer_kernel) return status;
-  absl::Status kernel_status = by_kernel();
-  return kernel_status.code() == absl::StatusCode::kUnimplemented ? status : kernel_status;
+  if (status.ok()) return status;
+  if (step.kernel != nullptr && !prefer_kernel) {
+    absl::Status kernel_status = by_kernel();
+    if (kernel_status.code() != absl::StatusCode::kUnimplemented) return kernel_status;
+  }
+  if (status.code() == absl::StatusCode::kOutOfRange) XC_RETURN_IF_ERROR(FindBadValue(node, inputs));
+  return status;
 }
 
 absl::Status GraphExecutor::RunWhile(const Node& node, std::vector<Tensor> state, std::vector<Tensor>* outputs) {

@@ -80,7 +80,32 @@ TEST(Session, RuntimeErrorsAreThoseOfTheOp) {
     EXPECT_EQ((*out)[0].data<float>()[0], -3);
     out = gather->Run({Floats({1, 2, 3}), Tensor::Int32s({2, 3})});
     EXPECT_EQ(out.status().code(), absl::StatusCode::kInvalidArgument);
-    EXPECT_NE(out.status().message().find("index 3 is not in [0, 3)"), absl::string_view::npos) << out.status();
+    EXPECT_NE(out.status().message().find("indices[1] = 3 is not in [0, 3)"), absl::string_view::npos) << out.status();
+  }
+}
+
+// Compiled code tells only that an op failed: the message names the value, as TensorFlow's does.
+TEST(Session, NamesTheValueThatAnOpFailsOn) {
+  const std::string types = Type("Tindices", "DT_INT32");
+  const std::string assigned = N("v", "VarHandleOp", {}, Type("dtype", "DT_FLOAT")) +
+                               N("set", "AssignVariableOp", {"v", "x"}, Type("dtype", "DT_FLOAT"));
+  const std::string read = Type("dtype", "DT_FLOAT") + types;
+  struct {
+    std::string graph;
+    const char* message;
+  } cases[] = {
+      {N("y", "GatherNd", {"x", "i"}, Type("Tparams", "DT_FLOAT") + types), "indices[1] = [3] does not index into"},
+      {N("y", "TensorScatterAdd", {"x", "i", "u"}, Type("T", "DT_FLOAT") + types), "indices[1] = [3] does not index"},
+      {assigned + N("y", "ResourceGather", {"v", "i", "^set"}, read), "indices[1,0] = 3 is not in [0, 3)"},
+      {assigned + N("y", "ResourceGatherNd", {"v", "i", "^set"}, read), "indices[1] = [3] does not index into"},
+  };
+  for (HostMode mode : {HostMode::kJit, HostMode::kHost}) {
+    for (const auto& c : cases) {
+      auto s = Load(Input("x", "DT_FLOAT") + Input("i", "DT_INT32") + Input("u", "DT_FLOAT") + c.graph, mode);
+      auto out = s->Run({Floats({1, 2, 3}), Tensor::Int32s({0, 3}).Reshaped({2, 1}), Floats({4, 5})});
+      EXPECT_EQ(out.status().code(), absl::StatusCode::kInvalidArgument) << out.status();
+      EXPECT_NE(out.status().message().find(c.message), absl::string_view::npos) << out.status();
+    }
   }
 }
 

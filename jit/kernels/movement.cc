@@ -291,8 +291,10 @@ absl::Status GatherAxis(KernelContext& c, int64_t axis) {
   int64_t inner = 1, outer = 1, size = params.dims()[axis];
   for (int64_t d = axis + 1; d < params.rank(); ++d) inner *= params.dims()[d];
   for (int64_t d = 0; d < axis; ++d) outer *= params.dims()[d];
-  for (int64_t i : indices) {
-    if (i < 0 || i >= size) return c.Error(absl::StrCat("index ", i, " is not in [0, ", size, ")"));
+  for (size_t i = 0; i < indices.size(); ++i) {
+    if (indices[i] >= 0 && indices[i] < size) continue;
+    const std::string place = PlaceIn(c.in(1).dims(), static_cast<int64_t>(i));
+    return c.Error(absl::StrCat("indices", place, " = ", indices[i], " is not in [0, ", size, ")"));
   }
   XC_ASSIGN_OR_RETURN(Tensor out, c.Alloc(0, dims));
   int64_t at = 0;
