@@ -186,10 +186,11 @@ TEST(RunTimeSizes, MistakesAreErrors) {
     EXPECT_TRUE(native.fallbacks.empty()) << native.fallbacks;
     return std::string(native.status.message());
   };
-  EXPECT_EQ(message("ROOT r = s32[<=4] negate(x)", 5),
-            "custom call xc.check_size: size 5 of dimension 0 does not lie between 0 and its bound, 4");
-  EXPECT_EQ(message("a = s32[2,<=2] reshape(x)\n ROOT r = s32[2,<=2] negate(a)", 3),
-            "custom call xc.check_size: 3 elements do not fill dimension 1 of s32[2,<=2]");
+  EXPECT_EQ(
+      message("ROOT r = s32[<=4] negate(x)", 5),
+      "custom call xc.check_size: set-dimension-size x: size 5 of dimension 0 does not lie between 0 and its bound, 4");
+  EXPECT_EQ(message("rows = s32[2,<=2] reshape(x)\n ROOT r = s32[2,<=2] negate(rows)", 3),
+            "custom call xc.check_size: reshape rows: 3 elements do not fill dimension 1 of s32[2,<=2]");
 }
 
 TEST(RunTimeSizes, SizesOfResults) {

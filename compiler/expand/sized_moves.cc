@@ -1,6 +1,7 @@
 // Ops that move elements of arrays of run-time sizes: what counts stays in front, in every dimension.
 #include <algorithm>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "compiler/expand/sized_ops.h"
 #include "compiler/make.h"
@@ -12,6 +13,13 @@ namespace {
 bool Has(const Int64List& list, int64_t x) { return std::find(list.begin(), list.end(), x) != list.end(); }
 
 Op Number(HloBuilder& b, int64_t n) { return b.ScalarInt(ElementType::kS32, n); }
+
+// What messages of a run begin with: the op, and its name if that needs no quotes.
+std::string Where(const HloInstruction& op) {
+  const auto plain = [](char c) { return absl::ascii_isalnum(c) || c == '.' || c == '_' || c == '-'; };
+  const bool named = std::all_of(op.name().begin(), op.name().end(), plain);
+  return absl::StrCat(OpcodeName(op.opcode()), named ? " " : "", named ? op.name() : "", ": ");
+}
 
 // The window of the size of x's bounds that begins `start` elements into dimension d.
 Op From(HloBuilder& b, Op x, int64_t d, Op start, int64_t size) {
@@ -322,7 +330,7 @@ absl::StatusOr<Sized> Reshape(HloBuilder& b, const HloInstruction& op, std::vect
     }
     Op elements = TotalOf(b, sizes), divisor = Number(b, rest);
     const std::string message =
-        absl::StrCat("$0 elements do not fill dimension ", open, " of ", op.shape().ToString(false));
+        absl::StrCat(Where(op), "$0 elements do not fill dimension ", open, " of ", op.shape().ToString(false));
     result[open] =
         rest == 1 ? elements : Checked(b, b.Div(elements, divisor), b.Rem(elements, divisor), 0, elements, message);
     Sizes to_sizes;
@@ -341,15 +349,15 @@ absl::StatusOr<Sized> DynamicReshape(HloBuilder& b, const HloInstruction& op, st
   for (int64_t d = 0; d < in[0].array.rank(); ++d) from.push_back(SizeOf(b, in[0], d));
   for (int64_t d = 0; d < to.rank(); ++d) {
     Op size = in[d + 1].array;
-    result.push_back(
-        Checked(b, size, size, to.dim(d), size,
-                absl::StrCat("size $0 of dimension ", d, " does not lie between 0 and its bound, ", to.dim(d))));
+    result.push_back(Checked(
+        b, size, size, to.dim(d), size,
+        absl::StrCat(Where(op), "size $0 of dimension ", d, " does not lie between 0 and its bound, ", to.dim(d))));
   }
   if (to.ElementCount() == 0) return Sized{b.Reshape(in[0].array, to.dims()), std::move(result)};
   if (!result.empty()) {
     Op elements = TotalOf(b, from);
     result[0] = Checked(b, result[0], b.Sub(elements, TotalOf(b, result)), 0, elements,
-                        "the operand has $0 elements, the result another number");
+                        absl::StrCat(Where(op), "the operand has $0 elements, the result another number"));
   }
   Op x = ReindexedGroup(b, in[0].array, 0, in[0].array.rank(), from, to.dims(), result);
   return Sized{b.Reshape(x, to.dims()), std::move(result)};
@@ -360,8 +368,9 @@ absl::StatusOr<Sized> SetDimensionSize(HloBuilder& b, const HloInstruction& op, 
   Sizes sizes = in[0].sizes;
   sizes.resize(op.shape().rank());
   Op size = in[1].array;
-  sizes[d] = Checked(b, size, size, bound, size,
-                     absl::StrCat("size $0 of dimension ", d, " does not lie between 0 and its bound, ", bound));
+  sizes[d] =
+      Checked(b, size, size, bound, size,
+              absl::StrCat(Where(op), "size $0 of dimension ", d, " does not lie between 0 and its bound, ", bound));
   const HloInstruction* known = sizes[d].instruction();
   if (known != nullptr && known->IsConstant() && known->literal().GetInt(0) == bound) sizes[d] = Op();
   return Sized{in[0].array, std::move(sizes)};
