@@ -3,7 +3,7 @@
 #include "absl/strings/str_cat.h"
 #include "backends/cpu/cpu_backend.h"
 #include "backends/interpreter/evaluator.h"
-#include "compiler/expand/run_time_sizes.h"
+#include "compiler/expand/expand.h"
 #include "hlo/base/status.h"
 
 namespace xc {
@@ -36,7 +36,7 @@ class EvaluatedExecutable : public Executable {
   std::string why_;
 };
 
-// A module of arrays of bounds (compiler/expand/run_time_sizes.h), with the sizes that its result has as sizes.
+// A module of arrays of bounds (compiler/expand/run_time_sizes.cc), with the sizes that its result has as sizes.
 class SizedExecutable : public Executable {
  public:
   SizedExecutable(const HloModule& module, std::unique_ptr<Executable> executable)
@@ -92,7 +92,9 @@ class CpuBackendImpl : public Backend {
                                                       const CompileOptions& options) override {
     if (!HasRunTimeSizes(*module)) return cpu::CompileModule(std::move(module), options, &Evaluate);
     std::unique_ptr<HloModule> expanded = module->Clone();
-    const absl::Status status = ExpandRunTimeSizes(expanded.get());
+    PassContext context;
+    context.options.deadline = cpu::PassDeadline(options);
+    const absl::Status status = ExpandRunTimeSizes(expanded.get(), context).status();
     if (absl::IsUnimplemented(status)) {
       return EvaluatedExecutable::Create(std::move(module), options, status.message());
     }
@@ -104,7 +106,8 @@ class CpuBackendImpl : public Backend {
   absl::StatusOr<std::unique_ptr<Executable>> Load(const HloModule& module, absl::string_view program) override {
     if (!HasRunTimeSizes(module)) return cpu::LoadModule(module, program, &Evaluate);
     std::unique_ptr<HloModule> expanded = module.Clone();
-    XC_RETURN_IF_ERROR(ExpandRunTimeSizes(expanded.get()));
+    PassContext context;
+    XC_RETURN_IF_ERROR(ExpandRunTimeSizes(expanded.get(), context).status());
     XC_ASSIGN_OR_RETURN(auto executable, cpu::LoadModule(*expanded, program, &Evaluate));
     return std::unique_ptr<Executable>(std::make_unique<SizedExecutable>(module, std::move(executable)));
   }

@@ -1,10 +1,10 @@
 #include "backends/cpu/passes.h"
 
 #include <algorithm>
-#include <chrono>
 
 #include "absl/strings/str_format.h"
 #include "absl/time/clock.h"
+#include "backends/cpu/cpu_backend.h"
 #include "compiler/driver.h"
 #include "hlo/base/status.h"
 #include "hlo/verifier/verifier.h"
@@ -26,6 +26,11 @@ class Folder : public ConstantEvaluator {
 
 }  // namespace
 
+std::optional<std::chrono::steady_clock::time_point> PassDeadline(const xc::CompileOptions& options) {
+  if (options.deadline == absl::InfiniteFuture()) return std::nullopt;
+  return std::chrono::steady_clock::now() + absl::ToChronoNanoseconds(options.deadline - absl::Now());
+}
+
 absl::StatusOr<std::string> RunPasses(HloModule* module, const xc::CompileOptions& options, const Evaluate& evaluate) {
   const auto& disabled = options.disabled_passes;
   if (std::find(disabled.begin(), disabled.end(), "all") != disabled.end()) return "";
@@ -34,10 +39,7 @@ absl::StatusOr<std::string> RunPasses(HloModule* module, const xc::CompileOption
   context.options.disabled_passes = disabled;
   context.options.stop_after = options.until_pass;
   context.options.excess_precision = options.excess_precision;
-  if (options.deadline != absl::InfiniteFuture()) {
-    context.options.deadline =
-        std::chrono::steady_clock::now() + absl::ToChronoNanoseconds(options.deadline - absl::Now());
-  }
+  context.options.deadline = PassDeadline(options);
   Folder folder(evaluate);
   if (evaluate) context.evaluator = &folder;
   DriverCallbacks callbacks;

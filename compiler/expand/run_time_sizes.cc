@@ -1,7 +1,5 @@
 // The values of a module with run-time sizes: how they pass through tuples, loops, branches and the result. What single
 // ops do with them is in sized_ops.cc and sized_moves.cc.
-#include "compiler/expand/run_time_sizes.h"
-
 #include <limits>
 
 #include "absl/container/flat_hash_map.h"
@@ -37,7 +35,7 @@ Shape WithSizes(const Shape& shape) {
 
 class Expansion {
  public:
-  explicit Expansion(HloModule* module) : module_(module) {}
+  Expansion(HloModule* module, const PassContext& context) : module_(module), context_(context) {}
 
   absl::Status Run() {
     XC_ASSIGN_OR_RETURN(HloComputation * entry, Expanded(module_->entry(), /*is_entry=*/true));
@@ -70,30 +68,30 @@ class Expansion {
     return value;
   }
 
-  // A value of static shape in which all elements count.
-  static Op Whole(HloBuilder& b, Op value, const Shape& shape) {
+  // The tuple `value` of `shape` with `convert` applied to what stands for its arrays that have sizes.
+  template <typename F>
+  static Op ForSized(HloBuilder& b, Op value, const Shape& shape, F convert) {
     if (!shape.is_dynamic()) return value;
-    if (shape.IsArray()) return Packed(b, {value, {}}, shape);
+    if (shape.IsArray()) return convert(value, shape);
     std::vector<Op> elements;
     for (int64_t i = 0; i < shape.tuple_size(); ++i) {
-      elements.push_back(Whole(b, b.GetTupleElement(value, i), shape.tuple_shape(i)));
+      elements.push_back(ForSized(b, b.GetTupleElement(value, i), shape.tuple_shape(i), convert));
     }
     return b.Tuple(elements);
   }
 
+  // A value of static shape, in which all elements count, as a packed one.
+  static Op Whole(HloBuilder& b, Op value, const Shape& shape) {
+    return ForSized(b, value, shape, [&](Op array, const Shape& s) { return Packed(b, {array, {}}, s); });
+  }
+
   // The packed value with zeros beyond the sizes.
   static Op Tidy(HloBuilder& b, Op packed, const Shape& shape) {
-    if (!shape.is_dynamic()) return packed;
-    if (shape.IsArray()) {
-      Value value = Unpacked(b, packed, shape);
+    return ForSized(b, packed, shape, [&](Op array, const Shape& s) {
+      Value value = Unpacked(b, array, s);
       value.array = sized::ZeroFilled(b, value);
-      return Packed(b, value, shape);
-    }
-    std::vector<Op> elements;
-    for (int64_t i = 0; i < shape.tuple_size(); ++i) {
-      elements.push_back(Tidy(b, b.GetTupleElement(packed, i), shape.tuple_shape(i)));
-    }
-    return b.Tuple(elements);
+      return Packed(b, value, s);
+    });
   }
 
   // The computation on such values; the same for every caller.
@@ -101,6 +99,7 @@ class Expansion {
     if (auto it = done_.find(computation); it != done_.end()) return it->second;
     HloBuilder b(module_, computation->name());
     Values values;
+    XC_RETURN_IF_ERROR(context_.CheckDeadline());
     for (const HloInstruction* op : computation->PostOrder()) {
       if (op->FindAttr<AttrKind::kMetadata>() != nullptr) {
         b.SetMetadata(op->metadata());
@@ -145,7 +144,8 @@ class Expansion {
         break;
     }
     std::vector<Sized> operands;
-    bool sized = op.opcode() == HloOpcode::kSetDimensionSize || op.opcode() == HloOpcode::kDynamicReshape;
+    bool sized = op.opcode() == HloOpcode::kSetDimensionSize || op.opcode() == HloOpcode::kGetDimensionSize ||
+                 op.opcode() == HloOpcode::kDynamicReshape;
     for (const HloInstruction* operand : op.operands()) {
       operands.push_back(values.at(operand));
       sized |= operand->shape().is_dynamic();
@@ -153,8 +153,6 @@ class Expansion {
     if (!sized) {
       std::vector<Op> arrays;
       for (const Sized& operand : operands) arrays.push_back(operand.array);
-      if (op.opcode() == HloOpcode::kGetDimensionSize)
-        return Value{sized::SizeOf(b, operands[0], op.dimensions()[0]), {}};
       return Unpacked(b, Whole(b, sized::OnBounds(b, op, arrays), shape), shape);
     }
     sized::Rule rule = sized::MovementRule(op.opcode());
@@ -168,26 +166,27 @@ class Expansion {
     return Settled(b, op, std::move(result));
   }
 
+  // Whether `shape` is an array with a place for each of the sizes.
+  static bool HasPlaces(const Shape& shape, const sized::Sizes& sizes) {
+    for (size_t d = 0; d < sizes.size(); ++d) {
+      if (sizes[d] && !shape.is_dynamic_dim(d)) return false;
+    }
+    return shape.IsArray();
+  }
+
   // A rule's result with sizes where the op's shape has places for them. Tuples are those of ops on several arrays of
   // one shape, which share their sizes.
   static absl::StatusOr<Value> Settled(HloBuilder& b, const HloInstruction& op, Sized result) {
     const Shape& shape = op.shape();
     if (!shape.IsTuple()) {
-      for (size_t d = 0; d < result.sizes.size(); ++d) {
-        if (result.sizes[d] && !shape.is_dynamic_dim(d)) return sized::NoForm(op, "a size where its shape has none");
-      }
+      if (!HasPlaces(shape, result.sizes)) return sized::NoForm(op, "a size where its shape has none");
       return result;
     }
     std::vector<Op> elements;
     for (int64_t i = 0; i < shape.tuple_size(); ++i) {
-      Sized element = {b.GetTupleElement(result.array, i), result.sizes};
-      if (shape.tuple_shape(i).IsTuple()) return sized::NoForm(op, "a result of tuples of run-time sizes");
-      for (size_t d = 0; d < result.sizes.size(); ++d) {
-        if (result.sizes[d] && !shape.tuple_shape(i).is_dynamic_dim(d)) {
-          return sized::NoForm(op, "a size where its shape has none");
-        }
-      }
-      elements.push_back(Packed(b, element, shape.tuple_shape(i)));
+      const Shape& element = shape.tuple_shape(i);
+      if (!HasPlaces(element, result.sizes)) return sized::NoForm(op, "a size where its shape has none");
+      elements.push_back(Packed(b, {b.GetTupleElement(result.array, i), result.sizes}, element));
     }
     return Value{b.Tuple(elements), {}};
   }
@@ -208,6 +207,7 @@ class Expansion {
   }
 
   HloModule* module_;
+  const PassContext& context_;
   absl::flat_hash_map<const HloComputation*, HloComputation*> done_;
 };
 
@@ -246,14 +246,14 @@ bool HasRunTimeSizes(const HloModule& module) {
   return false;
 }
 
-absl::Status ExpandRunTimeSizes(HloModule* module) {
-  PassContext context;
+absl::StatusOr<bool> ExpandRunTimeSizes(HloModule* module, PassContext& context) {
+  if (!HasRunTimeSizes(*module)) return false;
   XC_RETURN_IF_ERROR(CheckForms(*module));
   XC_RETURN_IF_ERROR(InlineCalls(module, context).status());
   XC_RETURN_IF_ERROR(AssignLayouts(module, context).status());
-  XC_RETURN_IF_ERROR(Expansion(module).Run());
+  XC_RETURN_IF_ERROR(Expansion(module, context).Run());
   if (HasRunTimeSizes(*module)) return absl::UnimplementedError("run-time sizes in a computation that is only called");
-  return absl::OkStatus();
+  return true;
 }
 
 }  // namespace xc

@@ -21,6 +21,13 @@ std::string Where(const HloInstruction& op) {
   return absl::StrCat(OpcodeName(op.opcode()), named ? " " : "", named ? op.name() : "", ": ");
 }
 
+// `size`, which the program gives for dimension d of the result, and which its bound must have room for.
+Op Within(HloBuilder& b, const HloInstruction& op, int64_t d, Op size) {
+  const int64_t bound = op.shape().dim(d);
+  return Checked(b, size, size, bound, size,
+                 absl::StrCat(Where(op), "size $0 of dimension ", d, " does not lie between 0 and its bound, ", bound));
+}
+
 // The window of the size of x's bounds that begins `start` elements into dimension d.
 Op From(HloBuilder& b, Op x, int64_t d, Op start, int64_t size) {
   Int64List sizes = x.dims();
@@ -209,8 +216,9 @@ absl::StatusOr<Sized> Scatter(HloBuilder& b, const HloInstruction& op, std::vect
   const ElementType type = indices.array.type();
   std::vector<Op> operands;
   for (const Sized& x : in) operands.push_back(x.array);
-  if (!indices.whole())
+  if (!indices.whole()) {
     operands[arrays] = Filled(b, indices, IsSignedInt(type) ? b.ScalarInt(type, -1) : b.MaxValue(type));
+  }
   Op out = OnBounds(b, op, operands);
   if (!indices.whole() && b.ok()) {
     out.instruction()->mutable_attributes()->Erase(AttrKind::kIndicesAreSorted);
@@ -347,12 +355,7 @@ absl::StatusOr<Sized> DynamicReshape(HloBuilder& b, const HloInstruction& op, st
   const Shape to = Bounds(op.shape());
   Sizes from, result;
   for (int64_t d = 0; d < in[0].array.rank(); ++d) from.push_back(SizeOf(b, in[0], d));
-  for (int64_t d = 0; d < to.rank(); ++d) {
-    Op size = in[d + 1].array;
-    result.push_back(Checked(
-        b, size, size, to.dim(d), size,
-        absl::StrCat(Where(op), "size $0 of dimension ", d, " does not lie between 0 and its bound, ", to.dim(d))));
-  }
+  for (int64_t d = 0; d < to.rank(); ++d) result.push_back(Within(b, op, d, in[d + 1].array));
   if (to.ElementCount() == 0) return Sized{b.Reshape(in[0].array, to.dims()), std::move(result)};
   if (!result.empty()) {
     Op elements = TotalOf(b, from);
@@ -364,15 +367,12 @@ absl::StatusOr<Sized> DynamicReshape(HloBuilder& b, const HloInstruction& op, st
 }
 
 absl::StatusOr<Sized> SetDimensionSize(HloBuilder& b, const HloInstruction& op, std::vector<Sized>& in) {
-  const int64_t d = op.dimensions()[0], bound = op.shape().dim(d);
+  const int64_t d = op.dimensions()[0];
   Sizes sizes = in[0].sizes;
   sizes.resize(op.shape().rank());
-  Op size = in[1].array;
-  sizes[d] =
-      Checked(b, size, size, bound, size,
-              absl::StrCat(Where(op), "size $0 of dimension ", d, " does not lie between 0 and its bound, ", bound));
+  sizes[d] = Within(b, op, d, in[1].array);
   const HloInstruction* known = sizes[d].instruction();
-  if (known != nullptr && known->IsConstant() && known->literal().GetInt(0) == bound) sizes[d] = Op();
+  if (known != nullptr && known->IsConstant() && known->literal().GetInt(0) == op.shape().dim(d)) sizes[d] = Op();
   return Sized{in[0].array, std::move(sizes)};
 }
 
