@@ -129,8 +129,7 @@ absl::StatusOr<pb::HloModuleProto> ReadBinaryProto(absl::string_view bytes, std:
   if (delimited) return module;
   return absl::InvalidArgumentError(
       "this is neither text (HLO, StableHLO) nor MLIR bytecode, by itself or as jax.export packs it, nor a message "
-      "with a "
-      "module (HloModuleProto, HloProto, HloSnapshot)");
+      "with a module (HloModuleProto, HloProto, HloSnapshot)");
 }
 
 }  // namespace

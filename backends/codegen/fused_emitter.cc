@@ -266,13 +266,8 @@ absl::StatusOr<Element> FusedEmitter::EmitPad(const HloInstruction* pad, const s
   if (inside == nullptr) return Get(pad->operand(0), Index{to});
   const bool far = ReachesFar(from, pad->shape());
   const auto get = [&] { return Get(pad->operand(0), Index{to}); };
-  XC_ASSIGN_OR_RETURN(Element value, Where(
-                                         uniform == nullptr ? lane : uniform,
-                                         [&]() -> absl::StatusOr<Element> {
-                                           if (uniform == nullptr || lane == nullptr) return get();
-                                           return Where(lane, get, far);
-                                         },
-                                         far));
+  const auto in_lanes = [&] { return lane == nullptr ? get() : Where(lane, get, far); };
+  XC_ASSIGN_OR_RETURN(Element value, uniform == nullptr ? in_lanes() : Where(uniform, in_lanes, far));
   Element all[] = {{inside}, value, outside};
   e_.Broadcast(absl::MakeSpan(all));
   Element result{b.CreateSelect(all[0].re, all[1].re, all[2].re)};

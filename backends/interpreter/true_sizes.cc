@@ -265,8 +265,9 @@ OpResult RunAtTrueSizes(const HloInstruction& instruction, Operands& operands, c
     Shape shape(x.shape().type(), sizes[i]);
     if (!x.shape().IsArray()) shape = x.shape();
     const bool partly = !updated && shape.IsArray() && sizes[i] != SizesOf(x) && !x.dynamic_sizes().empty();
-    Literal value = partly ? ZeroBeyondSizes(x) : x.Clone();
-    if (shape.IsArray()) value = Resized(value, sizes[i], shape);
+    Literal value = !shape.IsArray() ? x.Clone()
+                    : partly         ? Resized(ZeroBeyondSizes(x), sizes[i], shape)
+                                     : Resized(x, sizes[i], shape);
     values.push_back({std::make_shared<const Literal>(std::move(value)), nullptr});
     parameters.push_back(computation.Add(HloInstruction::CreateParameter(i, std::move(shape), absl::StrCat("p", i))));
   }

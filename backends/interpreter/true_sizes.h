@@ -17,8 +17,7 @@ using Evaluate = std::function<OpResult(const HloInstruction& instruction, Opera
 // Cuts operands to their sizes, evaluates the op on them, and puts the result into an array of the bounds. A dimension
 // that is sliced or gathered in part counts with its bound, with zeros beyond its size; so do arrays that are updated
 // in part, which keep what they hold there. Where one operand has a size and another only its bound, the size holds for
-// both. Unimplemented for a reshape of several run-time sizes
-// into one another; InvalidArgument where sizes do not fit.
+// both. Unimplemented for a reshape of several run-time sizes into one another; InvalidArgument where sizes do not fit.
 OpResult RunAtTrueSizes(const HloInstruction& instruction, Operands& operands, const Evaluate& evaluate);
 
 }  // namespace xc::interp

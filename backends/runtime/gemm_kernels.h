@@ -27,8 +27,8 @@ struct GemmKernels {
   void (*gemm)(const GemmTile& tile, void* scratch);
   // A few rows (m <= kSkinnyRows) against a large B that is contiguous along n or k; types f64, f32, or bf16 for B, any
   // of the two for A and C. Reads B once. False when it does not take the tile.
+  // `scratch`: 64-byte aligned, 8 * m * k + 64 * m bytes.
   bool (*skinny)(const GemmTile& tile, void* scratch);
-  // Scratch for skinny: 64-byte aligned, 8 * m * k + 64 * m bytes.
   // A run of `count` products whose sizes are at most kTinySize, of f32 or f64: product i lies i times the strides
   // (in elements) behind `tile`'s arrays. False when it does not take them.
   bool (*tiny)(const GemmTile& tile, int64_t count, int64_t a_batch, int64_t b_batch, int64_t c_batch);

@@ -254,49 +254,33 @@ absl::Status RunTile(const Problem& p, bool onednn, const Ranges& r) {
                                          p.c + (at.c + m0 * d.c_m + n0 * d.c_n) * c_size);
     if (!absl::IsUnimplemented(status)) return status;
   }
+  const auto tile_of = [&](int64_t batch) {
+    const Offsets at = OffsetsOf(d, batch);
+    return GemmTile{Type(d.a_type),
+                    Type(d.b_type),
+                    Type(d.c_type),
+                    m1 - m0,
+                    n1 - n0,
+                    d.k,
+                    p.a + (at.a + m0 * d.a_m) * a_size,
+                    d.a_m,
+                    d.a_k,
+                    p.b + (at.b + n0 * d.b_n) * b_size,
+                    d.b_k,
+                    d.b_n,
+                    p.c + (at.c + m0 * d.c_m + n0 * d.c_n) * c_size,
+                    d.c_m,
+                    d.c_n};
+  };
   if (IsTiny(d)) {
     const int last = d.num_batch_dims - 1;
-    const Offsets at = OffsetsOf(d, batch_begin);
-    const GemmTile tile{Type(d.a_type),
-                        Type(d.b_type),
-                        Type(d.c_type),
-                        d.m,
-                        d.n,
-                        d.k,
-                        p.a + at.a * a_size,
-                        d.a_m,
-                        d.a_k,
-                        p.b + at.b * b_size,
-                        d.b_k,
-                        d.b_n,
-                        p.c + at.c * c_size,
-                        d.c_m,
-                        d.c_n};
     const bool several = last >= 0;
-    if (BestGemmKernels().tiny(tile, batch_end - batch_begin, several ? d.a_batch[last] : 0,
+    if (BestGemmKernels().tiny(tile_of(batch_begin), batch_end - batch_begin, several ? d.a_batch[last] : 0,
                                several ? d.b_batch[last] : 0, several ? d.c_batch[last] : 0)) {
       return absl::OkStatus();
     }
   }
-  for (int64_t batch = batch_begin; batch < batch_end; ++batch) {
-    const Offsets at = OffsetsOf(d, batch);
-    GemmTile tile{Type(d.a_type),
-                  Type(d.b_type),
-                  Type(d.c_type),
-                  m1 - m0,
-                  n1 - n0,
-                  d.k,
-                  p.a + (at.a + m0 * d.a_m) * a_size,
-                  d.a_m,
-                  d.a_k,
-                  p.b + (at.b + n0 * d.b_n) * b_size,
-                  d.b_k,
-                  d.b_n,
-                  p.c + (at.c + m0 * d.c_m + n0 * d.c_n) * c_size,
-                  d.c_m,
-                  d.c_n};
-    XC_RETURN_IF_ERROR(OwnTile(tile));
-  }
+  for (int64_t batch = batch_begin; batch < batch_end; ++batch) XC_RETURN_IF_ERROR(OwnTile(tile_of(batch)));
   return absl::OkStatus();
 }
 
