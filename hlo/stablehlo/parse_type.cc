@@ -7,12 +7,6 @@
 #include "hlo/stablehlo/parser.h"
 
 namespace xc::stablehlo {
-namespace {
-
-constexpr size_t kMaxRank = 128;
-
-}  // namespace
-
 std::optional<ElementType> ScalarType(absl::string_view name) {
   if (name == "i1") return ElementType::kPred;
   if (absl::StartsWith(name, "ui")) return ElementTypeFromName(absl::StrCat("u", name.substr(2)));

@@ -16,6 +16,8 @@
 
 namespace xc::stablehlo {
 
+inline constexpr size_t kMaxRank = 128;  // of tensors
+
 // The element type that `i32`, `ui8`, `bf16`, `f8E4M3FN`, … name, or nothing.
 std::optional<ElementType> ScalarType(absl::string_view name);
 

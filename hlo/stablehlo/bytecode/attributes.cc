@@ -12,30 +12,16 @@ namespace xc::stablehlo {
 using Kind = Attr::Kind;
 
 const Attr* BytecodeReader::AttrAt(uint64_t index, Parent* parent, Cursor* in) {
-  if (!in->CheckIndex("attribute", index, attributes_.size())) return nullptr;
-  AttrEntry& entry = attributes_[index];
-  if (entry.state == State::kReading) {
-    in->Fail(absl::StrCat("attribute ", index, " contains itself"));
-    return nullptr;
-  }
-  if (entry.state == State::kUnread) {
-    if (depth_ >= options_.max_nesting) {
-      in->Fail(absl::StrCat("nested more than ", options_.max_nesting, " deep"));
-      return nullptr;
-    }
-    ++depth_;
-    entry.state = State::kReading;
-    Parent self;
-    if (!DecodeAttr(sections_.attributes[index], &self, &entry.attr)) return nullptr;
-    entry.attr.at = sections_.attributes[index].bytes.data();
-    entry.state = State::kRead;
-    entry.depth = self.depth;
+  const auto decode = [&](Parent* self, AttrEntry* out) {
+    const Encoded& encoded = sections_.attributes[index];
+    if (!DecodeAttr(encoded, self, &out->attr)) return false;
+    out->attr.at = encoded.bytes.data();
     constexpr size_t kBytesPerPiece = 64, kIntsPerPiece = 16;
-    entry.size = self.size +
-                 static_cast<int64_t>(entry.attr.text.size() / kBytesPerPiece + entry.attr.ints.size() / kIntsPerPiece);
-    --depth_;
-  }
-  return Enter(parent, entry.depth, entry.size, in) ? &entry.attr : nullptr;
+    self->size += static_cast<int64_t>(out->attr.text.size() / kBytesPerPiece + out->attr.ints.size() / kIntsPerPiece);
+    return true;
+  };
+  const AttrEntry* entry = EntryAt("attribute", index, attributes_, parent, in, decode);
+  return entry == nullptr ? nullptr : &entry->attr;
 }
 
 const Attr* BytecodeReader::ReadAttrRef(Parent* parent, Cursor* in) {

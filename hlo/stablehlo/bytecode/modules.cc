@@ -27,15 +27,8 @@ bool BytecodeReader::ReadModule() {
   program_.attributes = std::move(header.attributes);
   if (const Attr* name = FindAttr(program_.attributes, "sym_name"); name != nullptr) program_.name = name->text;
   Cursor section = in;
-  Cursor* from = &in;
-  if (header.isolated && sections_.version >= kIsolatedSections) {
-    SectionId id;
-    absl::string_view bytes;
-    if (!ReadSection(&in, file_, &id, &bytes)) return false;
-    if (id != SectionId::kIr) return in.Fail("expected a section of operations");
-    section = Cursor(bytes, "section of operations", &errors_);
-    from = &section;
-  }
+  Cursor* from = OpenRegions(header, &in, &section);
+  if (from == nullptr) return false;
   uint64_t blocks = 0, values = 0, items = 0;
   if (!from->VarInt(&blocks)) return false;
   if (blocks != 1) return from->Fail(absl::StrCat("a module should have one block, found ", blocks));

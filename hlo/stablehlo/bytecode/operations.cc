@@ -223,35 +223,40 @@ bool BytecodeReader::ReadOperation(Cursor* in, Scope* scope, uint64_t* next_valu
   return true;
 }
 
-// Those of an operation that is isolated have values of their own, and are a section since version 2.
+// Where the operation's regions are to be read: a section of their own if it is isolated, since version 2.
+Cursor* BytecodeReader::OpenRegions(const OpHeader& header, Cursor* in, Cursor* section) {
+  if (!header.isolated || header.regions == 0 || sections_.version < kIsolatedSections) return in;
+  SectionId id;
+  absl::string_view bytes;
+  if (!ReadSection(in, file_, &id, &bytes)) return nullptr;
+  if (id != SectionId::kIr) {
+    in->Fail("expected a section of operations");
+    return nullptr;
+  }
+  *section = Cursor(bytes, "section of operations", &errors_);
+  return section;
+}
+
+// Those of an operation that is isolated have values of their own.
 bool BytecodeReader::ReadRegions(const OpHeader& header, Cursor* in, Scope* scope, std::vector<Region>* regions) {
   Scope own;
   Scope* inner = header.isolated ? &own : scope;
-  Cursor* from = in;
   Cursor section = *in;
-  if (header.isolated && header.regions > 0 && sections_.version >= kIsolatedSections) {
-    SectionId id;
-    absl::string_view bytes;
-    if (!ReadSection(in, file_, &id, &bytes)) return false;
-    if (id != SectionId::kIr) return in->Fail("expected a section of operations");
-    section = Cursor(bytes, "section of operations", &errors_);
-    from = &section;
-  }
+  Cursor* from = OpenRegions(header, in, &section);
+  if (from == nullptr) return false;
   regions->resize(header.regions);
-  bool empty = false;
   for (Region& region : *regions) {
     region.at = header.at;
-    if (!ReadRegion(from, inner, &region, &empty)) return false;
+    if (!ReadRegion(from, inner, &region)) return false;
   }
   return from == in || section.AtEnd("the operation's regions have");
 }
 
-bool BytecodeReader::ReadRegion(Cursor* in, Scope* scope, Region* region, bool* empty) {
+bool BytecodeReader::ReadRegion(Cursor* in, Scope* scope, Region* region) {
   if (depth_ >= options_.max_nesting) return in->Fail(absl::StrCat("nested more than ", options_.max_nesting, " deep"));
   uint64_t blocks = 0, values = 0, operations = 0;
   if (!in->VarInt(&blocks)) return false;
-  *empty = blocks == 0;
-  if (*empty) return true;
+  if (blocks == 0) return true;
   if (blocks > 1) return in->Fail("regions of several blocks are not supported");
   if (!in->Count("values", &values)) return false;
   // Values of this region are numbered behind those that are visible here, and are forgotten at its end.

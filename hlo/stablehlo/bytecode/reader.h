@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "hlo/stablehlo/ast.h"
 #include "hlo/stablehlo/bytecode/cursor.h"
@@ -94,7 +95,36 @@ class BytecodeReader {
   bool String(Cursor* in, absl::string_view* out);
   bool SignedInts(Cursor* in, Int64List* out);
 
+  // The entry `index` of `table`, which `decode` fills when it is asked for first. `what` is what the table is of.
+  template <typename Entry, typename Decode>
+  const Entry* EntryAt(absl::string_view what, uint64_t index, std::vector<Entry>& table, Parent* parent, Cursor* in,
+                       Decode decode) {
+    if (!in->CheckIndex(what, index, table.size())) return nullptr;
+    Entry& entry = table[index];
+    if (entry.state == State::kReading) {
+      in->Fail(absl::StrCat(what, " ", index, " contains itself"));
+      return nullptr;
+    }
+    if (entry.state == State::kUnread) {
+      if (depth_ >= options_.max_nesting) {
+        in->Fail(absl::StrCat("nested more than ", options_.max_nesting, " deep"));
+        return nullptr;
+      }
+      ++depth_;
+      entry.state = State::kReading;
+      Parent self;
+      if (!decode(&self, &entry)) return nullptr;
+      entry.state = State::kRead;
+      entry.depth = self.depth;
+      entry.size = self.size;
+      --depth_;
+    }
+    return Enter(parent, entry.depth, entry.size, in) ? &entry : nullptr;
+  }
+
   // types.cc
+  static void NameScalar(absl::string_view name, TypeEntry* out);
+  static void NameIndex(bool none, TypeEntry* out);
   const TypeEntry* TypeAt(uint64_t index, Parent* parent, Cursor* in);
   const TypeEntry* ReadTypeRef(Parent* parent, Cursor* in);
   // A type that can be used: of a value, an element or a constant.
@@ -157,8 +187,9 @@ class BytecodeReader {
   bool ReadProperties(Cursor* in, OpHeader* op);
   bool SkipUseLists(uint64_t values, Cursor* in);
   bool ReadOperation(Cursor* in, Scope* scope, uint64_t* next_value, Region* region);
+  Cursor* OpenRegions(const OpHeader& header, Cursor* in, Cursor* section);
   bool ReadRegions(const OpHeader& header, Cursor* in, Scope* scope, std::vector<Region>* regions);
-  bool ReadRegion(Cursor* in, Scope* scope, Region* region, bool* empty);
+  bool ReadRegion(Cursor* in, Scope* scope, Region* region);
   bool ReadBlockArguments(Cursor* in, Scope* scope, uint64_t* next_value, Region* region);
   bool DefineValue(Value* value, uint64_t* next_value, Scope* scope, Cursor* in);
   Value* NewValue(const Shape& shape, const Operation* definition, int64_t index);

@@ -7,8 +7,6 @@
 namespace xc::stablehlo {
 namespace {
 
-constexpr uint64_t kMaxRank = 128;
-
 struct ScalarCode {
   uint64_t code;
   absl::string_view name;  // in assembly text
@@ -23,41 +21,27 @@ constexpr ScalarCode kVhloScalars[] = {
     {31, "i2"},       {32, "ui2"},      {34, "tf32"},       {35, "f8E4M3"},     {36, "f8E3M4"},
     {37, "f4E2M1FN"}, {38, "f6E2M3FN"}, {39, "f6E3M2FN"},   {40, "f8E8M0FNU"}};
 
-// The element type of a name; a type that has none can be named, but no array can have it.
-bool SetScalar(absl::string_view name, absl::string_view* refusal, Shape* shape) {
-  const std::optional<ElementType> type = ScalarType(name);
-  if (!type) {
-    *refusal = "is not supported";
-    return false;
-  }
-  *shape = Shape::Scalar(*type);
-  return true;
-}
-
 }  // namespace
 
 const BytecodeReader::TypeEntry* BytecodeReader::TypeAt(uint64_t index, Parent* parent, Cursor* in) {
-  if (!in->CheckIndex("type", index, types_.size())) return nullptr;
-  TypeEntry& entry = types_[index];
-  if (entry.state == State::kReading) {
-    in->Fail(absl::StrCat("type ", index, " contains itself"));
-    return nullptr;
+  return EntryAt("type", index, types_, parent, in,
+                 [&](Parent* self, TypeEntry* out) { return DecodeType(sections_.types[index], self, out); });
+}
+
+// A type that no array can have can be named all the same.
+void BytecodeReader::NameScalar(absl::string_view name, TypeEntry* out) {
+  out->text = std::string(name);
+  if (const std::optional<ElementType> type = ScalarType(name)) {
+    out->shape = Shape::Scalar(*type);
+  } else {
+    out->refusal = "is not supported";
   }
-  if (entry.state == State::kUnread) {
-    if (depth_ >= options_.max_nesting) {
-      in->Fail(absl::StrCat("nested more than ", options_.max_nesting, " deep"));
-      return nullptr;
-    }
-    ++depth_;
-    entry.state = State::kReading;
-    Parent self;
-    if (!DecodeType(sections_.types[index], &self, &entry)) return nullptr;
-    entry.state = State::kRead;
-    entry.depth = self.depth;
-    entry.size = self.size;
-    --depth_;
-  }
-  return Enter(parent, entry.depth, entry.size, in) ? &entry : nullptr;
+}
+
+void BytecodeReader::NameIndex(bool none, TypeEntry* out) {
+  out->text = none ? "none" : "index";
+  out->is_none = none;
+  out->shape = Shape::Scalar(ElementType::kS64);
 }
 
 const BytecodeReader::TypeEntry* BytecodeReader::ReadTypeRef(Parent* parent, Cursor* in) {
@@ -100,34 +84,27 @@ bool BytecodeReader::DecodeBuiltinType(Cursor* in, Parent* parent, TypeEntry* ou
   const char* at = in->at();
   uint64_t code = 0;
   if (!in->VarInt(&code)) return false;
-  const auto scalar = [&](absl::string_view name) {
-    absl::string_view refusal;
-    out->text = std::string(name);
-    if (!SetScalar(name, &refusal, &out->shape)) out->refusal = std::string(refusal);
-    return true;
-  };
   for (const ScalarCode& known : kBuiltinScalars) {
-    if (known.code == code) return scalar(known.name);
+    if (known.code == code) {
+      NameScalar(known.name, out);
+      return true;
+    }
   }
   switch (code) {
     case 0: {  // the width, and whether it has a sign: 0 does not say, 1 has, 2 has none
       uint64_t value = 0;
       if (!in->VarInt(&value)) return false;
-      return scalar(absl::StrCat((value & 3) == 0 ? "i" : (value & 3) == 1 ? "si" : "ui", value >> 2));
+      NameScalar(absl::StrCat((value & 3) == 0 ? "i" : (value & 3) == 1 ? "si" : "ui", value >> 2), out);
+      return true;
     }
     case 1:
-      out->text = "index";
-      out->shape = Shape::Scalar(ElementType::kS64);
+    case 12:
+      NameIndex(/*none=*/code == 12, out);
       return true;
     case 2:
       return DecodeFunction(in, parent, out);
     case 9:
       return DecodeComplex(in, parent, out);
-    case 12:
-      out->text = "none";
-      out->is_none = true;
-      out->shape = Shape::Scalar(ElementType::kS64);
-      return true;
     case 13:
     case 14:
       return DecodeTensor(code == 14, in, parent, out);
@@ -143,11 +120,10 @@ bool BytecodeReader::DecodeVhloType(Cursor* in, Parent* parent, TypeEntry* out) 
   uint64_t code = 0;
   if (!in->VarInt(&code)) return false;
   for (const ScalarCode& known : kVhloScalars) {
-    if (known.code != code) continue;
-    absl::string_view refusal;
-    out->text = std::string(known.name);
-    if (!SetScalar(known.name, &refusal, &out->shape)) out->refusal = std::string(refusal);
-    return true;
+    if (known.code == code) {
+      NameScalar(known.name, out);
+      return true;
+    }
   }
   switch (code) {
     case 1:
@@ -155,8 +131,8 @@ bool BytecodeReader::DecodeVhloType(Cursor* in, Parent* parent, TypeEntry* out) 
     case 8:
       return DecodeFunction(in, parent, out);
     case 9:
-      out->text = "index";
-      out->shape = Shape::Scalar(ElementType::kS64);
+    case 33:
+      NameIndex(/*none=*/code == 33, out);
       return true;
     case 20:
     case 21:
@@ -166,11 +142,6 @@ bool BytecodeReader::DecodeVhloType(Cursor* in, Parent* parent, TypeEntry* out) 
       return true;
     case 23:
       return DecodeTuple(in, parent, out);
-    case 33:
-      out->text = "none";
-      out->is_none = true;
-      out->shape = Shape::Scalar(ElementType::kS64);
-      return true;
     case 24:
     case 30:
       return in->FailAt(at, "quantized types are not supported");
