@@ -238,9 +238,13 @@ Metadata Lowering::MetadataOf(const Location& location) {
     }
     at = at->inside.empty() ? nullptr : &at->inside[0];
   }
-  constexpr size_t kLongestName = 1000;
-  metadata.op_name.resize(std::min(metadata.op_name.size(), kLongestName));
-  metadata.source_file.resize(std::min(metadata.source_file.size(), kLongestName));
+  for (std::string* name : {&metadata.op_name, &metadata.source_file}) {
+    constexpr size_t kLongestName = 1000;
+    size_t size = std::min(name->size(), kLongestName);
+    // Messages of protocol buffers hold whole characters of UTF-8 only.
+    while (size > 0 && size < name->size() && ((*name)[size] & 0xc0) == 0x80) --size;
+    name->resize(size);
+  }
   metadata_budget_ -= static_cast<int64_t>(metadata.op_name.size() + metadata.source_file.size());
   return metadata_budget_ >= 0 ? metadata : Metadata();
 }

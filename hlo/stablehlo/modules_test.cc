@@ -353,6 +353,14 @@ TEST(StableHlo, LongNamesOfPlaces) {
   ASSERT_TRUE(module.ok()) << module.status();
   const HloInstruction* root = (*module)->entry()->root();
   EXPECT_EQ(root->attr<AttrKind::kMetadata>().op_name, std::string(1000, 'n'));
+  // Not within a character.
+  std::string name = "n";
+  for (int i = 0; i < 600; ++i) name += "\xc3\xa9";
+  module = ParseStableHlo(absl::StrCat("func.func @main(%0: tensor<f32>) -> tensor<f32> {\n",
+                                       "  %1 = stablehlo.negate %0 : tensor<f32> loc(\"", name,
+                                       "\")\n  return %1 : tensor<f32>\n}\n"));
+  ASSERT_TRUE(module.ok()) << module.status();
+  EXPECT_EQ((*module)->entry()->root()->attr<AttrKind::kMetadata>().op_name, name.substr(0, 999));
 }
 
 }  // namespace
