@@ -242,39 +242,9 @@ absl::Status StringFormat(KernelContext& c) {
   return absl::OkStatus();
 }
 
-// Each string's bytes as numbers in one more dimension.
-absl::Status DecodeRaw(KernelContext& c) {
+// Each string's bytes, cut or filled up with zeros to `length`, as numbers in one more dimension.
+absl::Status DecodeBytes(KernelContext& c, int64_t length, int64_t size) {
   XC_ASSIGN_OR_RETURN(bool little, c.node.Bool("little_endian"));
-  const std::vector<std::string>& strings = c.in(0).strings();
-  int64_t size = DataTypeSize(c.node.output_types[0]);
-  size_t length = strings.empty() ? 0 : strings[0].size();
-  if (size == 0) return c.Error("out_type has no bytes");
-  if (length % size != 0)
-    return c.Error(absl::StrCat("input to DecodeRaw has length ", length, " that is not a multiple of ", size));
-  Dims dims = c.in(0).dims();
-  dims.push_back(static_cast<int64_t>(length) / size);
-  XC_ASSIGN_OR_RETURN(Tensor out, c.Alloc(0, dims));
-  char* to = out.data<char>();
-  for (const std::string& s : strings) {
-    if (s.size() != length) return c.Error("the strings have different lengths");
-    std::memcpy(to, s.data(), length);
-    for (size_t i = 0; !little && i < length; i += size) std::reverse(to + i, to + i + size);
-    to += length;
-  }
-  c.outputs[0] = std::move(out);
-  return absl::OkStatus();
-}
-
-// The same, of strings that are cut or filled up with zeros to `fixed_length` bytes.
-absl::Status DecodePaddedRaw(KernelContext& c) {
-  XC_ASSIGN_OR_RETURN(bool little, c.node.Bool("little_endian"));
-  XC_ASSIGN_OR_RETURN(int64_t length, c.Int(1));
-  const int64_t size = DataTypeSize(c.node.output_types[0]);
-  if (size == 0) return c.Error("out_type has no bytes");
-  if (length <= 0) return c.Error(absl::StrCat("fixed_length must be greater than zero, but is ", length));
-  if (length % size != 0) {
-    return c.Error(absl::StrCat("fixed_length (", length, ") must be a multiple of the size of out_type (", size, ")"));
-  }
   Dims dims = c.in(0).dims();
   dims.push_back(length / size);
   XC_ASSIGN_OR_RETURN(Tensor out, c.Alloc(0, dims));
@@ -286,6 +256,32 @@ absl::Status DecodePaddedRaw(KernelContext& c) {
   }
   c.outputs[0] = std::move(out);
   return absl::OkStatus();
+}
+
+// Strings of one length.
+absl::Status DecodeRaw(KernelContext& c) {
+  const std::vector<std::string>& strings = c.in(0).strings();
+  const int64_t size = DataTypeSize(c.node.output_types[0]);
+  const size_t length = strings.empty() ? 0 : strings[0].size();
+  if (size == 0) return c.Error("out_type has no bytes");
+  if (length % size != 0) {
+    return c.Error(absl::StrCat("input to DecodeRaw has length ", length, " that is not a multiple of ", size));
+  }
+  for (const std::string& s : strings) {
+    if (s.size() != length) return c.Error("the strings have different lengths");
+  }
+  return DecodeBytes(c, static_cast<int64_t>(length), size);
+}
+
+absl::Status DecodePaddedRaw(KernelContext& c) {
+  XC_ASSIGN_OR_RETURN(int64_t length, c.Int(1));
+  const int64_t size = DataTypeSize(c.node.output_types[0]);
+  if (size == 0) return c.Error("out_type has no bytes");
+  if (length <= 0) return c.Error(absl::StrCat("fixed_length must be greater than zero, but is ", length));
+  if (length % size != 0) {
+    return c.Error(absl::StrCat("fixed_length (", length, ") must be a multiple of the size of out_type (", size, ")"));
+  }
+  return DecodeBytes(c, length, size);
 }
 
 }  // namespace
