@@ -131,14 +131,8 @@ def tests(library, folder):
 
 def main():
     library = xc_graph.Library(os.path.abspath(sys.argv[1]))
-    passed = failed = 0
     with tempfile.TemporaryDirectory() as folder:
-        for name, problem in tests(library, folder):
-            passed, failed = passed + (not problem), failed + bool(problem)
-            if problem:
-                print("FAILED %s: %s" % (name, problem[:500]), flush=True)
-    print("%d passed, %d failed" % (passed, failed))
-    return 1 if failed or not passed else 0
+        return saved_models.report(tests(library, folder))
 
 
 if __name__ == "__main__":

@@ -298,17 +298,22 @@ def tests(library, example, folder):
         yield "the C example", "" if right else done.stdout + done.stderr
 
 
+def report(results):
+    """Prints the problems among pairs of a name and a problem, or nothing, and the counts; gives the exit status."""
+    passed = failed = 0
+    for name, problem in results:
+        passed, failed = passed + (not problem), failed + bool(problem)
+        if problem:
+            print("FAILED %s: %s" % (name, problem[:500]), flush=True)
+    print("%d passed, %d failed" % (passed, failed))
+    return 1 if failed or not passed else 0
+
+
 def main():
     library = xc_graph.Library(os.path.abspath(sys.argv[1]))
     example = os.path.abspath(sys.argv[2]) if len(sys.argv) > 2 else ""
-    passed = failed = 0
     with tempfile.TemporaryDirectory() as folder:
-        for name, problem in tests(library, example, folder):
-            passed, failed = passed + (not problem), failed + bool(problem)
-            if problem:
-                print("FAILED %s: %s" % (name, problem[:500]), flush=True)
-    print("%d passed, %d failed" % (passed, failed))
-    return 1 if failed or not passed else 0
+        return report(tests(library, example, folder))
 
 
 if __name__ == "__main__":

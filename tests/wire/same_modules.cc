@@ -1,14 +1,11 @@
 // Reads pairs of files with modules, `A<TAB>B` or `A<TAB>B<TAB>error` per line of the plan: both should give the same
 // module, metadata included, or B an error that contains the words of the third column.
-#include <cstdio>
-
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
 #include "hlo/base/status.h"
 #include "hlo/equality.h"
 #include "hlo/io.h"
-#include "service/files.h"
+#include "tests/wire/plan.h"
 
 namespace xc {
 namespace {
@@ -19,28 +16,18 @@ absl::Status Check(const std::string& first, const std::string& second) {
   return DeepEqual(*a, *b, {.metadata = true});
 }
 
+absl::Status CheckRefused(const std::string& file, const std::string& words) {
+  const absl::Status status = ReadModuleFile(file).status();
+  if (!status.ok() && absl::StrContains(status.message(), words)) return absl::OkStatus();
+  return absl::InternalError(absl::StrCat("expected an error with `", words, "`, not ", status.ToString()));
+}
+
 int Run(const std::string& plan) {
-  absl::StatusOr<std::string> lines = ReadFile(plan);
-  if (!lines.ok()) {
-    std::printf("%s\n", std::string(lines.status().message()).c_str());
-    return 2;
-  }
-  int failed = 0;
-  for (absl::string_view line : absl::StrSplit(*lines, '\n', absl::SkipWhitespace())) {
-    const std::vector<std::string> columns = absl::StrSplit(line, '\t');
-    if (columns.size() < 2) return 2;
-    absl::Status status;
-    if (columns.size() == 2) {
-      status = Check(columns[0], columns[1]);
-      if (status.ok()) continue;
-    } else {
-      status = ReadModuleFile(columns[1]).status();
-      if (!status.ok() && absl::StrContains(status.message(), columns[2])) continue;
-    }
-    ++failed;
-    std::printf("%s and %s: %s\n", columns[0].c_str(), columns[1].c_str(), status.ToString().c_str());
-  }
-  return failed > 0 ? 1 : 0;
+  return RunPlan(
+      plan, 2, 3, [](const auto& columns) { return absl::StrCat(columns[0], " and ", columns[1]); },
+      [](const auto& columns) {
+        return columns.size() == 2 ? Check(columns[0], columns[1]) : CheckRefused(columns[1], columns[2]);
+      });
 }
 
 }  // namespace

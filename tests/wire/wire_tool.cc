@@ -1,13 +1,10 @@
 // The half of the wire test that needs this project's code: for each line `TEXT<TAB>THEIRS<TAB>OURS` of the plan, reads
 // the text, compares it with the message THEIRS that jaxlib made of it, and writes its own message to OURS.
-#include <cstdio>
-
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
 #include "hlo/base/status.h"
 #include "hlo/equality.h"
 #include "hlo/io.h"
 #include "service/files.h"
+#include "tests/wire/plan.h"
 
 namespace xc {
 namespace {
@@ -24,21 +21,9 @@ absl::Status Check(const std::string& text, const std::string& theirs, const std
 }
 
 int Run(const std::string& plan) {
-  absl::StatusOr<std::string> lines = ReadFile(plan);
-  if (!lines.ok()) {
-    std::printf("%s\n", std::string(lines.status().message()).c_str());
-    return 2;
-  }
-  int failed = 0;
-  for (absl::string_view line : absl::StrSplit(*lines, '\n', absl::SkipWhitespace())) {
-    const std::vector<std::string> columns = absl::StrSplit(line, '\t');
-    if (columns.size() != 3) return 2;
-    const absl::Status status = Check(columns[0], columns[1], columns[2]);
-    if (status.ok()) continue;
-    ++failed;
-    std::printf("%s: %s\n", columns[0].c_str(), std::string(status.message()).c_str());
-  }
-  return failed > 0 ? 1 : 0;
+  return RunPlan(
+      plan, 3, 3, [](const auto& columns) { return columns[0]; },
+      [](const auto& columns) { return Check(columns[0], columns[1], columns[2]); });
 }
 
 }  // namespace
