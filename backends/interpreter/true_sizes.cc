@@ -6,6 +6,7 @@
 #include "backends/interpreter/evaluator.h"
 #include "backends/interpreter/strided.h"
 #include "hlo/base/status.h"
+#include "hlo/reshape_groups.h"
 #include "hlo/shape_inference/shape_inference.h"
 
 namespace xc::interp {
@@ -111,61 +112,36 @@ void Settle(const HloInstruction& op, Sizes* sizes) {
   }
 }
 
-// The sizes of a reshape's result. Dimensions fall into groups of one product on either side: a group of the same
-// dimensions on both sides keeps its sizes, any other has one size that only the run knows.
+// The sizes of a reshape's result: a group of the same dimensions on both sides keeps its sizes, any other has one size
+// that only the run knows.
 absl::StatusOr<Dims> ReshapedSizes(const Shape& from, const Dims& sizes, const Shape& to) {
   if (from.ElementCount() != to.ElementCount()) {
     return absl::InvalidArgumentError("operand and result differ in size");
   }
   if (from.ElementCount() == 0) return to.dims();
   Dims result = to.dims();
-  int64_t i = 0, j = 0;
-  while (i < from.rank() || j < to.rank()) {
-    const int64_t in = i, out = j;
-    int64_t a = 1, b = 1;
-    do {
-      if (j >= to.rank() || (i < from.rank() && a <= b)) {
-        a *= from.dim(i++);
-      } else {
-        b *= to.dim(j++);
-      }
-    } while (a != b);
-    // Dimensions of size 1 that end a group belong to it.
-    while (i < from.rank() && from.dim(i) == 1) ++i;
-    while (j < to.rank() && to.dim(j) == 1) ++j;
+  for (const ReshapeGroup& group : ReshapeGroups(from, to)) {
     int64_t elements = 1;
-    Int64List own, wide, marked;
     bool changed = false;
-    for (int64_t d = in; d < i; ++d) {
+    for (int64_t d = group.in; d < group.in_end; ++d) {
       elements *= sizes[d];
       changed |= sizes[d] != from.dim(d);
-      if (from.dim(d) != 1) own.push_back(d);
-    }
-    for (int64_t d = out; d < j; ++d) {
-      if (to.dim(d) != 1) wide.push_back(d);
-      if (to.is_dynamic_dim(d)) marked.push_back(d);
     }
     if (!changed) continue;
-    bool same = own.size() == wide.size() && !own.empty();
-    for (size_t k = 0; same && k < own.size(); ++k) same = from.dim(own[k]) == to.dim(wide[k]);
-    if (same) {
+    if (group.same) {
       int64_t product = 1;
-      for (size_t k = 0; k < own.size(); ++k) product *= result[wide[k]] = sizes[own[k]];
+      for (size_t k = 0; k < group.own.size(); ++k) product *= result[group.wide[k]] = sizes[group.own[k]];
       if (product == elements) continue;
     }
-    // One dimension takes what the others leave: the one that is marked, else the outermost.
-    if (marked.size() > 1 || (marked.empty() && j == out)) {
+    if (group.open < 0) {
       return absl::UnimplementedError(
           absl::StrCat("a reshape of the run-time sizes of ", from.ToString(false), " to ", to.ToString(false)));
     }
-    const int64_t open = !marked.empty() ? marked[0] : !wide.empty() ? wide[0] : out;
-    int64_t rest = 1;
-    for (int64_t d = out; d < j; ++d) rest *= d == open ? 1 : to.dim(d);
-    if (elements % rest != 0) {
+    if (elements % group.rest != 0) {
       return absl::InvalidArgumentError(
-          absl::StrCat(elements, " elements do not fill dimension ", open, " of ", to.ToString(false)));
+          absl::StrCat(elements, " elements do not fill dimension ", group.open, " of ", to.ToString(false)));
     }
-    result[open] = elements / rest;
+    result[group.open] = elements / group.rest;
   }
   return result;
 }

@@ -6,6 +6,7 @@
 #include "compiler/expand/sized_ops.h"
 #include "compiler/make.h"
 #include "hlo/base/status.h"
+#include "hlo/reshape_groups.h"
 
 namespace xc::sized {
 namespace {
@@ -283,70 +284,47 @@ Op TotalOf(HloBuilder& b, const Sizes& sizes) {
   return total;
 }
 
-// Dimensions fall into groups of one product on either side: a group of the same dimensions on both sides keeps its
-// sizes, any other has one size that only the run knows.
+// A group of the same dimensions on both sides keeps its sizes, any other has one size that only the run knows.
 absl::StatusOr<Sized> Reshape(HloBuilder& b, const HloInstruction& op, std::vector<Sized>& in) {
   const Sized& given = in[0];
   const Shape &from = given.array.shape(), to = Bounds(op.shape());
   if (given.whole() || from.ElementCount() == 0) return Sized{OnBounds(b, op, {given.array}), {}};
   Op x = given.array;
   Sizes result(to.rank());
-  int64_t i = 0, j = 0;
-  while (i < from.rank() || j < to.rank()) {
-    const int64_t first = i, out = j;
-    int64_t p = 1, q = 1;
-    do {
-      if (j >= to.rank() || (i < from.rank() && p <= q)) {
-        p *= from.dim(i++);
-      } else {
-        q *= to.dim(j++);
-      }
-    } while (p != q);
-    // Dimensions of size 1 that end a group belong to it.
-    while (i < from.rank() && from.dim(i) == 1) ++i;
-    while (j < to.rank() && to.dim(j) == 1) ++j;
-    Int64List own, wide, marked;
+  for (const ReshapeGroup& group : ReshapeGroups(from, op.shape())) {
     Sizes sizes;
-    bool changed = false;
-    for (int64_t d = first; d < i; ++d) {
+    bool changed = false, inner = false;
+    for (int64_t d = group.in; d < group.in_end; ++d) {
       sizes.push_back(SizeOf(b, given, d));
-      if (given.size(d) && from.dim(d) == 1) return NoForm(op, "a run-time size of a dimension of bound 1");
-      changed |= static_cast<bool>(given.size(d));
-      if (from.dim(d) != 1) own.push_back(d);
-    }
-    for (int64_t d = out; d < j; ++d) {
-      if (to.dim(d) != 1) wide.push_back(d);
-      if (op.shape().is_dynamic_dim(d)) marked.push_back(d);
+      if (!given.size(d)) continue;
+      if (from.dim(d) == 1) return NoForm(op, "a run-time size of a dimension of bound 1");
+      changed = true;
+      inner |= d != group.own[0];
     }
     if (!changed) continue;
-    bool same = own.size() == wide.size();
-    for (size_t k = 0; same && k < own.size(); ++k) same = from.dim(own[k]) == to.dim(wide[k]);
-    if (same) {
-      for (size_t k = 0; k < own.size(); ++k) result[wide[k]] = given.size(own[k]);
+    if (group.same) {
+      for (size_t k = 0; k < group.own.size(); ++k) result[group.wide[k]] = given.size(group.own[k]);
       continue;
     }
-    // One dimension takes what the others leave: the one that is marked, else the outermost.
-    if (marked.size() > 1 || (marked.empty() && j == out)) {
+    if (group.open < 0) {
       return NoForm(op, absl::StrCat("run-time sizes of ", from.ToString(false), " as ", to.ToString(false)));
     }
-    const int64_t open = !marked.empty() ? marked[0] : !wide.empty() ? wide[0] : out;
-    int64_t rest = 1;
-    Int64List to_bounds;
-    for (int64_t d = out; d < j; ++d) {
-      to_bounds.push_back(to.dim(d));
-      rest *= d == open ? 1 : to.dim(d);
-    }
-    Op elements = TotalOf(b, sizes), divisor = Number(b, rest);
+    Op elements = TotalOf(b, sizes), divisor = Number(b, group.rest);
     const std::string message =
-        absl::StrCat(Where(op), "$0 elements do not fill dimension ", open, " of ", op.shape().ToString(false));
-    result[open] =
-        rest == 1 ? elements : Checked(b, b.Div(elements, divisor), b.Rem(elements, divisor), 0, elements, message);
+        absl::StrCat(Where(op), "$0 elements do not fill dimension ", group.open, " of ", op.shape().ToString(false));
+    result[group.open] = group.rest == 1
+                             ? elements
+                             : Checked(b, b.Div(elements, divisor), b.Rem(elements, divisor), 0, elements, message);
+    Int64List to_bounds;
     Sizes to_sizes;
-    for (int64_t d = out; d < j; ++d) to_sizes.push_back(d == open ? result[d] : Number(b, to.dim(d)));
+    for (int64_t d = group.out; d < group.out_end; ++d) {
+      to_bounds.push_back(to.dim(d));
+      to_sizes.push_back(d == group.open ? result[d] : Number(b, to.dim(d)));
+    }
     // Rows that only end earlier stay where they are.
-    bool inner = false;
-    for (int64_t d = first; d < i; ++d) inner |= given.size(d) && !own.empty() && d != own[0];
-    if (inner || (!wide.empty() && open != wide[0])) x = ReindexedGroup(b, x, first, i, sizes, to_bounds, to_sizes);
+    if (inner || (!group.wide.empty() && group.open != group.wide[0])) {
+      x = ReindexedGroup(b, x, group.in, group.in_end, sizes, to_bounds, to_sizes);
+    }
   }
   return Sized{OnBounds(b, op, {x}), std::move(result)};
 }
