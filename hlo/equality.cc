@@ -104,28 +104,7 @@ class Comparison {
       if (a.literal().elided() != b.literal().elided()) return "the elements of one are left out";
       if (!a.literal().BitEqual(b.literal())) return "values differ";
     }
-    return AttributeDifference(a.attributes(), b.attributes());
-  }
-
-  std::string AttributeDifference(const Attributes& a, const Attributes& b) const {
-    const auto &x = a.entries(), &y = b.entries();
-    size_t i = 0, j = 0;
-    while (true) {
-      while (i < x.size() && !options_.metadata && IsMetadata(x[i].first)) ++i;
-      while (j < y.size() && !options_.metadata && IsMetadata(y[j].first)) ++j;
-      if (i == x.size() && j == y.size()) return "";
-      if (i == x.size() || (j < y.size() && y[j].first < x[i].first)) {
-        return absl::StrCat("only the second has attribute ", AttrName(y[j].first));
-      }
-      if (j == y.size() || x[i].first < y[j].first) {
-        return absl::StrCat("only the first has attribute ", AttrName(x[i].first));
-      }
-      if (x[i].second != y[j].second && !AttrEqual(*x[i].second, *y[j].second)) {
-        return absl::StrCat("attribute ", AttrName(x[i].first), " differs");
-      }
-      ++i;
-      ++j;
-    }
+    return AttributeDifference(a.attributes(), b.attributes(), options_.metadata);
   }
 
   const EqualityOptions& options_;
@@ -167,6 +146,29 @@ ComputationOrder OrderOf(const HloModule& module, const EqualityOptions& options
 }
 
 }  // namespace
+
+std::string AttributeDifference(const Attributes& a, const Attributes& b, bool metadata,
+                                std::optional<AttrKind> except) {
+  auto skip = [&](AttrKind kind) { return kind == except || (!metadata && IsMetadata(kind)); };
+  const auto &x = a.entries(), &y = b.entries();
+  size_t i = 0, j = 0;
+  while (true) {
+    while (i < x.size() && skip(x[i].first)) ++i;
+    while (j < y.size() && skip(y[j].first)) ++j;
+    if (i == x.size() && j == y.size()) return "";
+    if (i == x.size() || (j < y.size() && y[j].first < x[i].first)) {
+      return absl::StrCat("only the second has attribute ", AttrName(y[j].first));
+    }
+    if (j == y.size() || x[i].first < y[j].first) {
+      return absl::StrCat("only the first has attribute ", AttrName(x[i].first));
+    }
+    if (x[i].second != y[j].second && !AttrEqual(*x[i].second, *y[j].second)) {
+      return absl::StrCat("attribute ", AttrName(x[i].first), " differs");
+    }
+    ++i;
+    ++j;
+  }
+}
 
 absl::Status DeepEqual(const HloModule& a, const HloModule& b, const EqualityOptions& options) {
   if (a.entry() == nullptr || b.entry() == nullptr) return Differ("a module has no entry computation");

@@ -2,6 +2,9 @@
 #ifndef XC_HLO_EQUALITY_H_
 #define XC_HLO_EQUALITY_H_
 
+#include <optional>
+#include <string>
+
 #include "absl/status/status.h"
 #include "hlo/module.h"
 
@@ -23,6 +26,10 @@ struct EqualityOptions {
 absl::Status DeepEqual(const HloModule& a, const HloModule& b, const EqualityOptions& options = {});
 // The same for computations and all that they call.
 absl::Status DeepEqual(const HloComputation& a, const HloComputation& b, const EqualityOptions& options = {});
+
+// What differs between the attributes of two instructions of one opcode but for those of kind `except`, or nothing.
+std::string AttributeDifference(const Attributes& a, const Attributes& b, bool metadata = false,
+                                std::optional<AttrKind> except = std::nullopt);
 
 }  // namespace xc
 
