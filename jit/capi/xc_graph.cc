@@ -47,6 +47,8 @@ absl::Status ReadOptions(const char* text, SessionOptions* options, bool* textua
                                                       : CompilePolicy::kBackground;
     } else if (key == "max_signatures" && absl::SimpleAtoi(value, &number) && number > 0) {
       options->host.launch.max_signatures = number;
+    } else if (key == "buckets" && (value == "0" || value == "1")) {
+      options->host.launch.buckets = value == "1";
     } else if (key == "signature" && saved != nullptr) {
       saved->signature = value;
     } else if (key == "tag" && saved != nullptr) {

@@ -6,27 +6,37 @@
 
 namespace xc {
 
-absl::StatusOr<CompiledCluster> CompileCluster(const Graph& graph, const std::vector<ClusterArg>& args, Client* client,
-                                               absl::string_view platform, const CompileOptions& options,
-                                               std::set<int>* needed, std::string* failed_node) {
-  auto start = std::chrono::steady_clock::now();
-  CompiledCluster out;
-  XC_ASSIGN_OR_RETURN(out.lowered, LowerCluster(graph, args, needed, failed_node));
-  needed->clear();
-  if (out.lowered.module != nullptr) {
-    XC_ASSIGN_OR_RETURN(out.executable, client->Compile(std::move(out.lowered.module), platform, options));
-    for (const Shape& s : out.executable->result_leaves()) {
-      out.result_dims.push_back(s.dims());
-      out.result_types.push_back(ToDataType(s.type()));
-    }
-    // Several host types share an element type: the graph says which it is.
-    std::vector<int> retvals = graph.Retvals();
-    for (size_t i = 0; i < out.lowered.results.size(); ++i) {
-      int k = out.lowered.results[i].output;
-      if (k >= 0) out.result_types[k] = graph.node(retvals[i]).input_types[0];
-    }
+void CompiledCluster::SetResults(const Graph& graph, absl::Span<const Shape> shapes) {
+  for (const Shape& s : shapes) {
+    result_dims.push_back(s.dims());
+    result_types.push_back(ToDataType(s.type()));
   }
-  out.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  // Several host types share an element type: the graph says which it is.
+  std::vector<int> retvals = graph.Retvals();
+  for (size_t i = 0; i < lowered.results.size(); ++i) {
+    int k = lowered.results[i].output;
+    if (k >= 0) result_types[k] = graph.node(retvals[i]).input_types[0];
+  }
+}
+
+absl::Status CompiledCluster::Run(absl::Span<const void* const> parameters, absl::Span<void* const> results,
+                                  const RunOptions& options) const {
+  if (padding == nullptr) return executable->Run(parameters, results, options);
+  return padding->Run(*executable, parameters, results, options);
+}
+
+absl::StatusOr<ClusterCode> CompileCluster(const Graph& graph, const std::vector<ClusterArg>& args, Client* client,
+                                           absl::string_view platform, const CompileOptions& options,
+                                           std::set<int>* needed, std::string* failed_node) {
+  auto start = std::chrono::steady_clock::now();
+  auto out = std::make_shared<CompiledCluster>();
+  XC_ASSIGN_OR_RETURN(out->lowered, LowerCluster(graph, args, needed, failed_node));
+  needed->clear();
+  if (out->lowered.module != nullptr) {
+    XC_ASSIGN_OR_RETURN(out->executable, client->Compile(std::move(out->lowered.module), platform, options));
+    out->SetResults(graph, out->executable->result_leaves());
+  }
+  out->seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return out;
 }
 

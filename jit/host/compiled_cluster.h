@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "jit/host/row_padding.h"
 #include "jit/lowering/graph_lowering.h"
 #include "service/client.h"
 
@@ -18,13 +19,24 @@ struct CompiledCluster {
   std::vector<Dims> result_dims;                 // of the module's results
   std::vector<DataType> result_types;
   double seconds = 0;
+  // Of an executable for more rows than the arguments have (row_buckets.h): how it runs, and its rows.
+  std::shared_ptr<const RowPadding> padding;
+  int64_t rows = 0;
+
+  // Results of `graph`, which this was lowered from, with these shapes.
+  void SetResults(const Graph& graph, absl::Span<const Shape> shapes);
+  // Runs the executable, which must be there.
+  absl::Status Run(absl::Span<const void* const> parameters, absl::Span<void* const> results,
+                   const RunOptions& options) const;
 };
+
+using ClusterCode = std::shared_ptr<const CompiledCluster>;
 
 // Lowers and compiles `graph`. `needed` gets the arguments whose values the lowering asks for; then the status is
 // FailedPrecondition. When a node could not be lowered, `failed_node` gets its name.
-absl::StatusOr<CompiledCluster> CompileCluster(const Graph& graph, const std::vector<ClusterArg>& args, Client* client,
-                                               absl::string_view platform, const CompileOptions& options,
-                                               std::set<int>* needed, std::string* failed_node = nullptr);
+absl::StatusOr<ClusterCode> CompileCluster(const Graph& graph, const std::vector<ClusterArg>& args, Client* client,
+                                           absl::string_view platform, const CompileOptions& options,
+                                           std::set<int>* needed, std::string* failed_node = nullptr);
 
 }  // namespace xc
 

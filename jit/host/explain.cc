@@ -44,6 +44,7 @@ std::string SignatureText(const SignatureReport& r) {
   if (r.compiled) {
     absl::StrAppendFormat(&out, "compiled in %.1f ms, code %d bytes, temporary memory %d bytes", r.compile_ms,
                           r.code_bytes, r.temp_bytes);
+    if (r.rows > 0) absl::StrAppend(&out, ", for ", r.rows, " rows");
     if (r.runs > 0) absl::StrAppendFormat(&out, "; %d runs, best %.3f ms", r.runs, r.best_ms);
     if (r.host_runs > 0) absl::StrAppendFormat(&out, "; host: %d runs, best %.3f ms", r.host_runs, r.host_best_ms);
   }

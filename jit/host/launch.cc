@@ -10,6 +10,7 @@ namespace xc {
 namespace {
 
 constexpr int64_t kMaxConstantBytes = 1 << 16;  // of one argument's value in a cache key
+constexpr size_t kMaxEntries = 4096;
 
 double Seconds(std::chrono::steady_clock::time_point since) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - since).count();
@@ -35,7 +36,7 @@ Tensor ValueOf(const Tensor& input) {
 }  // namespace
 
 ClusterLaunch::ClusterLaunch(std::shared_ptr<const Graph> graph, LaunchOptions options)
-    : graph_(std::move(graph)), options_(std::move(options)) {
+    : graph_(std::move(graph)), options_(std::move(options)), buckets_(*graph_, options_.client, options_.platform) {
   std::vector<int> args = graph_->Args();
   for (size_t i = 0; i < args.size(); ++i) {
     if (graph_->node(args[i]).output_types[0] == DT_RESOURCE) variable_args_.insert(static_cast<int>(i));
@@ -60,8 +61,7 @@ std::string ClusterLaunch::Key(const std::vector<Tensor>& inputs, const std::set
   return key;
 }
 
-void ClusterLaunch::Compile(const std::vector<Tensor>& inputs, const std::set<int>& constants, Compiled* out,
-                            std::set<int>* needed) {
+std::vector<ClusterArg> ClusterLaunch::Args(const std::vector<Tensor>& inputs, const std::set<int>& constants) const {
   std::vector<ClusterArg> args;
   for (size_t i = 0; i < inputs.size(); ++i) {
     ClusterArg arg;
@@ -69,18 +69,45 @@ void ClusterLaunch::Compile(const std::vector<Tensor>& inputs, const std::set<in
     arg.dims = inputs[i].dims();
     arg.is_variable = variable_args_.count(static_cast<int>(i)) != 0;
     if (constants.count(static_cast<int>(i)) != 0) arg.constant = std::make_shared<const HostConstant>(inputs[i]);
-    absl::StrAppend(&out->signature, i ? ", " : "", inputs[i].ShapeString(), arg.constant ? "=" : "",
-                    arg.constant ? inputs[i].Summary(4) : std::string());
     args.push_back(std::move(arg));
   }
-  auto compiled = CompileCluster(*graph_, args, options_.client, options_.platform, {}, needed, &out->failed_node);
+  return args;
+}
+
+void ClusterLaunch::Compile(const std::vector<Tensor>& inputs, const std::set<int>& constants, Compiled* out,
+                            std::set<int>* needed) {
+  const std::vector<ClusterArg> args = Args(inputs, constants);
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const bool constant = args[i].constant != nullptr;
+    absl::StrAppend(&out->signature, i ? ", " : "", inputs[i].ShapeString(), constant ? "=" : "",
+                    constant ? inputs[i].Summary(4) : std::string());
+  }
+  absl::StatusOr<ClusterCode> compiled;
+  bool made = out->rows.empty();
+  if (!made) {
+    compiled = buckets_.Fit(args, out->rows, options_.max_signatures, {}, &made);
+    if (!compiled.ok()) {
+      std::unique_lock<std::shared_mutex> lock(mutex_);
+      if (own_ >= options_.max_signatures) {
+        out->status = absl::UnavailableError(absl::StrCat("compiled for ", own_, " signatures already"));
+        return;
+      }
+      ++own_;
+      out->rows.clear();
+      made = true;
+    }
+  }
+  if (out->rows.empty()) {
+    compiled = CompileCluster(*graph_, args, options_.client, options_.platform, {}, needed, &out->failed_node);
+  }
   if (!compiled.ok()) {
     out->status = compiled.status();
     return;
   }
   out->code = *std::move(compiled);
+  if (!made) return;
   compilations_.fetch_add(1);
-  compile_nanos_.fetch_add(static_cast<int64_t>(out->code.seconds * 1e9));
+  compile_nanos_.fetch_add(static_cast<int64_t>(out->code->seconds * 1e9));
 }
 
 bool ClusterLaunch::Settle(const std::vector<Tensor>& inputs, const std::set<int>& constants,
@@ -102,6 +129,8 @@ bool ClusterLaunch::Settle(const std::vector<Tensor>& inputs, const std::set<int
     }
     if (constant_args_.size() != before) {
       cache_.clear();  // keys have another form now
+      own_ = 0;
+      buckets_.Clear();
       return false;
     }
     if (!made) {
@@ -137,15 +166,19 @@ absl::StatusOr<std::shared_ptr<ClusterLaunch::Compiled>> ClusterLaunch::FindOrCo
       if (constants != constant_args_) continue;
       auto it = cache_.find(Key(inputs, constants));
       if (it == cache_.end()) {
-        int64_t seen = static_cast<int64_t>(cache_.size());
-        if (given_back_.empty() && seen >= options_.max_signatures && hits_.load() < 4 * seen) {
-          given_back_ = absl::StrCat("it was compiled for ", seen, " signatures and hardly any came again");
+        auto made = std::make_shared<Compiled>();
+        if (options_.buckets) made->rows = buckets_.RowArgs(Args(inputs, constants));
+        const bool full = cache_.size() >= kMaxEntries;
+        if (given_back_.empty() && own_ >= options_.max_signatures && hits_.load() < 4 * own_) {
+          given_back_ = absl::StrCat("it was compiled for ", own_, " signatures and hardly any came again");
         }
-        if (!given_back_.empty()) {
+        if (full || (made->rows.empty() && !given_back_.empty())) {
           returned_.fetch_add(1);
-          return absl::UnavailableError(absl::StrCat("cluster '", graph_->name, "' was given back: ", given_back_));
+          return absl::UnavailableError(absl::StrCat(
+              "cluster '", graph_->name, "' was given back: ", full ? "it has too many signatures" : given_back_));
         }
-        it = cache_.emplace(Key(inputs, constants), std::make_shared<Compiled>()).first;
+        if (made->rows.empty()) ++own_;
+        it = cache_.emplace(Key(inputs, constants), std::move(made)).first;
       }
       entry = it->second;
     }
@@ -218,7 +251,7 @@ absl::Status ClusterLaunch::Run(const std::vector<Tensor>& inputs, std::vector<T
     return absl::UnavailableError("the host's kernels are quicker");
   }
   auto start = std::chrono::steady_clock::now();
-  const CompiledCluster& compiled = entry.code;
+  const CompiledCluster& compiled = *entry.code;
   const LoweredCluster& lowered = compiled.lowered;
   std::vector<Tensor> results;
   if (compiled.executable != nullptr) {
@@ -233,7 +266,7 @@ absl::Status ClusterLaunch::Run(const std::vector<Tensor>& inputs, std::vector<T
     RunOptions run;
     run.executor = options_.executor;
     run.thread_limit = options_.thread_limit;
-    XC_RETURN_IF_ERROR(compiled.executable->Run(parameters, buffers, run));
+    XC_RETURN_IF_ERROR(compiled.Run(parameters, buffers, run));
     if (lowered.check_output >= 0 && results[lowered.check_output].data<uint8_t>()[0]) {
       fallbacks_.fetch_add(1);
       return absl::OutOfRangeError(absl::StrCat("an op of cluster '", graph_->name, "' fails on these values"));
@@ -301,12 +334,15 @@ std::vector<SignatureReport> ClusterLaunch::Report() const {
     } else {
       r.arguments = c.signature;
       r.compiled = c.status.ok();
-      r.compile_ms = c.code.seconds * 1e3;
+      if (c.code != nullptr) {
+        r.rows = c.code->rows;
+        r.compile_ms = c.code->seconds * 1e3;
+      }
       if (!c.status.ok()) r.problem = c.status.ToString();
       if (c.status.ok() && Slower(c)) r.problem = "given back: the host's kernels are quicker";
-      if (c.code.executable != nullptr) {
-        r.temp_bytes = c.code.executable->temp_bytes();
-        r.code_bytes = c.code.executable->size_bytes();
+      if (c.code != nullptr && c.code->executable != nullptr) {
+        r.temp_bytes = c.code->executable->temp_bytes();
+        r.code_bytes = c.code->executable->size_bytes();
       }
     }
     out.push_back(std::move(r));

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "jit/host/compile_queue.h"
-#include "jit/host/compiled_cluster.h"
+#include "jit/host/row_buckets.h"
 
 namespace xc {
 
@@ -47,6 +47,7 @@ struct LaunchOptions {
   // A cluster that was compiled for so many signatures, most of which hardly came again, is given back to the host for
   // all further ones.
   int max_signatures = 64;
+  bool buckets = true;                  // code for more rows may serve calls of fewer (row_buckets.h)
   std::shared_ptr<CompileQueue> queue;  // for kBackground
 };
 
@@ -55,6 +56,7 @@ struct SignatureReport {
   std::string arguments;
   std::string problem;  // why it was not compiled, or runs on the host; empty if it is in use
   bool compiled = false;
+  int64_t rows = 0;  // of the code, where it is for more rows than the arguments have
   double compile_ms = 0;
   int64_t runs = 0, host_runs = 0;
   double best_ms = 0, host_best_ms = 0;  // 0 where there was no run
@@ -97,13 +99,15 @@ class ClusterLaunch {
     std::atomic<bool> ready{false}, queued{false};
     absl::Status status;
     std::string failed_node;
-    CompiledCluster code;
+    ClusterCode code;
+    std::vector<int> rows;  // arguments with rows, if code for more rows may serve
     std::string signature;
     std::atomic<int64_t> calls{0}, runs{0}, host_runs{0};
     std::atomic<int64_t> best_nanos{0}, host_best_nanos{0};
   };
 
   std::string Key(const std::vector<Tensor>& inputs, const std::set<int>& constants) const;
+  std::vector<ClusterArg> Args(const std::vector<Tensor>& inputs, const std::set<int>& constants) const;
   void Compile(const std::vector<Tensor>& inputs, const std::set<int>& constants, Compiled* out, std::set<int>* needed);
   // Compiles what the entry stands for, unless that is done. False: keys have another form now, look it up again.
   bool Settle(const std::vector<Tensor>& inputs, const std::set<int>& constants,
@@ -119,6 +123,8 @@ class ClusterLaunch {
   std::set<int> constant_args_;  // grows as lowerings ask for values
   std::unordered_map<std::string, std::shared_ptr<Compiled>> cache_;
   std::string given_back_;
+  int64_t own_ = 0;  // entries with code of their own
+  RowBuckets buckets_;
   std::atomic<int64_t> compilations_{0}, hits_{0}, fallbacks_{0}, compile_nanos_{0}, deferred_{0}, returned_{0};
 };
 

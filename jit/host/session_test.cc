@@ -204,6 +204,7 @@ TEST(Session, LazyCompilationWaitsForTheSecondRun) {
 TEST(Session, AClusterWhoseShapesKeepChangingIsGivenBack) {
   LaunchOptions launch;
   launch.max_signatures = 4;
+  launch.buckets = false;
   auto s = Load(Squares(), HostMode::kJit, launch);
   for (int n = 1; n <= 10; ++n) {
     auto out = s->Run({Floats(std::vector<float>(n, 2.f))});
@@ -215,6 +216,22 @@ TEST(Session, AClusterWhoseShapesKeepChangingIsGivenBack) {
   EXPECT_NE(s->Explain().find("given back to the host for further signatures: it was compiled for 4 signatures"),
             std::string::npos)
       << s->Explain();
+}
+
+TEST(Session, OtherNumbersOfRowsShareCode) {
+  LaunchOptions launch;
+  launch.max_signatures = 4;
+  auto s = Load(Squares(), HostMode::kJit, launch);
+  for (int n = 100; n > 64; --n) {
+    auto out = s->Run({Floats(std::vector<float>(n, 2.f))});
+    ASSERT_TRUE(out.ok()) << out.status();
+    ASSERT_EQ((*out)[0].num_elements(), n);
+    EXPECT_EQ((*out)[0].data<float>()[n - 1], 6);
+  }
+  // 100, 99 and 98 by themselves, then code for 112, 96 and 80 rows.
+  EXPECT_EQ(s->executor().clusters()[0]->stats().compilations, 6);
+  EXPECT_EQ(s->executor().stats().given_back, 0);
+  EXPECT_NE(s->Explain().find("for 80 rows"), std::string::npos) << s->Explain();
 }
 
 TEST(Session, ExplanationsSayWhatWouldChange) {

@@ -126,7 +126,10 @@ void LogOnce(const std::string& line) {
 }
 
 HostedCluster::HostedCluster(std::string bytes, std::string name, std::unique_ptr<Graph> graph)
-    : bytes_(std::move(bytes)), name_(std::move(name)), graph_(std::move(graph)) {
+    : bytes_(std::move(bytes)),
+      name_(std::move(name)),
+      graph_(std::move(graph)),
+      buckets_(*graph_, Client::Default(), "cpu") {
   for (int id : graph_->Args()) arg_types_.push_back(graph_->node(id).output_types[0]);
 }
 
@@ -202,11 +205,15 @@ HostedCluster::Entry* HostedCluster::Find(absl::Span<const xc_tensor> args, cons
     if (args[i].bytes > 0) std::memcpy(value->raw(), args[i].data, args[i].bytes);
     entry->args[i].constant = std::make_shared<const HostConstant>(*std::move(value));
   }
-  if (num_compiled_ >= settings.max_shapes) {
+  if (settings.buckets) entry->rows = buckets_.RowArgs(entry->args);
+  if (!entry->rows.empty()) {
+    if (auto code = buckets_.Ready(entry->args, entry->rows); code != nullptr) {
+      entry->code = std::move(code);
+      entry->state = kReady;
+    }
+  } else if (num_compiled_ >= settings.max_shapes) {
     entry->state = kHost;
-    entry->reason = absl::StrCat("compiled for ", num_compiled_, " shapes already");
-    LogOnce(absl::StrCat("cluster '", name_, "' has run with more than ", num_compiled_,
-                         " sets of shapes: further ones run on the host (setting max_shapes)"));
+    entry->reason = TooManyShapes(num_compiled_);
   } else {
     ++num_compiled_;
   }
@@ -214,6 +221,12 @@ HostedCluster::Entry* HostedCluster::Find(absl::Span<const xc_tensor> args, cons
   entries_.emplace(raw->signature, raw);
   all_.push_back(std::move(entry));
   return raw;
+}
+
+std::string HostedCluster::TooManyShapes(int compiled) const {
+  LogOnce(absl::StrCat("cluster '", name_, "' has run with more than ", compiled,
+                       " sets of shapes: further ones run on the host (setting max_shapes)"));
+  return absl::StrCat("compiled for ", compiled, " shapes already");
 }
 
 void HostedCluster::GiveBack(Entry& entry, const std::string& reason) {
@@ -251,6 +264,34 @@ void HostedCluster::Dump(const Entry& entry) const {
   if (!status.ok()) LogOnce(std::string(status.message()));
 }
 
+absl::StatusOr<ClusterCode> HostedCluster::MakeCode(Entry& entry, const CompileOptions& options,
+                                                    std::set<int>* needed) {
+  const PluginSettings settings = CurrentPluginSettings();
+  bool compiled = true;
+  absl::StatusOr<ClusterCode> code;
+  if (!entry.rows.empty()) {
+    compiled = false;
+    code = buckets_.Fit(entry.args, entry.rows, settings.max_shapes, options, &compiled);
+    if (code.ok() && compiled && settings.policy == PluginPolicy::kBackground) {
+      buckets_.Prepare(entry.args, entry.rows);
+    }
+    if (!code.ok()) {
+      std::unique_lock<std::shared_mutex> lock(mutex_);
+      if (num_compiled_ >= settings.max_shapes) return absl::ResourceExhaustedError(TooManyShapes(num_compiled_));
+      ++num_compiled_;
+      entry.reason = absl::StrCat(", not for other numbers of rows: ", code.status().message());
+      entry.rows.clear();
+      compiled = true;
+    }
+  }
+  if (entry.rows.empty()) code = CompileCluster(*graph_, entry.args, Client::Default(), "cpu", options, needed);
+  if (code.ok() && compiled) {
+    Counters().compilations.fetch_add(1);
+    Counters().compile_ns.fetch_add(static_cast<int64_t>((*code)->seconds * 1e9));
+  }
+  return code;
+}
+
 bool HostedCluster::Compile(Entry& entry, int compile_threads) {
   std::lock_guard<std::mutex> compiling(entry.compiling);
   if (entry.state == kReady || entry.state == kHost) return false;
@@ -258,11 +299,9 @@ bool HostedCluster::Compile(Entry& entry, int compile_threads) {
   options.compile_threads = compile_threads;
   Dump(entry);
   std::set<int> needed;
-  auto code = CompileCluster(*graph_, entry.args, Client::Default(), "cpu", options, &needed);
+  auto code = MakeCode(entry, options, &needed);
   bool retry = false;
   if (code.ok()) {
-    Counters().compilations.fetch_add(1);
-    Counters().compile_ns.fetch_add(static_cast<int64_t>(code->seconds * 1e9));
     entry.code = *std::move(code);
     std::unique_lock<std::shared_mutex> lock(mutex_);
     entry.state = kReady;
@@ -278,6 +317,7 @@ bool HostedCluster::Compile(Entry& entry, int compile_threads) {
       constant_args_.insert(constant_args_.end(), needed.begin(), needed.end());
       entries_.clear();
       num_compiled_ = 0;
+      buckets_.Clear();
     }
     retry = true;
     entry.reason = "made anew with the values of constants";
@@ -294,7 +334,7 @@ bool HostedCluster::Compile(Entry& entry, int compile_threads) {
 
 absl::StatusOr<int> HostedCluster::RunEntry(Entry& entry, absl::Span<const xc_tensor> args,
                                             const xc_cluster_results& results, int threads, int64_t* compiled_ns) {
-  const CompiledCluster& code = entry.code;
+  const CompiledCluster& code = *entry.code;
   const LoweredCluster& lowered = code.lowered;
   const size_t n = lowered.results.size();
   bool tentative = lowered.check_output >= 0;
@@ -322,7 +362,7 @@ absl::StatusOr<int> HostedCluster::RunEntry(Entry& entry, absl::Span<const xc_te
     int wanted = PluginThreads();
     options.thread_limit = wanted > 0 ? wanted : threads;
     int64_t start = NowNs();
-    absl::Status status = code.executable->Run(parameters, absl::MakeSpan(buffers), options);
+    absl::Status status = code.Run(parameters, absl::MakeSpan(buffers), options);
     *compiled_ns = NowNs() - start;
     if (!status.ok()) {
       // Results may be allocated already: the error is the call's.
@@ -453,8 +493,9 @@ std::vector<HostedCluster::ShapeReport> HostedCluster::Report() const {
     int state = e.state;
     r.state = state == kReady ? "compiled" : state == kHost ? "on the host: " + e.reason : "not compiled yet";
     if (state == kReady) {
-      r.compile_seconds = e.code.seconds;
-      r.temp_bytes = e.code.executable != nullptr ? e.code.executable->temp_bytes() : 0;
+      r.compile_seconds = e.code->seconds;
+      absl::StrAppend(&r.state, e.reason, e.code->rows > 0 ? absl::StrCat(" for ", e.code->rows, " rows") : "");
+      r.temp_bytes = e.code->executable != nullptr ? e.code->executable->temp_bytes() : 0;
     }
     r.runs = e.runs;
     r.best_ns = r.runs > 0 ? e.best_ns.load() : 0;

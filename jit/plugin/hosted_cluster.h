@@ -15,7 +15,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/inlined_vector.h"
 #include "jit/capi/xc_plugin.h"
-#include "jit/host/compiled_cluster.h"
+#include "jit/host/row_buckets.h"
 #include "jit/plugin/settings.h"
 
 namespace xc {
@@ -63,8 +63,9 @@ class HostedCluster : public std::enable_shared_from_this<HostedCluster> {
     std::atomic<int> state{kNew};
     std::vector<int64_t> signature;
     std::vector<ClusterArg> args;
-    CompiledCluster code;  // set before the state becomes kReady
-    std::string reason;    // of kHost, under mutex_
+    std::vector<int> rows;  // arguments with rows, if code for more rows may serve
+    ClusterCode code;       // set before the state becomes kReady
+    std::string reason;     // of kHost, or why code is not shared; under mutex_
     std::mutex compiling;
     std::atomic<bool> judged{false};
     std::atomic<int64_t> runs{0}, best_ns{INT64_MAX}, host_runs{0}, host_best_ns{INT64_MAX};
@@ -82,6 +83,8 @@ class HostedCluster : public std::enable_shared_from_this<HostedCluster> {
   // The entry for the arguments, made if there is none; null if there are too many.
   Entry* Find(absl::Span<const xc_tensor> args, const PluginSettings& settings);
   bool MakeSignature(absl::Span<const xc_tensor> args, Signature* signature) const;
+  // The code for the entry, from a bucket or for itself.
+  absl::StatusOr<ClusterCode> MakeCode(Entry& entry, const CompileOptions& options, std::set<int>* needed);
   // Compiles the entry if nobody has; true if the lowering asked for values of arguments, so that entries are others.
   bool Compile(Entry& entry, int compile_threads);
   std::string WhyNotInSignature(const Entry& entry, const std::set<int>& needed) const;
@@ -90,6 +93,7 @@ class HostedCluster : public std::enable_shared_from_this<HostedCluster> {
   // The cost gate: whether the host should run the entry this time to be timed, and what follows from the timings.
   bool WantsHostTiming(const Entry& entry) const;
   void Judge(Entry& entry);
+  std::string TooManyShapes(int compiled) const;
   void GiveBack(Entry& entry, const std::string& reason);
   absl::StatusOr<int> RunEntry(Entry& entry, absl::Span<const xc_tensor> args, const xc_cluster_results& results,
                                int threads, int64_t* compiled_ns);
@@ -105,7 +109,8 @@ class HostedCluster : public std::enable_shared_from_this<HostedCluster> {
   std::vector<int> constant_args_;  // whose values are part of the signature; grows
   absl::flat_hash_map<std::vector<int64_t>, Entry*, SignatureHash, SignatureEq> entries_;
   std::vector<std::unique_ptr<Entry>> all_;  // entries live as long as the cluster
-  int num_compiled_ = 0;
+  int num_compiled_ = 0;                     // entries with code of their own
+  RowBuckets buckets_;
 };
 
 }  // namespace xc

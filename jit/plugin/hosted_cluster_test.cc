@@ -49,7 +49,7 @@ struct Host {
 
 class HostedClusterTest : public ::testing::Test {
  protected:
-  void SetUp() override { Configure("policy=now\nmax_shapes=24\nlog=0\ncost_gate=1\nlazy_runs=3"); }
+  void SetUp() override { Configure("policy=now\nmax_shapes=24\nbuckets=1\nlog=0\ncost_gate=1\nlazy_runs=3"); }
   void Configure(const std::string& lines) { ASSERT_TRUE(ConfigurePlugin(lines).ok()); }
 
   std::shared_ptr<HostedCluster> Make(const char* text) {
@@ -143,6 +143,92 @@ TEST_F(HostedClusterTest, FurtherShapesGoToTheHost) {
   bool found = false;
   for (const auto& r : cluster->Report()) found |= r.state == "on the host: compiled for 1 shapes already";
   EXPECT_TRUE(found);
+}
+
+TEST_F(HostedClusterTest, OtherNumbersOfRowsShareCode) {
+  auto cluster = Make(kGraph);
+  const int64_t before = Counters().compilations;
+  for (int rows = 40; rows >= 17; --rows) {
+    Host host;
+    host.args = {std::vector<float>(rows, 0), std::vector<float>(rows)};
+    for (int i = 0; i < rows; ++i) host.args[1][i] = static_cast<float>(i);
+    EXPECT_EQ(Run(*cluster, host), XC_CLUSTER_RAN);
+    ASSERT_EQ(static_cast<int>(host.results[0].size()), rows);
+    for (int i = 0; i < rows; ++i) EXPECT_EQ(host.results[0][i], 1.0f + static_cast<float>(i));
+    EXPECT_EQ(host.forwarded[1], 0);
+  }
+  // 40, 39 and 38 by themselves; then code for 40, 32, 28, 24 and 20 rows, of which the first is known already.
+  EXPECT_EQ(Counters().compilations - before, 3 + 5);
+  std::map<std::string, int> states;
+  for (const auto& r : cluster->Report()) ++states[r.state];
+  EXPECT_EQ(states["compiled for 20 rows"], 3);
+  EXPECT_EQ(states["compiled for 40 rows"], 5);
+  EXPECT_EQ(states["compiled"], 3 + 4);  // and those that are as large as their code
+}
+
+TEST_F(HostedClusterTest, SharedCodeIsReadyForAllItsNumbersOfRows) {
+  Configure("policy=background\nmax_shapes=3");
+  auto cluster = Make(kGraph);
+  auto run = [&](int rows) {
+    Host host{{std::vector<float>(rows, 0), std::vector<float>(rows, 1)}};
+    int outcome = Run(*cluster, host);
+    EXPECT_TRUE(WaitForCompilations(120));
+    if (outcome == XC_CLUSTER_RAN) {
+      EXPECT_EQ(host.results[0], std::vector<float>(rows, 2));
+    }
+    return outcome;
+  };
+  for (int rows : {100, 200, 300}) EXPECT_EQ(run(rows), XC_CLUSTER_ON_HOST);
+  EXPECT_EQ(run(64), XC_CLUSTER_ON_HOST);
+  // All that fit into 64 rows are known now.
+  for (int rows = 57; rows <= 64; ++rows) EXPECT_EQ(run(rows), XC_CLUSTER_RAN);
+  EXPECT_EQ(run(56), XC_CLUSTER_ON_HOST);
+  Configure("buckets=0");
+  EXPECT_EQ(run(90), XC_CLUSTER_ON_HOST);
+  EXPECT_EQ(run(90), XC_CLUSTER_ON_HOST) << "more than max_shapes";
+  Configure("buckets=1\nmax_shapes=24");
+}
+
+TEST_F(HostedClusterTest, ChecksHoldForSharedCode) {
+  auto cluster = Make(kDivision);
+  for (int rows = 20; rows >= 9; --rows) {
+    Host host{{std::vector<float>(rows, 1e-45f)}};  // the bits of integer ones
+    EXPECT_EQ(Run(*cluster, host, DT_INT32), XC_CLUSTER_RAN);
+    EXPECT_EQ(host.results[0], host.args[0]);
+    host.args[0][rows - 1] = 0;
+    EXPECT_EQ(Run(*cluster, host, DT_INT32), XC_CLUSTER_ON_HOST);
+  }
+  bool shared = false;
+  for (const auto& r : cluster->Report()) shared |= r.state == "compiled for 12 rows";
+  EXPECT_TRUE(shared);
+}
+
+// The mean over all rows: none may be added.
+constexpr char kMean[] = R"(
+  node { name: "x" op: "_Arg" attr { key: "T" value { type: DT_FLOAT } } attr { key: "index" value { i: 0 } } }
+  node { name: "a" op: "Const" attr { key: "dtype" value { type: DT_INT32 } }
+         attr { key: "value" value { tensor { dtype: DT_INT32 tensor_shape { dim { size: 1 } } int_val: 0 } } } }
+  node { name: "m" op: "Mean" input: "x" input: "a" attr { key: "T" value { type: DT_FLOAT } }
+         attr { key: "Tidx" value { type: DT_INT32 } } attr { key: "keep_dims" value { b: false } } }
+  node { name: "r" op: "_Retval" input: "m" attr { key: "T" value { type: DT_FLOAT } }
+         attr { key: "index" value { i: 0 } } }
+)";
+
+TEST_F(HostedClusterTest, RowsThatCountForEachOtherHaveCodeOfTheirOwn) {
+  auto cluster = Make(kMean);
+  for (int rows = 20; rows >= 9; --rows) {
+    Host host{{std::vector<float>(rows, 0)}};
+    host.args[0][0] = static_cast<float>(rows);
+    EXPECT_EQ(Run(*cluster, host), XC_CLUSTER_RAN);
+    EXPECT_THAT(host.results[0], ElementsAre(1));
+  }
+  int why = 0;
+  for (const auto& r : cluster->Report()) {
+    EXPECT_THAT(r.state, HasSubstr("compiled"));
+    EXPECT_EQ(r.state.find(" for 1"), std::string::npos) << r.state;
+    why += r.state == "compiled, not for other numbers of rows: reduce 'm' combines rows";
+  }
+  EXPECT_EQ(why, 3) << "then no more is tried";
 }
 
 TEST_F(HostedClusterTest, WhatIsSlowerThanTheHostIsGivenBack) {

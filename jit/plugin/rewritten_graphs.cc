@@ -6,6 +6,7 @@
 #include <mutex>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_replace.h"
@@ -152,7 +153,7 @@ void WriteClusters(Writer& out) {
     for (const auto& r : cluster->Report()) {
       out.Row({r.shapes, r.state, Millis(r.compile_seconds), absl::StrCat(r.runs), Micros(r.best_ns),
                absl::StrCat(r.host_runs), Micros(r.host_best_ns), absl::StrCat(r.temp_bytes)},
-              r.state == "compiled" ? "yes" : "no");
+              absl::StartsWith(r.state, "compiled") ? "yes" : "no");
     }
     out.End();
   }

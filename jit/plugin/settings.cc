@@ -79,6 +79,7 @@ const std::vector<Row>& Rows() {
       IntRow("lazy_runs", &PluginSettings::lazy_runs),
       IntRow("wait_ms", &PluginSettings::wait_ms),
       IntRow("max_shapes", &PluginSettings::max_shapes),
+      BoolRow("buckets", &PluginSettings::buckets),
       IntRow("threads", &PluginSettings::threads),
       BoolRow("cost_gate", &PluginSettings::cost_gate),
       BoolRow("caller_thread", &PluginSettings::caller_thread),

@@ -23,6 +23,7 @@ struct PluginSettings {
   int lazy_runs = 3;
   int wait_ms = 0;
   int max_shapes = 24;        // compiled per cluster; further shapes run on the host
+  bool buckets = true;        // code for more rows may serve calls of fewer
   int threads = 0;            // 0: as many as the host says
   bool cost_gate = true;      // what is slower than the host goes back to it
   bool caller_thread = true;  // functions of one launch run in the thread that calls them
