@@ -16,7 +16,7 @@ constexpr int kVectorBytes = 32, kRows = 4, kVectors = 3;
 constexpr int kVectorBytes = 16, kRows = 4, kVectors = 2;
 #endif
 
-constexpr int64_t kKBlock = 256, kMBlock = 144;
+constexpr int64_t kKBlock = 256, kMBlock = 144, kUnpackedRows = 2 * kRows;
 
 struct BF16 {
   uint16_t bits;
@@ -93,9 +93,9 @@ struct Panel {
   int64_t across, along;
 };
 
-// c[i * stride + j] = (or +=, -=) sum over k of a's element i * b's element j, for kRows elements of a and V vectors of
+// c[i * stride + j] = (or +=, -=) sum over k of a's element i * b's element j, for R elements of a and V vectors of
 // b's, which stand side by side.
-template <typename Acc, int V, bool packed>
+template <typename Acc, int R, int V, bool packed>
 __attribute__((noinline)) void Micro(int64_t k, const Panel<Acc>& lhs, const Panel<Acc>& rhs, Acc* __restrict c,
                                      int64_t stride, Into into) {
   typedef Acc Vec __attribute__((vector_size(kVectorBytes), may_alias, aligned(alignof(Acc))));
@@ -103,13 +103,13 @@ __attribute__((noinline)) void Micro(int64_t k, const Panel<Acc>& lhs, const Pan
   const int64_t across = packed ? 1 : lhs.across;
   const Acc* a = lhs.at;
   const Acc* b = rhs.at;
-  Vec sum[kRows][V] = {};
+  Vec sum[R][V] = {};
   for (int64_t p = 0; p < k; ++p) {
     Vec row[V];
 #pragma GCC unroll 4
     for (int j = 0; j < V; ++j) row[j] = reinterpret_cast<const Vec*>(b)[j];
 #pragma GCC unroll 8
-    for (int i = 0; i < kRows; ++i) {
+    for (int i = 0; i < R; ++i) {
       const Vec x = a[i * across] - Vec{};
 #pragma GCC unroll 4
       for (int j = 0; j < V; ++j) sum[i][j] += x * row[j];
@@ -118,7 +118,7 @@ __attribute__((noinline)) void Micro(int64_t k, const Panel<Acc>& lhs, const Pan
     b += rhs.along;
   }
 #pragma GCC unroll 8
-  for (int i = 0; i < kRows; ++i) {
+  for (int i = 0; i < R; ++i) {
 #pragma GCC unroll 4
     for (int j = 0; j < V; ++j) {
       Vec* to = reinterpret_cast<Vec*>(c + i * stride + j * kLanes);
@@ -133,15 +133,27 @@ __attribute__((noinline)) void Micro(int64_t k, const Panel<Acc>& lhs, const Pan
   }
 }
 
-template <typename Acc, bool packed>
-void MicroOf(int vectors, int64_t k, const Panel<Acc>& a, const Panel<Acc>& b, Acc* c, int64_t stride, Into into) {
+template <typename Acc, int R, bool packed>
+void MicroOfRows(int vectors, int64_t k, const Panel<Acc>& a, const Panel<Acc>& b, Acc* c, int64_t stride, Into into) {
   switch (vectors) {
     case 1:
-      return Micro<Acc, 1, packed>(k, a, b, c, stride, into);
+      return Micro<Acc, R, 1, packed>(k, a, b, c, stride, into);
     case 2:
-      return Micro<Acc, 2, packed>(k, a, b, c, stride, into);
+      return Micro<Acc, R, 2, packed>(k, a, b, c, stride, into);
     default:
-      return Micro<Acc, kVectors, packed>(k, a, b, c, stride, into);
+      return Micro<Acc, R, kVectors, packed>(k, a, b, c, stride, into);
+  }
+}
+
+// `rows`: even, at most kRows.
+template <typename Acc, bool packed>
+void MicroOf(int64_t rows, int vectors, int64_t k, const Panel<Acc>& a, const Panel<Acc>& b, Acc* c, int64_t stride,
+             Into into) {
+  if (rows == kRows) return MicroOfRows<Acc, kRows, packed>(vectors, k, a, b, c, stride, into);
+  if (rows == 2) return MicroOfRows<Acc, 2, packed>(vectors, k, a, b, c, stride, into);
+  if constexpr (kRows == 8) {
+    if (rows == 4) return MicroOfRows<Acc, 4, packed>(vectors, k, a, b, c, stride, into);
+    MicroOfRows<Acc, 6, packed>(vectors, k, a, b, c, stride, into);
   }
 }
 
@@ -224,16 +236,16 @@ void Macro(int64_t rows, int64_t cols, int64_t k, const Side<Acc>& a, const Side
     const Panel<Acc> right = b.At(j, cols, k);
     for (int64_t i = 0; i < rows; i += kRows) {
       const Panel<Acc> left = a.At(i, rows, k);
-      const int64_t height = rows - i < kRows ? rows - i : kRows;
-      const bool whole = room || (height == kRows && width == vectors * kLanes);
+      const int64_t height = rows - i < kRows ? rows - i : kRows, even = RoundUp(height, 2);
+      const bool whole = room || (height == even && width == vectors * kLanes);
       Acc part[kRows * kVectors * kLanes];
       Acc* to = whole ? c + i * stride + j : part;
       const int64_t pitch = whole ? stride : kVectors * kLanes;
       const Into how = whole ? into : Into::kSet;
       if (a.IsPacked(i)) {
-        MicroOf<Acc, true>(vectors, k, left, right, to, pitch, how);
+        MicroOf<Acc, true>(even, vectors, k, left, right, to, pitch, how);
       } else {
-        MicroOf<Acc, false>(vectors, k, left, right, to, pitch, how);
+        MicroOf<Acc, false>(even, vectors, k, left, right, to, pitch, how);
       }
       if (whole) continue;
       for (int64_t r = 0; r < height; ++r) {
@@ -284,7 +296,7 @@ void Gemm(const GemmTile& t, void* scratch) {
       for (int64_t p = 0; p == 0 || p < t.k; p += areas.k_block) {
         const int64_t depth = t.k - p < areas.k_block ? t.k - p : areas.k_block;
         const Side<Acc> b = MakeSide<Acc, B>(t.b, j, cols, p, depth, t.b_n, t.b_k, NR<Acc>(), kLanes,
-                                             t.b_n == 1 && m_end - i0 <= 2 * kRows, pb);
+                                             t.b_n == 1 && m_end - i0 <= kUnpackedRows, pb);
         for (int64_t i = i0; i < m_end; i += areas.m_block) {
           const int64_t rows = m_end - i < areas.m_block ? m_end - i : areas.m_block;
           const Side<Acc> a = MakeSide<Acc, A>(t.a, i, rows, p, depth, t.a_m, t.a_k, kRows, kRows,
@@ -623,7 +635,7 @@ bool Skinny(const GemmTile& t, void* scratch) {
 
 namespace XC_GEMM_ISA {
 bool Tiny(const GemmTile& tile, int64_t count, int64_t a_batch, int64_t b_batch, int64_t c_batch);
-const GemmKernels kKernels = {GemmScratch, RunGemm, Skinny, Tiny};
+const GemmKernels kKernels = {GemmScratch, RunGemm, kUnpackedRows, Skinny, Tiny};
 }  // namespace XC_GEMM_ISA
 
 }  // namespace xc

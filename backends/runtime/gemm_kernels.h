@@ -25,6 +25,8 @@ struct GemmKernels {
   // Bytes of scratch (64-byte aligned) that gemm needs for `tile`; -1 when it does not have these types.
   int64_t (*gemm_scratch)(const GemmTile& tile);
   void (*gemm)(const GemmTile& tile, void* scratch);
+  // Of at most so many rows, gemm reads a B that is contiguous along n where it lies, without a copy.
+  int64_t unpacked_rows;
   // A few rows (m <= kSkinnyRows) against a large B that is contiguous along n or k; types f64, f32, or bf16 for B, any
   // of the two for A and C. Reads B once. False when it does not take the tile.
   // `scratch`: 64-byte aligned, 8 * m * k + 64 * m bytes.

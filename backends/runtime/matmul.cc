@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <bit>
 #include <complex>
 #include <cstring>
 #include <utility>
@@ -218,6 +219,13 @@ bool WantOneDnn(const MatmulDesc& d) {
   return !floats || d.m > kSkinnyRows;
 }
 
+// Whether oneDNN would copy the right operand of a few rows, which takes as long as such a product does: it does where
+// its rows are dense and their size is a power of two.
+bool CopiesRight(const MatmulDesc& d) {
+  return Type(d.a_type) == RtType::kF32 && d.m <= BestGemmKernels().unpacked_rows && d.b_n == 1 && d.b_k == d.n &&
+         d.n >= 512 && std::has_single_bit(static_cast<uint64_t>(d.n));
+}
+
 // The ranges that one task takes.
 struct Ranges {
   int64_t batch_begin, batch_end, m0, m1, n0, n1;
@@ -305,8 +313,9 @@ absl::Status Matmul(RunContext* ctx, const MatmulDesc& desc, const void* a, cons
   const bool transposed_result = d.c_n != 1 && d.c_m == 1 && d.m != 1;
   if (skinny_columns || (transposed_result && d.m > kSkinnyRows && d.a_type == d.b_type)) Swap(&p);
 
-  const bool onednn = WantOneDnn(d);
+  bool onednn = WantOneDnn(d);
   const Plan plan = MakePlan(p, onednn);
+  if (onednn && plan.n_tiles == 1 && CopiesRight(d)) onednn = false;
   const int64_t per_batch = plan.m_tiles * plan.n_tiles;
   const int64_t inner = d.num_batch_dims == 0 ? 1 : d.batch[d.num_batch_dims - 1];
   const int64_t inner_tiles = (inner - 1) / plan.batch + 1;

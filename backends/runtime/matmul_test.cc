@@ -208,9 +208,9 @@ TEST(Matmul, AllTypesLayoutsAndKernels) {
                              {T::kS8, T::kS8, T::kS32},   {T::kU8, T::kS8, T::kS32},      {T::kU8, T::kU8, T::kS32},
                              {T::kS16, T::kS16, T::kS16}, {T::kS32, T::kS32, T::kS32},    {T::kU32, T::kU32, T::kU32},
                              {T::kS64, T::kS64, T::kS64}};
-  const int64_t sizes[][5] = {{1, 1, 1, 1, 1},   {1, 1, 1, 70, 33},  {2, 3, 5, 7, 11},
-                              {1, 2, 65, 2, 40}, {3, 1, 19, 50, 0},  {1, 1, 37, 101, 300},
-                              {3, 5, 8, 8, 8},   {2, 1, 16, 15, 16}, {1, 3, 3, 9, 2}};
+  const int64_t sizes[][5] = {{1, 1, 1, 1, 1},   {1, 1, 1, 70, 33},    {2, 3, 5, 7, 11}, {1, 2, 65, 2, 40},
+                              {3, 1, 19, 50, 0}, {1, 1, 37, 101, 300}, {3, 5, 8, 8, 8},  {2, 1, 16, 15, 16},
+                              {1, 3, 3, 9, 2},   {1, 1, 7, 512, 20}};
   auto executor = NewThreadPoolExecutor(3);
   RunContext ctx(nullptr, executor.get());
   for (bool onednn : {true, false}) {
@@ -265,6 +265,9 @@ TEST(Matmul, EveryInstructionSet) {
                              {2, 83, 71},
                              {3, 83, 71},
                              {4, 83, 71},
+                             {5, 83, 71},
+                             {12, 96, 71},
+                             {14, 96, 300},
                              {23, 83, 71},
                              {16, 24, 300},
                              {9, 16, 300},
@@ -293,6 +296,8 @@ TEST(Matmul, SameBitsWithAnyNumberOfThreads) {
   std::normal_distribution<float> normal;
   for (auto [m, n, k] : {std::tuple<int, int, int>{300, 500, 700},
                          {16, 1000, 2000},
+                         {16, 512, 128},
+                         {12, 512, 40},
                          {1, 3000, 500},
                          {2000, 2, 300},
                          {64, 64, 5000},
