@@ -21,6 +21,8 @@ bool IsAnnotation(AttrKind kind) {
   }
 }
 
+}  // namespace
+
 bool SameAttributes(const HloInstruction* a, const HloInstruction* b) {
   const auto &x = a->attributes().entries(), &y = b->attributes().entries();
   size_t i = 0, j = 0;
@@ -34,6 +36,8 @@ bool SameAttributes(const HloInstruction* a, const HloInstruction* b) {
     ++j;
   }
 }
+
+namespace {
 
 // Whether two computations without control flow of their own (combiners, comparators) are the same program.
 bool SameProgram(const HloComputation* a, const HloComputation* b) {

@@ -1,94 +1,12 @@
 // Loops: dead, constant and invariant state, invariant code, known trip counts.
 #include <algorithm>
 
-#include "compiler/cost_analysis.h"
 #include "compiler/make.h"
-#include "compiler/memory/in_place.h"
+#include "compiler/simplify/plain_loop.h"
 #include "compiler/simplify/simplify.h"
 
 namespace xc {
 namespace {
-
-// A loop whose state is a tuple taken apart and put together by elements, as almost all are.
-struct PlainLoop {
-  HloInstruction* loop;
-  HloComputation *condition, *body;
-  HloInstruction *condition_state, *body_state, *next;
-  int64_t size;
-
-  static bool OnlyElements(const HloInstruction* value) {
-    return !value->IsRoot() && std::all_of(value->users().begin(), value->users().end(), [](const HloInstruction* u) {
-      return u->opcode() == HloOpcode::kGetTupleElement;
-    });
-  }
-
-  // Nothing for other forms and for computations that others call too.
-  static std::optional<PlainLoop> Of(HloInstruction* loop,
-                                     const absl::flat_hash_map<const HloComputation*, int>& callers) {
-    PlainLoop l;
-    l.loop = loop;
-    l.condition = loop->while_condition();
-    l.body = loop->while_body();
-    if (callers.at(l.condition) != 1 || callers.at(l.body) != 1 || l.condition == l.body) return {};
-    l.condition_state = l.condition->parameter(0);
-    l.body_state = l.body->parameter(0);
-    l.next = l.body->root();
-    if (!loop->shape().IsTuple() || l.next->opcode() != HloOpcode::kTuple || !l.next->users().empty()) return {};
-    if (!OnlyElements(loop) || !OnlyElements(l.condition_state) || !OnlyElements(l.body_state)) return {};
-    if (loop->operand(0)->opcode() != HloOpcode::kTuple) return {};
-    if (loop->shape().is_dynamic()) return {};
-    l.size = loop->shape().tuple_size();
-    return l;
-  }
-
-  HloInstruction* init(int64_t k) const { return loop->operand(0)->operand(k); }
-
-  bool IsInvariant(int64_t k) const {
-    const HloInstruction* value = next->operand(k);
-    return value->opcode() == HloOpcode::kGetTupleElement && value->operand(0) == body_state &&
-           value->tuple_index() == k;
-  }
-
-  // Gives the loop the state `elements` (old numbers, -1 for new ones, whose init and next value are in `added`). Reads
-  // of the i-th new element have the number size + i before.
-  void Rebuild(const std::vector<int64_t>& elements,
-               const std::vector<std::pair<HloInstruction*, HloInstruction*>>& added) {
-    std::vector<int64_t> place(size + added.size(), -1);
-    std::vector<Shape> shapes;
-    std::vector<HloInstruction*> inits, nexts;
-    size_t a = 0;
-    for (size_t i = 0; i < elements.size(); ++i) {
-      if (elements[i] >= 0) {
-        place[elements[i]] = i;
-        inits.push_back(init(elements[i]));
-        nexts.push_back(next->operand(elements[i]));
-      } else {
-        place[size + a] = i;
-        inits.push_back(added[a].first);
-        nexts.push_back(added[a].second);
-        ++a;
-      }
-      shapes.push_back(inits.back()->shape());
-    }
-    const Shape state = Shape::Tuple(shapes);
-    for (HloInstruction* value : {loop, condition_state, body_state}) {
-      *value->mutable_shape() = state;
-      for (HloInstruction* user : value->users()) {
-        if (place[user->tuple_index()] >= 0) user->set_attr<AttrKind::kIndex>(place[user->tuple_index()]);
-      }
-    }
-    HloInstruction* old_next = next;
-    body->set_root(body->Add(HloOpcode::kTuple, state, nexts));
-    next = body->root();
-    HloInstruction* old_init = loop->operand(0);
-    loop->ReplaceOperand(0, loop->parent()->Add(HloOpcode::kTuple, state, inits));
-    if (old_init->IsDead()) loop->parent()->Remove(old_init);
-    if (old_next->IsDead()) body->Remove(old_next);
-    // Elements that were dropped have no readers that matter: what is left of them is dead.
-    body->RemoveDead();
-    size = static_cast<int64_t>(elements.size());
-  }
-};
 
 // State elements that nobody needs: not read after the loop, nor by its condition, nor for an element that is needed.
 bool RemoveDeadState(PlainLoop& l, PassContext& context) {
@@ -167,125 +85,27 @@ bool PropagateInvariants(PlainLoop& l, PassContext& context) {
   return changed;
 }
 
-bool IsFree(const HloInstruction* i) {
-  switch (i->opcode()) {
-    case HloOpcode::kConstant:
-    case HloOpcode::kIota:
-    case HloOpcode::kBroadcast:
-    case HloOpcode::kReshape:
-    case HloOpcode::kBitcast:
-    case HloOpcode::kBitcastConvert:
-    case HloOpcode::kGetTupleElement:
-    case HloOpcode::kTuple:
-    case HloOpcode::kSlice:
-    case HloOpcode::kConvert:
-      return true;
-    default:
-      return false;
-  }
-}
-
-bool MayMove(const HloInstruction* i) {
-  switch (i->opcode()) {
-    case HloOpcode::kParameter:
-    case HloOpcode::kOptBarrier:
-    case HloOpcode::kAfterAll:
-    case HloOpcode::kAddDependency:
-    case HloOpcode::kDomain:
-    case HloOpcode::kWhile:
-    case HloOpcode::kConditional:
-    case HloOpcode::kCall:
-    case HloOpcode::kCustomCall:
-      return false;
-    default:
-      return !i->HasSideEffect() && i->control_predecessors().empty() && i->control_successors().empty() &&
-             !i->shape().is_dynamic();
-  }
-}
-
 // Computes what is the same in every round once, before the loop, if it costs something and is not much larger than
 // what it is made from.
 bool HoistInvariants(PlainLoop& l, PassContext& context) {
-  absl::flat_hash_set<const HloInstruction*> invariant;
-  absl::flat_hash_map<const HloInstruction*, int64_t> source_bytes;  // of state that an invariant value is made from
-  absl::flat_hash_set<const HloInstruction*> costly;
-  const std::vector<HloInstruction*> order = l.body->PostOrder();
-  for (const HloInstruction* i : order) {
-    if (i->opcode() == HloOpcode::kGetTupleElement && i->operand(0) == l.body_state) {
-      if (!l.IsInvariant(i->tuple_index())) continue;
-      invariant.insert(i);
-      source_bytes[i] = i->shape().TotalByteSize();
-      continue;
-    }
-    if (!MayMove(i)) continue;
-    bool all = true;
-    int64_t bytes = 0;
-    bool costs = !IsFree(i);
-    for (const HloInstruction* operand : i->operands()) {
-      all &= invariant.contains(operand);
-      if (!all) break;
-      bytes += source_bytes[operand];
-      costs |= costly.contains(operand);
-    }
-    if (!all) continue;
-    invariant.insert(i);
-    source_bytes[i] = bytes;
-    if (costs) costly.insert(i);
-  }
+  InvariantCode code(l);
   std::vector<HloInstruction*> hoisted;
-  for (HloInstruction* i : order) {
-    if (!costly.contains(i) || !i->shape().IsArray()) continue;
-    const bool needed = std::any_of(i->users().begin(), i->users().end(),
-                                    [&](const HloInstruction* u) { return !invariant.contains(u); });
-    if (needed && i->shape().ByteSize() <= std::max<int64_t>(2 * source_bytes[i], 4096)) hoisted.push_back(i);
+  for (HloInstruction* i : code.order()) {
+    if (!code.Costs(i) || !i->shape().IsArray()) continue;
+    const bool needed =
+        std::any_of(i->users().begin(), i->users().end(), [&](const HloInstruction* u) { return !code.Contains(u); });
+    if (needed && i->shape().ByteSize() <= std::max<int64_t>(2 * code.SourceBytes(i), 4096)) hoisted.push_back(i);
   }
   if (hoisted.empty()) return false;
   if (hoisted.size() > 64) hoisted.resize(64);
-  // Clone each with all it is made from.
-  HloComputation* outside = l.loop->parent();
-  absl::flat_hash_map<const HloInstruction*, HloInstruction*> map;
-  const auto clone = [&](const HloInstruction* root) {
-    std::vector<const HloInstruction*> stack = {root};
-    while (!stack.empty()) {
-      const HloInstruction* at = stack.back();
-      if (map.contains(at)) {
-        stack.pop_back();
-        continue;
-      }
-      if (at->opcode() == HloOpcode::kGetTupleElement && at->operand(0) == l.body_state) {
-        map[at] = l.init(at->tuple_index());
-        continue;
-      }
-      bool ready = true;
-      for (const HloInstruction* operand : at->operands()) {
-        if (!map.contains(operand)) {
-          stack.push_back(operand);
-          ready = false;
-        }
-      }
-      if (!ready) continue;
-      std::vector<HloInstruction*> operands;
-      for (const HloInstruction* operand : at->operands()) operands.push_back(map.at(operand));
-      map[at] = outside->Add(at->CloneWith(at->shape(), operands));
-    }
-    return map.at(root);
-  };
-  std::vector<int64_t> elements(l.size);
-  for (int64_t k = 0; k < l.size; ++k) elements[k] = k;
-  // The new elements are read from the state before it has them: the loop is rebuilt with them, then users are moved.
-  std::vector<std::pair<HloInstruction*, HloInstruction*>> added;
-  std::vector<HloInstruction*> reads;
-  for (size_t h = 0; h < hoisted.size(); ++h) {
-    HloInstruction* init = clone(hoisted[h]);
-    HloInstruction* read = l.body->Add(HloOpcode::kGetTupleElement, hoisted[h]->shape(), {l.body_state});
-    read->set_attr<AttrKind::kIndex>(l.size + static_cast<int64_t>(h));
-    reads.push_back(read);
-    added.push_back({init, read});
-    elements.push_back(-1);
+  std::vector<HloInstruction*> inits;
+  for (const HloInstruction* i : hoisted) {
+    inits.push_back(code.CloneBefore(i));
     context.Count("loops.hoisted");
   }
+  const std::vector<HloInstruction*> reads = l.AddInvariants(inits);
   for (size_t h = 0; h < hoisted.size(); ++h) hoisted[h]->ReplaceAllUsesWith(reads[h]);
-  l.Rebuild(elements, added);
+  l.body->RemoveDead();
   return true;
 }
 
@@ -333,6 +153,7 @@ absl::StatusOr<bool> SimplifyLoops(HloModule* module, PassContext& context) {
       here |= PropagateInvariants(*plain, context);
       here |= RemoveDeadState(*plain, context);
       here |= HoistInvariants(*plain, context);
+      here |= HoistProducts(*plain, context);
     }
     if (here) computation->RemoveDead();
     changed |= here;

@@ -30,8 +30,13 @@ absl::StatusOr<bool> SimplifyConditionals(HloModule* module, PassContext& contex
 void InlineComputation(HloInstruction* call, const HloComputation* callee,
                        const std::vector<HloInstruction*>& arguments);
 
+// Whether two instructions of one op have the same attributes, but for those that say nothing about the value.
+bool SameAttributes(const HloInstruction* a, const HloInstruction* b);
+
 // How often a loop's body runs, where a counter with constant start, step and bound says so.
 std::optional<int64_t> TripCount(const HloInstruction* loop);
+// How often it runs at most, where the condition is a conjunction that such a counter is part of.
+std::optional<int64_t> MaxTripCount(const HloInstruction* loop);
 
 // One algebraic rewrite: `apply` gives the replacement (in the same computation, of the same shape) or nullptr.
 struct RewriteRow {

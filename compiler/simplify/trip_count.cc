@@ -1,4 +1,7 @@
 // Trip counts of loops with a constant counter.
+#include <algorithm>
+
+#include "absl/container/flat_hash_set.h"
 #include "compiler/make.h"
 #include "compiler/simplify/simplify.h"
 
@@ -15,11 +18,9 @@ std::optional<int64_t> ConstantInt(const HloInstruction* x) {
   return x->literal().GetInt(0);
 }
 
-}  // namespace
-
-std::optional<int64_t> TripCount(const HloInstruction* loop) {
+// How often the body runs until `compare`, of the condition, does not hold.
+std::optional<int64_t> RoundsUntil(const HloInstruction* loop, const HloInstruction* compare) {
   const HloComputation *condition = loop->while_condition(), *body = loop->while_body();
-  const HloInstruction* compare = condition->root();
   if (compare->opcode() != HloOpcode::kCompare || body->root()->opcode() != HloOpcode::kTuple ||
       loop->operand(0)->opcode() != HloOpcode::kTuple) {
     return {};
@@ -50,6 +51,29 @@ std::optional<int64_t> TripCount(const HloInstruction* loop) {
   const __int128 last = *start + trips * *step;
   if (last > (static_cast<__int128>(1) << (is_signed ? bits - 1 : bits)) - 1) return {};
   return static_cast<int64_t>(trips);
+}
+
+}  // namespace
+
+std::optional<int64_t> TripCount(const HloInstruction* loop) {
+  return RoundsUntil(loop, loop->while_condition()->root());
+}
+
+std::optional<int64_t> MaxTripCount(const HloInstruction* loop) {
+  std::optional<int64_t> least;
+  std::vector<const HloInstruction*> terms = {loop->while_condition()->root()};
+  absl::flat_hash_set<const HloInstruction*> seen;
+  while (!terms.empty()) {
+    const HloInstruction* term = terms.back();
+    terms.pop_back();
+    if (!seen.insert(term).second) continue;
+    if (term->opcode() == HloOpcode::kAnd) {
+      for (const HloInstruction* operand : term->operands()) terms.push_back(operand);
+    } else if (const std::optional<int64_t> rounds = RoundsUntil(loop, term)) {
+      least = std::min(*rounds, least.value_or(*rounds));
+    }
+  }
+  return least;
 }
 
 }  // namespace xc

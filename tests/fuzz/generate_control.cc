@@ -15,6 +15,7 @@ bool IsExactReal(const RandomValue& x) { return x.exact() && !IsComplex(x.type()
 }  // namespace
 
 void ModuleGenerator::Looping() {
+  if (Chance(40)) return LoopedProducts();
   // State: a counter, a bound that the module may or may not know, and arrays of one shape.
   const Dims dims = SomeDims();
   std::vector<RandomValue> state;
@@ -75,6 +76,57 @@ void ModuleGenerator::Looping() {
   for (int64_t i = 0; i < arrays + 2; ++i) {
     if (Chance(i < 2 ? 15 : 75)) Element(loop, i);
   }
+}
+
+// Products of another slice in each round with weights that stay, summed up in the state: small integers, so that every
+// order of sums gives the same.
+void ModuleGenerator::LoopedProducts() {
+  const E type = OneOf({E::kF32, E::kF32, E::kS32, E::kF64});
+  const E slices_type = Chance(75) ? type : (type == E::kS32 ? E::kS8 : E::kBF16);
+  const int64_t slices = Between(1, 6), rounds = Chance(70) ? slices : Below(9);
+  const int64_t rows = OneOf<int64_t>({1, 1, 2, 5, 17}), columns = OneOf<int64_t>({1, 3, 16, 40});
+  const int64_t sum = OneOf<int64_t>({4, 16, 17, 33});
+  const bool sum_first = Chance(30), on_the_right = Chance(30);
+  const Dims part = sum_first ? Dims{sum, rows} : Dims{rows, sum};
+  const Dims out = on_the_right ? Dims{columns, rows} : Dims{rows, columns};
+  const auto small = [&](E t, const Dims& dims) {
+    return LeafOf(RandomLiteral(Shape(t, dims), LiteralStyle::kSmallIntegers, random_)).op;
+  };
+  const Op start = small(E::kS32, {}), whole = small(slices_type, {slices, part[0], part[1]});
+  const Op weights = small(type, {sum, columns}), sums = small(type, out);
+  Literal zero{Shape::Scalar(E::kS32)};
+  const Op first = b_.Tuple({b_.Constant(std::move(zero)), start, whole, weights, sums});
+  const Shape state = first.instruction()->shape();
+  auto condition = b_.SubBuilder(Name("condition"));
+  const Op seen = condition->Parameter(0, state, "s");
+  const Op more = condition->Lt(condition->GetTupleElement(seen, 0), condition->R0<int32_t>(rounds));
+  // Another term may be there, which always holds.
+  const bool two_terms = Chance(30);
+  const Op never = condition->R0<int32_t>(1000);
+  HloComputation* test = condition->Finish(
+      two_terms ? condition->And(more, condition->Lt(condition->GetTupleElement(seen, 1), never)) : more);
+  auto body = b_.SubBuilder(Name("body"));
+  const Op carried = body->Parameter(0, state, "s");
+  std::vector<Op> next;
+  for (int64_t i = 0; i < 5; ++i) next.push_back(body->GetTupleElement(carried, i));
+  const int64_t uses = Between(1, 2);
+  for (int64_t use = 0; use < uses; ++use) {
+    Op index = next[0];
+    if (Chance(30)) index = body->Sub(body->R0<int32_t>(static_cast<int32_t>(slices - 1)), next[0]);
+    if (Chance(20)) index = body->Add(index, next[1]);  // clamped
+    const Op none = body->R0<int32_t>(0);
+    const Op slice = body->DynamicSlice(next[2], {index, none, none}, {1, part[0], part[1]});
+    const Op x = body->Convert(body->Reshape(slice, part), type);
+    DotDims dims;
+    dims.lhs_contracting = {on_the_right ? 0 : sum_first ? 0 : 1};
+    dims.rhs_contracting = {on_the_right && !sum_first ? 1 : 0};
+    next[4] = body->Add(next[4], on_the_right ? body->Dot(next[3], x, dims) : body->Dot(x, next[3], dims));
+  }
+  next[0] = body->Add(next[0], body->R0<int32_t>(1));
+  HloComputation* step = body->Finish(body->Tuple(next));
+  if (!Evaluate(first)) return;
+  const Op loop = b_.While(test, step, first);
+  if (Evaluate(loop)) Element(loop, 4);
 }
 
 void ModuleGenerator::Branching() {

@@ -183,7 +183,7 @@ absl::StatusOr<RandomModule> ModuleGenerator::Make() {
       {4, &G::Gathering},        {4, &G::Scattering},        {8, &G::Reducing},
       {3, &G::VariadicReducing}, {4, &G::WindowReducing},    {2, &G::SelectScattering},
       {3, &G::Sorting},          {2, &G::TakingTop},         {2, &G::Scanning},
-      {6, &G::Products},         {4, &G::Convolving},        {4, &G::Looping},
+      {6, &G::Products},         {4, &G::Convolving},        {6, &G::Looping},
       {3, &G::Branching},        {2, &G::Calling},           {2, &G::Mapping},
       {3, &G::Fusing},           {2, &G::Pairing},           {3, &G::Passing},
       {2, &G::Communicating},    {2, &G::BoundedSizes},      {2, &G::Transforming},

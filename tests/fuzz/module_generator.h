@@ -120,6 +120,7 @@ class ModuleGenerator {
   std::optional<ErrorBound> ProductError(const RandomValue& x, const RandomValue& y, ElementType type, double count);
 
   void Looping();
+  void LoopedProducts();
   void Branching();
   void Calling();
   void Mapping();
