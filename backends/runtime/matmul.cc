@@ -111,7 +111,7 @@ bool KeepsSums(RtType c) { return c == RtType::kF32 || c == RtType::kF64 || c ==
 
 Plan MakePlan(const Problem& p, bool onednn) {
   constexpr int64_t kTileFlops = int64_t{4} << 20;
-  constexpr int64_t kMaxTiles = 64;
+  constexpr int64_t kMaxTiles = 64, kSmallTiles = 4, kSmallTileFlops = int64_t{1} << 20;
   const MatmulDesc& d = p.d;
   const RtType type = Type(d.c_type);
   // What a product costs, in those of f32.
@@ -120,7 +120,9 @@ Plan MakePlan(const Problem& p, bool onednn) {
   const double total = flops * p.batches;
   // A product of a few rows moves a byte for each two operations: smaller tasks pay.
   const double tile_flops = d.m <= kSkinnyRows ? kTileFlops / 16 * d.m : kTileFlops;
-  const int64_t tiles = static_cast<int64_t>(std::clamp<double>(total / tile_flops, 1, kMaxTiles));
+  // Small products make smaller tasks, for up to four threads.
+  const double small = std::min<double>(kSmallTiles, total / kSmallTileFlops);
+  const int64_t tiles = static_cast<int64_t>(std::clamp<double>(std::max(total / tile_flops, small), 1, kMaxTiles));
   Plan plan{p.batches, d.m, d.n, d.k, 1, 1, 1, 1};
   // Batches that share one stride go to one call; others one by one.
   const int64_t inner = d.num_batch_dims == 0 ? 1 : d.batch[d.num_batch_dims - 1];
