@@ -575,6 +575,21 @@ def variables_in_loops_that_stay():
 
 
 @check
+def windows_in_loops():
+    """Slices of a known size at a place that changes; those that are cut off at an end run in TensorFlow."""
+    x = tf.constant(np.linspace(-1, 1, 30, dtype=np.float32).reshape(3, 10))
+
+    def total(a, first, last):
+        s = tf.zeros([3, 2])
+        for i in tf.range(first, last):
+            s = s + tf.tanh(a[:, i : i + 2]) * a[1:, i - 1][:1] + a[:, -1:]
+        return s, tf.gradients(s, [a])[0]
+
+    for last in (9, 10):
+        same(lambda: tf.function(total), x, 1, last)
+
+
+@check
 def threads_and_shapes():
     """Several threads with changing shapes, while clusters are compiled, beyond the number of shapes kept."""
     xla_tf.configure(policy="background", max_shapes=6, log=False)

@@ -163,6 +163,50 @@ TEST(LoweringTest, IndexedSlices) {
   EXPECT_THAT(Refusal("StridedSlice", column, in), HasSubstr("too many indices"));
 }
 
+// x[:, i - 1:i + 2]: how much is taken is known, where is not.
+TEST(LoweringTest, SlicesBetweenNumbersOfAKnownDistance) {
+  auto slice = [](const std::string& begin, const std::string& end) {
+    const std::string index = Attr("Index", "type: DT_INT32"), type = Attr("T", "type: DT_INT32");
+    auto node = [](const std::string& name, const std::string& op, const std::string& inputs,
+                   const std::string& attrs) {
+      return absl::StrCat("node { name: '", name, "' op: '", op, "' ", inputs, attrs, " } ");
+    };
+    auto constant = [&](const std::string& name, const std::string& dims, const std::string& values) {
+      return node(
+          name, "Const", "",
+          Attr("dtype", "type: DT_INT32") +
+              Attr("value", absl::StrCat("tensor { dtype: DT_INT32 tensor_shape { ", dims, " } ", values, " }")));
+    };
+    const std::string text = absl::StrCat(
+        node("x", "_Arg", "", kFloat + Attr("index", "i: 0")), node("i", "_Arg", "", type + Attr("index", "i: 1")),
+        constant("zero", "", "int_val: 0"), constant("one", "", "int_val: 1"), constant("two", "", "int_val: 2"),
+        constant("ones", "dim { size: 2 }", "int_val: 1 int_val: 1"),
+        node("before", "Sub", "input: 'i' input: 'one'", type), node("after", "AddV2", "input: 'two' input: 'i'", type),
+        node("double", "Mul", "input: 'two' input: 'i'", type),
+        node("b", "Pack", "input: 'zero' input: '" + begin + "'", type + Attr("N", "i: 2")),
+        node("e", "Pack", "input: 'zero' input: '" + end + "'", type + Attr("N", "i: 2")),
+        node("s", "StridedSlice", "input: 'x' input: 'b' input: 'e' input: 'ones'",
+             kFloat + index + Attr("begin_mask", "i: 1") + Attr("end_mask", "i: 1")),
+        node("r", "_Retval", "input: 's'", kFloat + Attr("index", "i: 0")));
+    auto def = ParseGraphDef(text, true);
+    EXPECT_TRUE(def.ok()) << def.status() << text;
+    auto graph = ImportGraphDef(*def).value();
+    std::vector<ClusterArg> args(2);
+    args[0].type = DT_FLOAT;
+    args[0].dims = {3, 8};
+    args[1].type = DT_INT32;
+    std::set<int> needed;
+    auto lowered = LowerCluster(*graph, args, &needed);
+    return lowered.ok() ? lowered->module->entry()->root()->shape().ToString(false)
+                        : std::string(lowered.status().message());
+  };
+  EXPECT_EQ(slice("i", "after"), "(f32[3,2], pred[])");
+  EXPECT_EQ(slice("before", "after"), "(f32[3,3], pred[])");
+  EXPECT_EQ(slice("before", "i"), "(f32[3,1], pred[])");
+  EXPECT_THAT(slice("after", "i"), HasSubstr("must be known"));
+  EXPECT_THAT(slice("i", "double"), HasSubstr("must be known"));
+}
+
 // func.func @main(%arg0: tensor<2xf32>) -> tensor<2xf32> { return %arg0 + %arg0 }, which jaxlib wrote.
 constexpr char kModule[] =
     "4d4cef520d537461626c65484c4f5f76312e31372e300001190501050901030b03070f1317032b1507010d0b131313131303090b0b0b0b03"

@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "jit/kernels/kernel.h"
 #include "jit/lowering/indexing.h"
+#include "jit/lowering/offset.h"
 
 namespace xc {
 namespace {
@@ -72,14 +73,17 @@ HloSlice ToHlo(const StridedSliceSpec& spec, const Dims& dims) {
   return s;
 }
 
-// A slice that takes dimensions whole or at one index, which is known only at run time: x[i] or x[:, i] inside loops.
+// A slice whose place is known only at run time, but not its size: x[i], x[:, i] or x[i:i + 2] inside loops.
 struct IndexedSlice {
   std::vector<Val> starts;
   Dims sizes, final_dims;  // before and after dimensions are dropped and added
 };
 
+// An index of Python in a dimension of `size` elements as a place in [0, size].
+int64_t Place(int64_t index, int64_t size) { return std::clamp<int64_t>(index < 0 ? index + size : index, 0, size); }
+
 // Of an array of shape `dims`; operands first.. are begin, end and strides. An error if only the values of `begin` say
-// what is taken.
+// how much is taken.
 absl::StatusOr<IndexedSlice> ReadIndexed(OpContext& c, int first, const Dims& dims) {
   XC_ASSIGN_OR_RETURN(int64_t begin_mask, c.node.Int("begin_mask"));
   XC_ASSIGN_OR_RETURN(int64_t end_mask, c.node.Int("end_mask"));
@@ -121,6 +125,25 @@ absl::StatusOr<IndexedSlice> ReadIndexed(OpContext& c, int first, const Dims& di
       s.sizes.push_back(1);
     } else if (!bit(shrink, i) && bit(begin_mask, i) && bit(end_mask, i) && strides[i] == 1) {
       whole(1);
+    } else if (!bit(shrink, i) && strides[i] == 1) {
+      const int64_t limit = dims[s.sizes.size()];
+      const std::optional<Offset> from = bit(begin_mask, i) ? Offset{nullptr, 0} : ElementOf(begin, i);
+      const std::optional<Offset> to = bit(end_mask, i) ? Offset{nullptr, limit} : ElementOf(c.in(first + 1), i);
+      if (!from || !to || from->base != to->base) return c.Ints(first).status();
+      Val at;
+      int64_t count = to->constant - from->constant;
+      if (from->base == nullptr) {
+        at = b.ScalarInt(begin->type(), Place(from->constant, limit));
+        count = std::max<int64_t>(0, Place(to->constant, limit) - Place(from->constant, limit));
+      } else {
+        if (count < 1 || count > limit) return c.Ints(first).status();
+        // Where both ends lie inside, none is cut off nor counts from the end.
+        at = b.Reshape(b.SliceDim(begin, 0, i, i + 1), {});
+        c.FailIf(b.Or(b.Lt(at, zero), b.Gt(at, b.ScalarInt(begin->type(), limit - count))));
+      }
+      s.starts.push_back(at);
+      s.sizes.push_back(count);
+      s.final_dims.push_back(count);
     } else {
       return c.Ints(first).status();
     }
