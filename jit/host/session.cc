@@ -132,7 +132,12 @@ absl::StatusOr<std::unique_ptr<Session>> Session::Create(const GraphDef& def, Se
     info.name = i < options.input_names.size() ? options.input_names[i] : options.inputs[i];
     info.type = n.output_types[ref.index];
     if (n.FindAttr("shape") != nullptr) info.shape = n.ShapeAttr("shape").value_or(PartialShape());
-    int arg = graph->Add(PortNode(*graph, "_Arg", absl::StrCat("feed_", i), info.type, static_cast<int>(i))).id;
+    Node port = PortNode(*graph, "_Arg", absl::StrCat("feed_", i), info.type, static_cast<int>(i));
+    // Marking looks at it: a loop may change the shape of what begins as this.
+    if (const tf::AttrValue* shape = n.FindAttr("shape"); shape != nullptr && IsPlaceholder(n)) {
+      port.attrs["shape"] = *shape;
+    }
+    int arg = graph->Add(std::move(port)).id;
     session->inputs_.push_back(std::move(info));
     graph->ReplaceOutput(ref, {arg, 0});
     if (IsPlaceholder(graph->node(ref.node))) graph->RedirectControl(ref.node, arg);

@@ -9,6 +9,7 @@
 #include "jit/kernels/kernel.h"
 #include "jit/lowering/lowering.h"
 #include "jit/mark/cycles.h"
+#include "jit/mark/turn_shapes.h"
 
 namespace xc {
 namespace {
@@ -293,8 +294,11 @@ absl::StatusOr<Marking> MarkForCompilation(const Graph& graph, const MarkOptions
   XC_ASSIGN_OR_RETURN(std::vector<int> order, graph.TopologicalOrder());
   std::vector<bool> candidate(graph.size(), false);
   Marker marker(graph, options);
+  TurnShapes turns = FindTurnShapes(graph);
+  marking.turn_nodes = std::move(turns.nodes);
   for (int id : order) {
     marking.nodes[id].reason = marker.Why(graph.node(id), 0);
+    if (marking.nodes[id].reason.empty()) marking.nodes[id].reason = turns.changing[id];
     candidate[id] = marking.nodes[id].reason.empty();
   }
   // TensorLists must not cross the border of a cluster: their nodes fall out together until all edges are inside.
