@@ -231,6 +231,8 @@ LARGE = {
 }
 
 MODELS = {**SMALL, **LARGE}
+# Of tensorflow_decoders.py.
+DECODERS = ["cache", "whole_sequence", "until_the_end", "beams", "branches"]
 
 
 def attention_with_cache(width=64, heads=4, depth=2, words=200, length=24):
@@ -298,6 +300,8 @@ def _model_of(name):
 def family(name):
     if name == "decode":
         return "transformer"
+    if name.startswith("decode_"):
+        return "decoder"
     if name.removesuffix("_train") not in MODELS:
         return "graph"
     model, train = _model_of(name)
@@ -306,7 +310,8 @@ def family(name):
 
 def names(large):
     """The names that load() knows: of inference, and of training steps."""
-    inference = list(SMALL) + ["decode"] + (list(LARGE) if large else [])
+    decoders = [f"decode_{name}" for name in DECODERS]
+    inference = list(SMALL) + ["decode", *decoders] + (list(LARGE) if large else [])
     training = ["mlp", "residual", "unet", "encoder", "lstm", "dlrm"] + (
         ["mobilenet_v2", "bert", "lstm_128"] if large else []
     )
@@ -318,6 +323,12 @@ def load(name):
     lists of arguments."""
     if name == "decode":
         return attention_with_cache(), [[tf.constant(range(n))] for n in (1, 4)]
+    if name.startswith("decode_"):
+        import tensorflow_decoders
+
+        return tensorflow_decoders.DECODERS[name.removeprefix("decode_")](256, 32), [
+            [tf.constant(range(n))] for n in (1, 4)
+        ]
     if name.removesuffix("_train") in MODELS:
         model, train = _model_of(name)
         batches = [model.batch(*shape) for shape in model.shapes]

@@ -2,10 +2,12 @@
 
 Usage: python tf_graphs.py LIBXC.so [--only=REGEX] [--forms=v1,functional] [--modes=jit,host] [--explain]
 Every model of models.py is frozen in two forms, with control flow lowered to frames (v1) and functional, and runs in
-both modes of the runtime. Models named in WHOLE must run inside one cluster. Ends with `N passed, N failed`.
+both modes of the runtime. Models named in WHOLE must run inside one cluster.
+XC_DECODERS names benchmarks/tensorflow_decoders.py, whose programs are run too. Ends with `N passed, N failed`.
 """
 
 import argparse
+import importlib.util
 import os
 import re
 import sys
@@ -84,7 +86,18 @@ def check(library, name, concrete, frozen, cases, wants, mode, explain):
             problems.append(
                 "%d clusters, %d fallbacks; %s" % (graph.stats().clusters, graph.stats().fallbacks, steps[:3])
             )
+    if name.startswith("decode_") and graph.stats().fallbacks:
+        problems.append("%d clusters were left to the host" % graph.stats().fallbacks)
     return problems
+
+
+def decoders(path):
+    """Models of benchmarks/tensorflow_decoders.py, small."""
+    spec = importlib.util.spec_from_file_location("tensorflow_decoders", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    cases = [[np.array(tokens, np.int32)] for tokens in ([3, 11], [5])]
+    return {"decode_" + name: lambda make=make: (make(16, 6), cases) for name, make in module.DECODERS.items()}
 
 
 def main():
@@ -97,7 +110,8 @@ def main():
     options = parser.parse_args()
     library = xc_graph.Library(options.library)
     passed = failed = 0
-    for name, make in models.MODELS.items():
+    more = decoders(os.environ["XC_DECODERS"]) if "XC_DECODERS" in os.environ else {}
+    for name, make in {**models.MODELS, **more}.items():
         if not re.search(options.only, name):
             continue
         function, cases = make()

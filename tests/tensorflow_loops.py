@@ -1,0 +1,140 @@
+"""Loops whose state changes its shape from turn to turn, and branches of different shapes, with the plugin: they stay in
+TensorFlow, and clusters inside and around them run (plugin_checks.py has the usage; XC_DECODERS names
+benchmarks/tensorflow_decoders.py)."""
+
+import os
+
+import numpy as np
+
+from import_file import import_file
+from plugin_checks import alone, check, launched, run_checks, tf, xla_tf
+
+decoders = import_file(os.environ["XC_DECODERS"], "tensorflow_decoders")
+TURNS = 9
+
+
+def same_without_failures(make, calls, count):
+    """The results of all calls are TensorFlow's, with so many launches and no cluster that could not be compiled."""
+
+    def run():
+        function = make()
+        return [tf.nest.map_structure(np.asarray, function(*args)) for args in calls]
+
+    expected = alone(run)
+    before = xla_tf.stats()
+    with launched(count):
+        got = run()
+    after = xla_tf.stats()
+    assert after.failures == before.failures, xla_tf.report()
+    for g, e in zip(tf.nest.flatten(got), tf.nest.flatten(expected), strict=True):
+        np.testing.assert_allclose(g, e, rtol=1e-3, atol=1e-4)
+    return after.compilations - before.compilations
+
+
+def decode(name, count, turns=TURNS):
+    make = decoders.DECODERS[name]
+    make_function = lambda: tf.function(make(32, turns), input_signature=[tf.TensorSpec([None], tf.int32)])
+    calls = [[tf.constant(tokens, tf.int32)] for tokens in ([3, 11], [5], [3, 11])]
+    return same_without_failures(make_function, calls, count)
+
+
+@check
+def decoder_with_a_growing_cache():
+    compiled = decode("cache", 2 * 3 * TURNS)
+    assert compiled < 3 * TURNS, f"{compiled} compilations: what grows is compiled for each turn"
+
+
+@check
+def decoder_over_the_whole_sequence():
+    decode("whole_sequence", 0)
+
+
+@check
+def decoder_until_the_end():
+    compiled = decode("until_the_end", 10)
+    assert compiled < 10, compiled
+
+
+@check
+def beam_search():
+    compiled = decode("beams", 2 * TURNS)
+    assert compiled < 10, compiled
+
+
+@check
+def branches_of_different_lengths():
+    decode("branches", 3, turns=1)
+
+
+@check
+def reasons():
+    """The report says why such a loop stays outside."""
+    decode("until_the_end", 1)
+    text = xla_tf.report()
+    assert "changes its shape from turn to turn" in text, text
+
+
+@check
+def v1_loop_that_grows():
+    def body(session, v1):
+        p = v1.placeholder(tf.float32, [None, 4])
+        w = tf.constant(np.linspace(-1, 1, 16, dtype=np.float32).reshape(4, 4))
+
+        def turn(i, rows, h):
+            h = tf.tanh(h @ w) * 2.0 + 1.0
+            return i + 1, tf.concat([rows, h], 0), h
+
+        shapes = tf.TensorShape([]), tf.TensorShape([None, 4]), tf.TensorShape([None, 4])
+        rows = v1.while_loop(lambda i, *_: i < TURNS, turn, (0, p, p * 0.5), shape_invariants=shapes)[1]
+        out = tf.exp(-rows) * 2.0
+        return [session.run(out, {p: np.ones((n, 4), np.float32)}) for n in (1, 2, 1)]
+
+    def run():
+        with tf.Graph().as_default() as graph, tf.compat.v1.Session(graph=graph) as session:
+            tf.compat.v1.disable_control_flow_v2()
+            try:
+                return body(session, tf.compat.v1)
+            finally:
+                tf.compat.v1.enable_control_flow_v2()
+
+    expected = alone(run)
+    with launched(3 * TURNS):
+        got = run()
+    for g, e in zip(got, expected, strict=True):
+        np.testing.assert_allclose(g, e, rtol=1e-4)
+
+
+@check
+def growth_in_an_inner_loop():
+    """The outer loop stays outside with the inner one; a loop beside it that keeps its shapes is taken whole."""
+
+    def body(x):
+        total = tf.zeros_like(x)
+        for i in tf.range(3):
+            rows = x[:1]
+            for j in tf.range(i + 2):
+                tf.autograph.experimental.set_loop_options(shape_invariants=[(rows, tf.TensorShape([None, 4]))])
+                rows = tf.concat([rows, tf.exp(-rows[-1:]) * tf.cast(j, tf.float32)], 0)
+            for _ in tf.range(4):
+                total = tf.tanh(total + tf.reduce_sum(rows, 0)) * 0.5
+        return total
+
+    x = tf.constant(np.linspace(-1, 1, 8, dtype=np.float32).reshape(2, 4))
+    same_without_failures(lambda: tf.function(body), [[x], [x * 0.5]], 6)
+
+
+@check
+def shapes_made_of_the_counter():
+    def body(x):
+        out = tf.zeros([4])
+        for i in tf.range(1, 6):
+            h = tf.tanh(x * 2.0 + 0.5)
+            out += tf.reduce_sum(x[:i], 0) * tf.reduce_sum(h * tf.exp(-h), 0)
+        return out
+
+    x = tf.constant(np.linspace(-1, 1, 32, dtype=np.float32).reshape(8, 4))
+    same_without_failures(lambda: tf.function(body), [[x], [x * 0.5]], 10)
+
+
+if __name__ == "__main__":
+    run_checks()
