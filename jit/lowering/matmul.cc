@@ -65,7 +65,12 @@ absl::Status BatchMatMul(OpContext& c) {
   Dims bx(c.dims(0).begin(), c.dims(0).end() - 2), by(c.dims(1).begin(), c.dims(1).end() - 2);
   auto batch = BroadcastDims(bx, by);
   if (!batch.ok()) return c.Error(std::string(batch.status().message()));
+  int64_t n = static_cast<int64_t>(batch->size());
+  DotDims d;
+  // One matrix for the whole batch is not copied: the batch counts as more rows.
+  const bool one = *batch == bx && CheckedNumElements(by).value_or(0) == 1;
   auto wide = [&](int i) {
+    if (i == 1 && one) return c.b.Reshape(c.in(1), {c.dims(1)[ry - 2], c.dims(1)[ry - 1]});
     Dims dims = *batch;
     dims.push_back(c.dims(i)[c.rank(i) - 2]);
     dims.push_back(c.dims(i)[c.rank(i) - 1]);
@@ -74,14 +79,12 @@ absl::Status BatchMatMul(OpContext& c) {
   Val x = wide(0), y = wide(1);
   if (ax) x = Adjoint(c.b, x);
   if (ay) y = Adjoint(c.b, y);
-  int64_t n = static_cast<int64_t>(batch->size());
-  DotDims d;
-  for (int64_t i = 0; i < n; ++i) {
+  for (int64_t i = 0; i < n && !one; ++i) {
     d.lhs_batch.push_back(i);
     d.rhs_batch.push_back(i);
   }
   d.lhs_contracting = {ax ? n : n + 1};
-  d.rhs_contracting = {ay ? n + 1 : n};
+  d.rhs_contracting = {(one ? 0 : n) + (ay ? 1 : 0)};
   if (x->shape().dim(d.lhs_contracting[0]) != y->shape().dim(d.rhs_contracting[0])) {
     return c.Error(absl::StrCat("inner sizes differ: ", DimsToString(c.dims(0)), " and ", DimsToString(c.dims(1))));
   }

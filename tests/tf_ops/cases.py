@@ -262,6 +262,9 @@ def products():
                     "MatMul", {"a": fed(a, dtype), "b": fed(b, dtype, seed=1), "transpose_a": ta, "transpose_b": tb}
                 )
             yield Case("BatchMatMulV2", {"x": fed([2, 1] + a), "y": fed([3] + b, seed=1), "adj_x": ta, "adj_y": tb})
+            for batch in ([], [1]):
+                args = {"x": fed([2, 3] + a), "y": fed(batch + b, seed=1), "adj_x": ta, "adj_y": tb}
+                yield Case("BatchMatMulV2", args)
     yield Case("MatMul", {"a": fed([3, 0]), "b": fed([0, 2])})
     yield Case("MatMul", {"a": fed([3, 4], C64), "b": fed([4, 2], C64, seed=1)})
     yield Case("MatMul", {"a": fed([3, 4], I32), "b": fed([4, 2], I32, seed=1)})
