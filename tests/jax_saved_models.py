@@ -21,11 +21,16 @@ import xc_graph
 
 
 class Program(tf.Module):
-    """A function of JAX on the arguments' shapes, with parameters as variables, between ops of TensorFlow."""
+    """A function of JAX on the arguments' shapes, with parameters as variables, between ops of TensorFlow. The sizes that
+    `polymorphic`, "b, 3" for each argument, has names for are open."""
 
-    def __init__(self, function, arguments, parameters=None, **options):
+    def __init__(self, function, arguments, parameters=None, polymorphic=None, **options):
         super().__init__()
         self.parameters = tf.nest.map_structure(tf.Variable, parameters or [])
+        shapes = [argument.shape for argument in arguments]
+        if polymorphic is not None:
+            options["polymorphic_shapes"] = ([None] if parameters is not None else []) + polymorphic
+            shapes = [[int(n) if n.strip().isdigit() else None for n in spec.split(",")] for spec in polymorphic]
         converted = jax2tf.convert(function, with_gradient=parameters is not None, **options)
 
         def run(*values):
@@ -34,7 +39,7 @@ class Program(tf.Module):
             results = results if isinstance(results, (tuple, list)) else [results]
             return {"r%d" % i: tf.identity(result) for i, result in enumerate(results)}
 
-        specs = [tf.TensorSpec(a.shape, a.dtype, name="a%d" % i) for i, a in enumerate(arguments)]
+        specs = [tf.TensorSpec(shape, a.dtype, name="a%d" % i) for i, (shape, a) in enumerate(zip(shapes, arguments))]
         self.run = tf.function(run, input_signature=specs, autograph=False)
 
 
@@ -106,8 +111,9 @@ def tests(library, folder):
         want = {"r%d" % i: np.asarray(result) for i, result in enumerate(results)}
         yield name, saved_models.check(library, path, "serving_default", feeds, want)
 
+    yield from open_sizes(library, folder, rand, layers)
     for name, words, arguments, options in [
-        ("polymorphic shapes", "known only at run time", [rand(2, 3)], {"polymorphic_shapes": ["b, 3"]}),
+        ("sizes that do not fit", "Division had remainder 1 when computing", [rand(3, 3)], {"polymorphic": ["2*b, 3"]}),
         (
             "other platforms",
             "its module is for cuda, not for the CPU",
@@ -116,9 +122,6 @@ def tests(library, folder):
         ),
     ]:
         program = Program(lambda x: x * 2 + 1, arguments, **options)
-        if "polymorphic_shapes" in options:
-            spec = tf.TensorSpec([None, 3], tf.float32, name="a0")
-            program.run = tf.function(program.run.python_function, input_signature=[spec], autograph=False)
         path = os.path.join(folder, name.replace(" ", "_"))
         tf.saved_model.save(program, path, signatures={"serving_default": program.run})
         graph = xc_graph.SavedModel(library, path, signature="serving_default", mode="jit", min_cluster_size=1)
@@ -127,6 +130,34 @@ def tests(library, folder):
             yield name, "was not refused"
         except xc_graph.XcError as e:
             yield name, "" if words in str(e) else "the error is %r, expected %r in it" % (str(e), words)
+
+
+def attend(x, y):
+    scores = jax.nn.softmax(jnp.einsum("bqd,bkd->bqk", x, y))
+    return jnp.einsum("bqk,bkd->bqd", scores, y).reshape(-1, x.shape[2]), jnp.arange(x.shape[1]) + y.shape[0]
+
+
+def open_sizes(library, folder, rand, layers):
+    """Models for any batch size, and programs whose results' shapes are computed of those of arguments."""
+    several = {"native_serialization_platforms": ("cuda", "cpu")}
+    for name, function, polymorphic, shapes, options in [
+        ("any batch", network, ["b, 4"], [[(1, 4)], [(7, 4)]], {"parameters": layers}),
+        ("any length", attend, ["b, q, 8", "b, k, 8"], [[(2, 3, 8), (2, 5, 8)], [(1, 4, 8), (1, 1, 8)]], several),
+        ("even sizes", lambda x: (x.reshape(-1, 2), jnp.sort(x)[::2]), ["2*n"], [[(6,)], [(10,)]], {}),
+        ("loop of open sizes", newton, ["n"], [[(3,)], [(5,)]], several),
+        ("factorizations of open sizes", lambda x: solve(x[0]), ["n, 4, 4"], [[(2, 4, 4)]], {}),
+    ]:
+        for i, case in enumerate(shapes):
+            arguments = [rand(*shape) for shape in case]
+            path = os.path.join(folder, name.replace(" ", "_"))
+            if i == 0:
+                program = Program(function, arguments, polymorphic=polymorphic, **options)
+                tf.saved_model.save(program, path, signatures={"serving_default": program.run})
+            results = jax.jit(function)(*([layers] if "parameters" in options else []), *arguments)
+            results = results if isinstance(results, tuple) else (results,)
+            want = {"r%d" % i: np.asarray(result) for i, result in enumerate(results)}
+            feeds = {"a%d" % i: a for i, a in enumerate(arguments)}
+            yield "%s %s" % (name, case), saved_models.check(library, path, "serving_default", feeds, want)
 
 
 def main():

@@ -30,6 +30,19 @@ void LowerScatter(OpLowering& op);
 void LowerSlice(OpLowering& op);
 void LowerTranspose(OpLowering& op);
 
+// lower_sizes.cc
+void LowerDynamicIota(OpLowering& op);
+void LowerDynamicPad(OpLowering& op);
+void LowerDynamicReshape(OpLowering& op);
+void LowerRealDynamicSlice(OpLowering& op);
+// The elements of operand i, which have to be known: its `what`.
+Int64List KnownInts(OpLowering& op, int64_t i, absl::string_view what);
+// The sizes of a result, which operand i gives, or, where that is not known, the result's type.
+Int64List ResultSizes(OpLowering& op, int64_t i, int64_t result = 0);
+// The targets of custom calls that take sizes, or say something of them. LowerCallOfSizes: whether it knows the target.
+bool IsCallOfSizes(absl::string_view target);
+bool LowerCallOfSizes(OpLowering& op, absl::string_view target);
+
 // lower_reductions.cc
 void LowerMap(OpLowering& op);
 void LowerReduce(OpLowering& op);
@@ -68,11 +81,11 @@ void LowerBarrier(OpLowering& op);
 void LowerSharding(OpLowering& op);
 void LowerBranches(OpLowering& op);
 void LowerCall(OpLowering& op);
-HloComputation* FunctionOf(OpLowering& op, const Attr* symbol);  // the computation that a symbol names
 void LowerComposite(OpLowering& op);
 void LowerGetTupleElement(OpLowering& op);
 void LowerRng(OpLowering& op);
 void LowerRngBitGenerator(OpLowering& op);
+RandomAlgorithm RngAlgorithm(OpLowering& op);  // its attribute
 void LowerWhile(OpLowering& op);
 
 // lower_communication.cc

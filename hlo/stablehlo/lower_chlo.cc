@@ -89,7 +89,7 @@ void LowerConstantLike(OpLowering& op) {
   if (!number) return op.Fail("attribute `value` should be a number");
   const Op scalar = value->kind == Attr::Kind::kInt ? op.b.ScalarInt(op.result().type(), value->integer)
                                                     : op.b.Scalar(op.result().type(), value->number);
-  op.Bind(op.b.BroadcastTo(scalar, op.result().dims()));
+  if (op.ok()) op.Bind(op.b.BroadcastTo(scalar, op.in(0).dims()));
 }
 
 void LowerTopK(OpLowering& op) {
@@ -98,6 +98,22 @@ void LowerTopK(OpLowering& op) {
   attributes.Set<A::kLargest>(op.attrs.Bool("largest", true));
   op.Emit(O::kTopk, op.Operands(), std::move(attributes));
 }
+
+namespace {
+
+// The sizes of an array of fewer dimensions beside one of more, if it lies along `dims` of that.
+Int64List SizesTogether(OpLowering& op, Op low, Op high, const Int64List& dims) {
+  Int64List sizes = op.result().dims();
+  if (!HasUnknownSize(op.result()) || dims.size() != low.dims().size()) return sizes;
+  sizes = high.dims();
+  for (size_t d = 0; d < dims.size(); ++d) {
+    const bool inside = dims[d] >= 0 && dims[d] < high.rank();
+    if (inside && sizes[dims[d]] == 1) sizes[dims[d]] = low.dim(static_cast<int64_t>(d));
+  }
+  return sizes;
+}
+
+}  // namespace
 
 // The broadcast_… family: the row's opcode on operands that NumPy's rule, or `broadcast_dimensions` for the one of
 // fewer dimensions, makes equal in shape.
@@ -108,7 +124,7 @@ void LowerBroadcasting(OpLowering& op) {
     const Int64List dims = op.attrs.Ints("broadcast_dimensions");
     Op& low = x.rank() < y.rank() ? x : y;
     const Op high = x.rank() < y.rank() ? y : x;
-    if (op.ok() && low.rank() != high.rank()) low = b.BroadcastInDim(low, op.result().dims(), dims);
+    if (op.ok() && low.rank() != high.rank()) low = b.BroadcastInDim(low, SizesTogether(op, low, high, dims), dims);
   }
   const auto [left, right] = b.BroadcastTogether(x, y);
   if (op.op.row->opcode != O::kCompare) return op.Emit(op.op.row->opcode, {left, right});

@@ -6,24 +6,14 @@ namespace xc::stablehlo {
 using A = AttrKind;
 using O = HloOpcode;
 
-// The computation that a symbol names.
-HloComputation* FunctionOf(OpLowering& op, const Attr* symbol) {
-  if (symbol == nullptr) return nullptr;
-  if (symbol->kind != Attr::Kind::kSymbol) return op.Fail("expected the name of a function, as in @f"), nullptr;
-  HloComputation* computation = op.lowering.FindFunction(symbol->text);
-  if (computation == nullptr) op.Fail(absl::StrCat("the function @", symbol->text, " is not defined"));
-  return computation;
-}
-
 void LowerCall(OpLowering& op) {
-  HloComputation* computation = FunctionOf(op, op.attrs.Require("callee"));
   op.attrs.Find("no_inline");
-  op.Emit(O::kCall, op.Operands(), {}, {computation});
+  op.Call(op.attrs.Require("callee"), {});
 }
 
 // A call that says in attributes which operation its function stands for.
 void LowerComposite(OpLowering& op) {
-  HloComputation* computation = FunctionOf(op, op.attrs.Require("decomposition"));
+  const Attr* decomposition = op.attrs.Require("decomposition");
   FrontendAttributes frontend;
   if (const Attr* attributes = op.attrs.Find("composite_attributes"); attributes != nullptr) {
     frontend.emplace_back("composite.attributes", std::string(attributes->source));
@@ -33,8 +23,26 @@ void LowerComposite(OpLowering& op) {
   Attributes attributes;
   attributes.Set<A::kIsComposite>(true);
   attributes.Set<A::kFrontendAttributes>(std::move(frontend));
-  op.Emit(O::kCall, op.Operands(), std::move(attributes), {computation});
+  op.Call(decomposition, std::move(attributes));
 }
+
+namespace {
+
+// What the loop hands on unchanged is known inside of it, and afterwards, if it is known before.
+void KeepKnown(OpLowering& op) {
+  const Region &condition = op.op.regions[0], &body = op.op.regions[1];
+  if (!op.lowering.refines() || body.operations.empty()) return;
+  const std::vector<Value*>& next = body.operations.back()->operands;
+  for (size_t i = 0; i < body.arguments.size() && i < next.size(); ++i) {
+    const KnownPtr known = op.known(static_cast<int64_t>(i));
+    if (known == nullptr || next[i] != body.arguments[i]) continue;
+    op.frame.known.emplace(condition.arguments[i], known);
+    op.frame.known.emplace(body.arguments[i], known);
+    op.SetKnown(static_cast<int64_t>(i), known);
+  }
+}
+
+}  // namespace
 
 // Values from outside that the regions use become part of the loop's state.
 void LowerWhile(OpLowering& op) {
@@ -47,10 +55,11 @@ void LowerWhile(OpLowering& op) {
     }
     if (!same) return op.Fail("the arguments of its regions should have the types of its operands");
   }
-  HloComputation* condition = op.StateRegion(0, captures, /*pass_on=*/false);
-  HloComputation* body = op.StateRegion(1, captures, /*pass_on=*/true);
-  if (!op.ok()) return;
   std::vector<Op> state = op.Operands();
+  KeepKnown(op);
+  HloComputation* condition = op.StateRegion(0, state, captures, /*pass_on=*/false);
+  HloComputation* body = op.StateRegion(1, state, captures, /*pass_on=*/true);
+  if (!op.ok()) return;
   for (const Value* capture : captures) state.push_back(op.lowering.Get(op.frame, capture));
   const Op loop = op.b.While(condition, body, Pack(op.b, state));
   if (!op.ok()) return;
@@ -61,13 +70,20 @@ void LowerWhile(OpLowering& op) {
   op.BindEach(results);
 }
 
-// if and case: each branch gets the values that the regions use.
+// if and case: each branch gets the values that the regions use. Where the selector is known, its branch is all.
 void LowerBranches(OpLowering& op) {
+  for (const Region& region : op.op.regions) {
+    if (!region.arguments.empty()) return op.Fail("its regions should have no arguments");
+  }
+  if (const KnownPtr selector = op.known(0); selector != nullptr && selector->dims.empty() && !op.op.regions.empty()) {
+    const int64_t last = static_cast<int64_t>(op.op.regions.size()) - 1, value = selector->values[0];
+    if (selector->type == ElementType::kPred) return op.InlineRegion(value != 0 ? 0 : last);
+    return op.InlineRegion(value < 0 || value > last ? last : value);
+  }
   const std::vector<const Value*> captures = op.Captures();
   std::vector<HloComputation*> branches;
   for (size_t i = 0; i < op.op.regions.size(); ++i) {
-    if (!op.op.regions[i].arguments.empty()) return op.Fail("its regions should have no arguments");
-    branches.push_back(op.StateRegion(i, captures, /*pass_on=*/false));
+    branches.push_back(op.StateRegion(i, {}, captures, /*pass_on=*/false));
   }
   if (!op.ok()) return;
   std::vector<Op> state;
@@ -96,20 +112,25 @@ void LowerSharding(OpLowering& op) {
   op.BindEach(op.Operands());
 }
 
-// The third operand is the result's shape, which its type says too.
+// The third operand is the result's shape, which its type may say too.
 void LowerRng(OpLowering& op) {
   Attributes attributes;
   attributes.Set<A::kDistribution>(op.attrs.Choice<RandomDistribution>(
       "rng_distribution", {{"UNIFORM", RandomDistribution::kUniform}, {"NORMAL", RandomDistribution::kNormal}}));
-  op.Emit(O::kRng, op.Operands(0, 2), std::move(attributes));
+  if (!HasUnknownSize(op.result())) return op.Emit(O::kRng, op.Operands(0, 2), std::move(attributes));
+  const Shape shape(op.result().type(), ResultSizes(op, 2));
+  if (op.ok()) op.Bind(op.b.Make(O::kRng, op.Operands(0, 2), std::move(attributes), {}, &shape));
+}
+
+RandomAlgorithm RngAlgorithm(OpLowering& op) {
+  return op.attrs.Choice<RandomAlgorithm>("rng_algorithm", {{"DEFAULT", RandomAlgorithm::kDefault},
+                                                            {"THREE_FRY", RandomAlgorithm::kThreeFry},
+                                                            {"PHILOX", RandomAlgorithm::kPhilox}});
 }
 
 void LowerRngBitGenerator(OpLowering& op) {
   Attributes attributes;
-  attributes.Set<A::kRngAlgorithm>(
-      op.attrs.Choice<RandomAlgorithm>("rng_algorithm", {{"DEFAULT", RandomAlgorithm::kDefault},
-                                                         {"THREE_FRY", RandomAlgorithm::kThreeFry},
-                                                         {"PHILOX", RandomAlgorithm::kPhilox}}));
+  attributes.Set<A::kRngAlgorithm>(RngAlgorithm(op));
   op.Emit(O::kRngBitGenerator, op.Operands(), std::move(attributes));
 }
 

@@ -1,5 +1,7 @@
 // Custom calls: their layouts, aliases and configuration, and those that mean something to this reader.
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
+#include "absl/strings/strip.h"
 #include "hlo/stablehlo/lower.h"
 #include "hlo/text/structure.h"
 
@@ -61,6 +63,42 @@ void SetAliases(OpLowering& op, Attributes* attributes) {
   attributes->Set<A::kOutputToOperandAliasing>(std::move(aliasing));
 }
 
+// The operands of the call itself: not those that say the shapes of its results (`indices_of_shape_operands`), which
+// `results` gets.
+std::vector<int64_t> OwnOperands(OpLowering& op, Shape* results) {
+  const int64_t count = static_cast<int64_t>(op.op.operands.size());
+  const Int64List shapes = op.attrs.Ints("indices_of_shape_operands", Int64List());
+  const int64_t result_count = static_cast<int64_t>(op.op.results.size());
+  if (!shapes.empty() && static_cast<int64_t>(shapes.size()) != result_count) {
+    op.Fail("attribute `indices_of_shape_operands` should have an operand for each result");
+    return {};
+  }
+  std::vector<bool> own(count, true);
+  for (int64_t i = 0; op.ok() && i < static_cast<int64_t>(shapes.size()); ++i) {
+    if (shapes[i] < 0 || shapes[i] >= count) {
+      op.Fail(absl::StrCat("attribute `indices_of_shape_operands` has ", shapes[i], ", but there are ", count,
+                           " operands"));
+      return {};
+    }
+    own[shapes[i]] = false;
+    Shape& shape = results->IsTuple() && result_count != 1 ? results->mutable_tuple_shapes()[i] : *results;
+    shape = Shape(shape.type(), ResultSizes(op, shapes[i], i));
+  }
+  std::vector<int64_t> operands;
+  for (int64_t i = 0; i < count; ++i) {
+    if (own[i]) operands.push_back(i);
+  }
+  return operands;
+}
+
+// ApproxTopK whose number of elements is its last operand, in the place of an entry of its configuration.
+std::string WithTopK(OpLowering& op, int64_t operand, absl::string_view config) {
+  const Int64List k = KnownInts(op, operand, "number of elements");
+  if (op.ok() && k.size() != 1) op.Fail("its last operand should be one integer");
+  const absl::string_view rest = absl::StripLeadingAsciiWhitespace(absl::StripPrefix(config, "{"));
+  return op.ok() ? absl::StrCat("{top_k = ", k[0], " : i64", absl::StartsWith(rest, "}") ? "" : ", ", rest) : "";
+}
+
 // Operations of HLO that StableHLO once had not, which programs made to last carry as calls of `mhlo.…`. Whether the
 // target is one of them.
 bool LowerPortable(OpLowering& op, absl::string_view target) {
@@ -86,9 +124,18 @@ bool LowerPortable(OpLowering& op, absl::string_view target) {
 }  // namespace
 
 void LowerCustomCall(OpLowering& op) {
-  const std::string target = op.attrs.Word("call_target_name");
+  std::string target = op.attrs.Word("call_target_name");
   if (absl::StartsWith(target, "check.")) return LowerCheck(op);
   if (absl::StartsWith(target, "mhlo.") && LowerPortable(op, target)) return;
+  if (LowerCallOfSizes(op, target)) return;
+  const bool dynamic_top_k = target == "stablehlo.dynamic_approx_top_k";
+  if (dynamic_top_k) target = "ApproxTopK";
+  Shape given = op.ResultShape();
+  std::vector<int64_t> operands = OwnOperands(op, &given);
+  if (dynamic_top_k && operands.empty()) op.Fail("expected the number of elements as its last operand");
+  if (!op.ok()) return;
+  const int64_t top_k = dynamic_top_k ? operands.back() : 0;
+  if (dynamic_top_k) operands.pop_back();
   Attributes attributes;
   attributes.Set<A::kCustomCallTarget>(target);
   if (op.attrs.Bool("has_side_effect", false)) attributes.Set<A::kCustomCallHasSideEffect>(true);
@@ -109,6 +156,7 @@ void LowerCustomCall(OpLowering& op) {
       return op.Fail(absl::StrCat("attribute `", name, "` should be a string or a dictionary"));
     }
     std::string text = dictionary ? std::string(config->source) : config->text;
+    if (dynamic_top_k) text = WithTopK(op, top_k, text);
     const bool braced = IsBraced(text);
     if (!text.empty()) attributes.Set<A::kBackendConfig>(BackendConfig{std::move(text), braced});
   }
@@ -119,14 +167,23 @@ void LowerCustomCall(OpLowering& op) {
   }
   std::vector<HloComputation*> called;
   if (const Attr* list = op.attrs.Find("called_computations"); list != nullptr) {
-    for (const Attr& symbol : list->items) called.push_back(FunctionOf(op, &symbol));
+    for (const Attr& symbol : list->items) {
+      const Callee* callee = op.FindCallee(&symbol, {}, {});
+      called.push_back(callee != nullptr ? callee->computation : nullptr);
+    }
   }
-  std::vector<Shape> operand_shapes;
-  for (const Value* operand : op.op.operands) operand_shapes.push_back(operand->shape);
+  if (!op.ok()) return;
+  std::vector<Shape> shapes, operand_shapes;
+  for (const Value* operand : op.op.operands) shapes.push_back(operand->shape);
+  for (int64_t i : operands) shapes[i] = op.in(i).shape();
   std::vector<Shape*> pointers;
-  for (Shape& shape : operand_shapes) pointers.push_back(&shape);
+  for (Shape& shape : shapes) pointers.push_back(&shape);
   SetLayouts(op, "operand_layouts", pointers);
-  Shape given = op.ResultShape();
+  std::vector<Op> arguments;
+  for (int64_t i : operands) {
+    arguments.push_back(op.in(i));
+    operand_shapes.push_back(std::move(shapes[i]));
+  }
   pointers.clear();
   if (op.op.results.size() == 1 && !given.IsTuple()) {
     pointers.push_back(&given);
@@ -137,7 +194,7 @@ void LowerCustomCall(OpLowering& op) {
   if (op.attrs.Has("operand_layouts")) attributes.Set<A::kOperandLayoutConstraints>(std::move(operand_shapes));
   SetAliases(op, &attributes);
   if (!op.ok()) return;
-  const Op call = op.b.Make(O::kCustomCall, op.Operands(), std::move(attributes), called, &given);
+  const Op call = op.b.Make(O::kCustomCall, arguments, std::move(attributes), called, &given);
   if (call && op.attrs.Has("result_layouts")) *call.instruction()->mutable_shape() = given;
   if (!call || given.IsTuple() != (op.op.results.size() != 1)) return op.Bind(call);
   // All other values are row-major.

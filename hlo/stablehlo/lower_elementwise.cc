@@ -22,8 +22,8 @@ void LowerClamp(OpLowering& op) {
 
 void LowerSelect(OpLowering& op) {
   const Op pred = op.in(0);
-  op.Emit(O::kSelect,
-          {pred.shape().IsScalar() ? op.b.BroadcastTo(pred, op.result().dims()) : pred, op.in(1), op.in(2)});
+  op.result();  // without one the broadcast of the predicate would be the first to miss it
+  op.Emit(O::kSelect, {pred.shape().IsScalar() ? op.b.BroadcastTo(pred, op.in(1).dims()) : pred, op.in(1), op.in(2)});
 }
 
 void LowerCompare(OpLowering& op) { Compare(op, op.in(0), op.in(1)); }

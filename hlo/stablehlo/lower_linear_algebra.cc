@@ -76,6 +76,7 @@ void LowerDot(OpLowering& op) {
   op.Emit(O::kDot, op.Operands(), std::move(attributes));
 }
 
+// Also dynamic_conv, whose third operand is the padding.
 void LowerConvolution(OpLowering& op) {
   const Attr* numbers = op.attrs.Require("dimension_numbers");
   if (numbers == nullptr) return;
@@ -95,7 +96,14 @@ void LowerConvolution(OpLowering& op) {
                   dilation = each("rhs_dilation", "rhs_dilate", 1), reversal = each("window_reversal", "reverse", 0);
   const absl::string_view padding_name = short_form ? "pad" : "padding";
   std::vector<Int64List> padding(rank, {0, 0});
-  if (fields.Has(padding_name)) padding = fields.IntLists(padding_name);
+  if (op.op.operands.size() == 3) {
+    const Int64List pairs = KnownInts(op, 2, "padding");
+    fields.Find("padding");  // which the first version had as well, and which said nothing
+    if (op.ok() && pairs.size() != 2 * rank) op.Fail(absl::StrCat("the padding should have ", rank, " pairs"));
+    for (size_t d = 0; op.ok() && d < rank; ++d) padding[d] = {pairs[2 * d], pairs[2 * d + 1]};
+  } else if (fields.Has(padding_name)) {
+    padding = fields.IntLists(padding_name);
+  }
   op.Finish(fields, "window");
   WindowAttr window;
   if (padding.size() != rank) op.Fail(absl::StrCat("the padding should have ", rank, " pairs"));
@@ -113,7 +121,7 @@ void LowerConvolution(OpLowering& op) {
   if (features != 1) attributes.Set<A::kFeatureGroupCount>(features);
   if (batches != 1) attributes.Set<A::kBatchGroupCount>(batches);
   SetPrecision(op, &attributes);
-  op.Emit(O::kConvolution, op.Operands(), std::move(attributes));
+  op.Emit(O::kConvolution, op.Operands(0, 2), std::move(attributes));
 }
 
 void LowerCholesky(OpLowering& op) {

@@ -24,15 +24,19 @@ void LowerBroadcast(OpLowering& op) {
   const Int64List sizes = op.attrs.Ints("broadcast_sizes");
   Int64List dims(op.in(0).rank());
   std::iota(dims.begin(), dims.end(), static_cast<int64_t>(sizes.size()));
-  if (op.ok()) op.Bind(op.b.Broadcast(op.in(0), op.result().dims(), dims));
+  Int64List result = sizes;
+  result.insert(result.end(), op.in(0).dims().begin(), op.in(0).dims().end());
+  op.result();
+  if (op.ok()) op.Bind(op.b.Broadcast(op.in(0), result, dims));
 }
 
-// Also dynamic_broadcast_in_dim whose result has a known size: its second operand says nothing new then.
+// Also dynamic_broadcast_in_dim, whose second operand has the sizes of the result.
 void LowerBroadcastInDim(OpLowering& op) {
   const Int64List dims = op.attrs.Ints("broadcast_dimensions");
   op.attrs.Find("known_expanding_dimensions");
   op.attrs.Find("known_nonexpanding_dimensions");
-  if (op.ok()) op.Bind(op.b.BroadcastInDim(op.in(0), op.result().dims(), dims));
+  const Int64List sizes = op.op.operands.size() == 1 ? op.result().dims() : ResultSizes(op, 1);
+  if (op.ok()) op.Bind(op.b.BroadcastInDim(op.in(0), sizes, dims));
 }
 
 void LowerReshape(OpLowering& op) { op.Emit(O::kReshape, {op.in(0)}); }
@@ -77,6 +81,7 @@ void LowerDimensionSize(OpLowering& op) {
   op.Emit(op.op.row->opcode, op.Operands(), With<A::kDimensions>({op.attrs.Int("dimension")}));
 }
 
+// Also dynamic_gather, whose third operand has the sizes of slices.
 void LowerGather(OpLowering& op) {
   AttrReader fields = op.Fields("dimension_numbers");
   GatherDims dims;
@@ -88,9 +93,10 @@ void LowerGather(OpLowering& op) {
   dims.index_vector_dim = fields.Int("index_vector_dim", 0);
   op.Finish(fields, "dimension_numbers");
   Attributes attributes = With<A::kGatherDims>(std::move(dims));
-  attributes.Set<A::kSliceSizes>(op.attrs.Ints("slice_sizes"));
+  const bool dynamic = op.op.operands.size() == 3;
+  attributes.Set<A::kSliceSizes>(dynamic ? KnownInts(op, 2, "slices' sizes") : op.attrs.Ints("slice_sizes"));
   if (op.attrs.Bool("indices_are_sorted", false)) attributes.Set<A::kIndicesAreSorted>(true);
-  op.Emit(O::kGather, op.Operands(), std::move(attributes));
+  op.Emit(O::kGather, op.Operands(0, 2), std::move(attributes));
 }
 
 void LowerScatter(OpLowering& op) {

@@ -105,23 +105,25 @@ absl::StatusOr<std::unique_ptr<HloModule>> Lowering::Run() {
   XC_ASSIGN_OR_RETURN(const Function* entry, FindEntry());
   XC_ASSIGN_OR_RETURN(const std::vector<const Function*> order, CallOrder(entry));
   HloBuilder builder(HloName(program_.name));
+  refines_ = FindsOpenSizes();
+  XC_ASSIGN_OR_RETURN(const std::vector<Shape> arguments, EntryArguments(*entry));
+  // Where no size is open, functions are the same whoever calls them: callees first costs no stack.
   for (const Function* function : order) {
-    if (function == entry || !function->has_body) continue;
-    std::unique_ptr<HloBuilder> sub = builder.SubBuilder(HloName(function->name));
-    Frame frame{*sub};
-    XC_RETURN_IF_ERROR(LowerFunction(*function, frame));
-    functions_[function->name] = sub->computation();
+    if (refines_ || function == entry || !function->has_body) continue;
+    XC_RETURN_IF_ERROR(FindFunction(function->name, builder, {}, {}).status());
   }
-  Frame frame{builder, /*is_entry=*/true};
-  XC_RETURN_IF_ERROR(LowerFunction(*entry, frame));
+  KnownValues known;
+  Frame frame{builder, known, /*is_entry=*/true};
+  XC_RETURN_IF_ERROR(LowerFunction(*entry, arguments, frame));
   XC_ASSIGN_OR_RETURN(std::unique_ptr<HloModule> module, builder.Build(builder.computation()->root()));
+  if (refines_) module->RemoveUnusedComputations();  // functions whose results are known, and are constants now
   XC_RETURN_IF_ERROR(SetModuleConfig(*entry, module.get()));
   return module;
 }
 
-absl::Status Lowering::LowerFunction(const Function& function, Frame& frame) {
+absl::Status Lowering::LowerFunction(const Function& function, absl::Span<const Shape> arguments, Frame& frame) {
   for (const Value* argument : function.body.arguments) {
-    frame.values[argument] = frame.b.Parameter(argument->index, argument->shape, HloName(argument->name));
+    frame.values[argument] = frame.b.Parameter(argument->index, arguments[argument->index], HloName(argument->name));
   }
   std::vector<Op> results;
   XC_RETURN_IF_ERROR(LowerBlock(function.body, frame, &results));
@@ -153,6 +155,10 @@ absl::Status Lowering::LowerBlock(const Region& region, Frame& frame, std::vecto
 }
 
 absl::Status Lowering::LowerOperation(const Operation& op, Frame& frame) {
+  if (refines_) {
+    XC_RETURN_IF_ERROR(CountOperation(op));
+    if (FoldOperation(op, frame)) return absl::OkStatus();
+  }
   const Metadata metadata = MetadataOf(op.location);
   if (metadata == Metadata()) {
     frame.b.ClearMetadata();
@@ -175,15 +181,13 @@ absl::Status Lowering::LowerOperation(const Operation& op, Frame& frame) {
 Op Lowering::Get(Frame& frame, const Value* value) {
   const auto found = frame.values.find(value);
   if (found != frame.values.end()) return found->second;
+  if (const KnownPtr known = FindKnown(frame, value); known != nullptr) {
+    return frame.values[value] = frame.b.Constant(LiteralOf(*known));
+  }
   if (value->definition == nullptr || value->definition->row->opcode != HloOpcode::kConstant) return {};
   OpLowering constant(*value->definition, frame, *this);
   value->definition->row->lower(constant);
   return frame.values[value];
-}
-
-HloComputation* Lowering::FindFunction(const std::string& name) const {
-  const auto found = functions_.find(name);
-  return found == functions_.end() ? nullptr : found->second;
 }
 
 absl::Status Lowering::SetModuleConfig(const Function& entry, HloModule* module) const {

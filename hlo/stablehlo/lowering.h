@@ -19,6 +19,7 @@
 #include "hlo/builder.h"
 #include "hlo/stablehlo/ast.h"
 #include "hlo/stablehlo/bytecode/bytecode.h"
+#include "hlo/stablehlo/known.h"
 #include "hlo/stablehlo/op_table.h"
 #include "hlo/text/lexer.h"
 #include "hlo/text/parser.h"
@@ -28,8 +29,16 @@ namespace xc::stablehlo {
 // A computation being made, and the values that are in it.
 struct Frame {
   HloBuilder& b;
+  KnownValues& known;  // of the function, the regions inside of each other included
   bool is_entry = false;
   absl::flat_hash_map<const Value*, Op> values = {};
+};
+
+// A function as it is called with arguments of certain shapes, of which some may be known.
+struct Callee {
+  HloComputation* computation = nullptr;
+  std::vector<KnownPtr> results;  // null where a result is not known
+  bool computes = false;          // it has instructions that do more than hand on arguments and constants
 };
 
 // The name of a function or a value as HLO text can have it: other characters become `_`.
@@ -42,7 +51,8 @@ class Lowering {
         text_(text),
         lexer_(IsBytecode(text) ? absl::string_view() : text),
         options_(options),
-        metadata_budget_(kMetadata + kMetadataPerByte * static_cast<int64_t>(text.size())) {}
+        metadata_budget_(kMetadata + kMetadataPerByte * static_cast<int64_t>(text.size())),
+        operations_budget_(kOperations + kOperationsPerByte * static_cast<int64_t>(text.size())) {}
 
   absl::StatusOr<std::unique_ptr<HloModule>> Run();
 
@@ -51,14 +61,26 @@ class Lowering {
                                                         : lexer_.Describe(at, message));
   }
 
-  // The value in the frame's computation. Constants from outside are made once more.
+  // The value in the frame's computation. Constants from outside, and values that are known, are made once more.
   Op Get(Frame& frame, const Value* value);
   // Makes the operations of a region; `results` are what it returns.
   absl::Status LowerBlock(const Region& region, Frame& frame, std::vector<Op>* results);
   absl::Status LowerOperation(const Operation& op, Frame& frame);
 
-  // The computation of a function; null if there is none of this name.
-  HloComputation* FindFunction(const std::string& name) const;
+  // The function as it is called with such arguments, of which `known` has those that are known or null; made when it
+  // is asked for first. Null if there is none of this name that has a body. Without arguments, those of its type.
+  absl::StatusOr<const Callee*> FindFunction(const std::string& name, HloBuilder& caller,
+                                             absl::Span<const Shape> arguments, absl::Span<const KnownPtr> known);
+
+  // Whether the module leaves sizes open, or has operations that take sizes as operands: then integers are evaluated
+  // where they are known. In all other modules each operation becomes what it says.
+  bool refines() const { return refines_; }
+  // What value is known to be, or null.
+  static KnownPtr FindKnown(const Frame& frame, const Value* value);
+
+  // False where assertions about sizes that do not hold are passed over.
+  bool checks_shapes() const { return checks_shapes_; }
+  void set_checks_shapes(bool checks) { checks_shapes_ = checks; }
 
   // Where a self-checking program compares: actual and expected, alternating.
   std::vector<Op>& check_pairs() { return check_pairs_; }
@@ -70,6 +92,9 @@ class Lowering {
   // Names of places are shared in the text and copied to each instruction: long ones are cut, and after this many
   // characters instructions have none.
   static constexpr int64_t kMetadata = 1 << 24, kMetadataPerByte = 64;
+  // Functions are made once for each of the shapes that they are called with: this many operations may be made in all,
+  // so that a small module whose functions call each other over and over does not become a large one.
+  static constexpr int64_t kOperations = 100'000, kOperationsPerByte = 1;
 
   struct CallSite {
     const Function* callee;
@@ -79,7 +104,16 @@ class Lowering {
   absl::StatusOr<const Function*> FindEntry() const;
   // Callees first; an error when functions call themselves or calls nest too deep.
   absl::StatusOr<std::vector<const Function*>> CallOrder(const Function* entry) const;
-  absl::Status LowerFunction(const Function& function, Frame& frame);
+  absl::Status LowerFunction(const Function& function, absl::Span<const Shape> arguments, Frame& frame);
+
+  // refine.cc
+  bool FindsOpenSizes() const;
+  absl::StatusOr<std::vector<Shape>> EntryArguments(const Function& entry) const;
+  absl::Status CheckArguments(const Function& function, absl::Span<const Shape> arguments) const;
+  absl::StatusOr<const Callee*> Specialize(const Function& function, HloBuilder& caller,
+                                           absl::Span<const Shape> arguments, absl::Span<const KnownPtr> known);
+  bool FoldOperation(const Operation& op, Frame& frame);
+  absl::Status CountOperation(const Operation& op);
   absl::Status SetModuleConfig(const Function& entry, HloModule* module) const;
   Metadata MetadataOf(const Location& location);
 
@@ -88,7 +122,9 @@ class Lowering {
   Lexer lexer_;             // of the whole text, for messages
   const ParseOptions& options_;
   int64_t metadata_budget_;
-  absl::flat_hash_map<std::string, HloComputation*> functions_;
+  int64_t operations_budget_;
+  bool refines_ = false, checks_shapes_ = true;
+  absl::flat_hash_map<std::string, std::unique_ptr<const Callee>> callees_;
   std::vector<Op> check_pairs_;
   absl::Status inner_error_;
 };
@@ -154,6 +190,8 @@ class OpLowering {
   AttrReader attrs;
 
   Op in(int64_t i) { return lowering.Get(frame, op.operands[i]); }
+  KnownPtr known(int64_t i) const { return Lowering::FindKnown(frame, op.operands[i]); }
+  void SetKnown(int64_t result, KnownPtr known);  // which may be null
   std::vector<Op> Operands(int64_t first = 0, int64_t count = -1);
   // An error if the operation does not have the result.
   const Shape& result(int64_t i = 0);
@@ -177,12 +215,19 @@ class OpLowering {
   std::vector<const Value*> Captures() const;
   // Region i as a computation of its arguments, whose root is what it returns. It may not use values from outside.
   HloComputation* FlatRegion(int64_t i);
-  // Region i as a computation of one parameter: its arguments and `captures`, as a tuple unless they are one value.
-  // What it returns and, `pass_on`, the captures are the root.
-  HloComputation* StateRegion(int64_t i, absl::Span<const Value* const> captures, bool pass_on);
+  // Region i as a computation of one parameter: its arguments, which have the shapes of `arguments`, and `captures`, as
+  // a tuple unless they are one value. What it returns and, `pass_on`, the captures are the root.
+  HloComputation* StateRegion(int64_t i, Ops arguments, absl::Span<const Value* const> captures, bool pass_on);
+  // The operations of region i, which has no arguments, in the place of this one: what it returns is its results.
+  void InlineRegion(int64_t i);
+  // Calls the function that a symbol names.
+  void Call(const Attr* symbol, Attributes attributes);
+  // The function that a symbol names, for arguments of such shapes (none: those of its type); null after an error.
+  const Callee* FindCallee(const Attr* symbol, absl::Span<const Shape> arguments, absl::Span<const KnownPtr> known);
 
  private:
   std::unique_ptr<HloBuilder> SubBuilder(int64_t region);
+  void FailInside(absl::Status error);
 };
 
 // The values as one: itself if it is one, else a tuple.

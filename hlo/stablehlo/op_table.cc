@@ -8,7 +8,6 @@ namespace {
 
 using O = HloOpcode;
 
-constexpr char kRunTimeSizes[] = "its result's size is known only at run time";
 constexpr char kReplaced[] = "StableHLO has other operations in its place";
 constexpr char kQuantized[] = "quantized types are not supported";
 constexpr char kHostTransfer[] = "there is no host to transfer to and from";
@@ -106,9 +105,17 @@ constexpr OpRow kOps[] = {
     {.name = "stablehlo.dynamic_broadcast_in_dim",
      .operands = 2,
      .keys = "dims=broadcast_dimensions",
-     .lower = LowerBroadcastInDim},
+     .lower = LowerBroadcastInDim,
+     .takes_sizes = true},
     {.name = "stablehlo.concatenate", .keys = "dim=dimension", .lower = LowerConcatenate},
-    {.name = "stablehlo.dynamic_reshape", .operands = 2, .lower = LowerReshape},
+    {.name = "stablehlo.dynamic_gather", .operands = 3, .lower = LowerGather, .takes_sizes = true},
+    {.name = "stablehlo.dynamic_iota",
+     .operands = 1,
+     .keys = "dim=iota_dimension",
+     .lower = LowerDynamicIota,
+     .takes_sizes = true},
+    {.name = "stablehlo.dynamic_pad", .operands = 5, .lower = LowerDynamicPad, .takes_sizes = true},
+    {.name = "stablehlo.dynamic_reshape", .operands = 2, .lower = LowerDynamicReshape, .takes_sizes = true},
     {.name = "stablehlo.dynamic_slice",
      .keys = "sizes=slice_sizes",
      .lower = LowerDynamicSlice,
@@ -124,6 +131,7 @@ constexpr OpRow kOps[] = {
      .operands = 2,
      .keys = "low=edge_padding_low,high=edge_padding_high,interior=interior_padding",
      .lower = LowerPad},
+    {.name = "stablehlo.real_dynamic_slice", .operands = 4, .lower = LowerRealDynamicSlice, .takes_sizes = true},
     {.name = "stablehlo.reshape", .operands = 1, .lower = LowerReshape},
     {.name = "stablehlo.reverse", .operands = 1, .keys = "dims=dimensions", .lower = LowerReverse},
     {.name = "stablehlo.scatter", .regions = 1, .lower = LowerScatter},
@@ -160,6 +168,11 @@ constexpr OpRow kOps[] = {
      .keys = "batching_dims=lhs_batching_dimensions|rhs_batching_dimensions,"
              "contracting_dims=lhs_contracting_dimensions|rhs_contracting_dimensions,precision=precision_config",
      .lower = LowerDotGeneral},
+    {.name = "stablehlo.dynamic_conv",
+     .operands = 3,
+     .keys = "dim_numbers=dimension_numbers",
+     .lower = LowerConvolution,
+     .takes_sizes = true},
     {.name = "stablehlo.fft", .operands = 1, .keys = "type=fft_type,length=fft_length", .lower = LowerFft},
     {.name = "stablehlo.triangular_solve", .operands = 2, .lower = LowerTriangularSolve},
 
@@ -242,11 +255,6 @@ constexpr OpRow kOps[] = {
 
     // What HLO has not.
     Refused("stablehlo.cross-replica-sum", kReplaced),
-    Refused("stablehlo.dynamic_conv", kRunTimeSizes),
-    Refused("stablehlo.dynamic_gather", kRunTimeSizes),
-    Refused("stablehlo.dynamic_iota", kRunTimeSizes),
-    Refused("stablehlo.dynamic_pad", kRunTimeSizes),
-    Refused("stablehlo.real_dynamic_slice", kRunTimeSizes),
     Refused("stablehlo.einsum", kReplaced),
     Refused("stablehlo.infeed", kHostTransfer),
     Refused("stablehlo.outfeed", kHostTransfer),

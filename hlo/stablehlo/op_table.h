@@ -33,6 +33,7 @@ struct OpRow {
   HloOpcode opcode = HloOpcode::kTuple;
   Form form = Form::kOne;
   absl::string_view refusal = "";  // why it is refused
+  bool takes_sizes = false;        // as operands
 };
 
 // Null for names that are no operation's.

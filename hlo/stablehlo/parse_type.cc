@@ -108,10 +108,7 @@ bool Parser::ParseTensor(Shape* out) {
   if (Accept(',') && !ParseBounds(&shape, unknown)) return false;
   if (!Expect('>')) return false;
   for (int64_t d : unknown) {
-    if (!shape.is_dynamic_dim(d)) {
-      return Fail(at,
-                  absl::StrCat("size ", d, " is known only at run time (`?`) and has no bound; that is not supported"));
-    }
+    if (!shape.is_dynamic_dim(d)) SetUnknownSize(d, &shape);
   }
   if (absl::Status status = ValidateShape(shape); !status.ok()) {
     return Fail(at, absl::string_view(status.message()));

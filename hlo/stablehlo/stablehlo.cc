@@ -9,14 +9,16 @@
 
 namespace xc {
 
-absl::StatusOr<std::unique_ptr<HloModule>> ParsePortableStableHlo(absl::string_view bytes,
-                                                                  const std::vector<std::string>& platforms,
+absl::StatusOr<std::unique_ptr<HloModule>> ParsePortableStableHlo(absl::string_view bytes, const PortableCall& call,
                                                                   const ParseOptions& options) {
   if (!stablehlo::IsBytecode(bytes)) return absl::InvalidArgumentError("expected StableHLO as MLIR bytecode");
   stablehlo::Program program;
   XC_RETURN_IF_ERROR(stablehlo::ReadBytecode(bytes, options, &program));
-  XC_RETURN_IF_ERROR(stablehlo::BindPlatform(platforms, &program));
-  return stablehlo::Lowering(program, bytes, options).Run();
+  XC_RETURN_IF_ERROR(stablehlo::BindPlatform(call.platforms, &program));
+  XC_RETURN_IF_ERROR(stablehlo::BindSizes(call.sizes, &program));
+  stablehlo::Lowering lowering(program, bytes, options);
+  lowering.set_checks_shapes(call.check_shapes);
+  return lowering.Run();
 }
 
 bool LooksLikeExportedStableHlo(absl::string_view bytes) { return stablehlo::FindExported(bytes).has_value(); }
@@ -45,7 +47,7 @@ absl::StatusOr<std::unique_ptr<HloModule>> ParseExportedStableHlo(absl::string_v
   const std::optional<stablehlo::Exported> exported = stablehlo::FindExported(bytes);
   if (!exported) return absl::InvalidArgumentError("this is no file of jax.export");
   XC_RETURN_IF_ERROR(stablehlo::CheckExported(*exported));
-  return ParsePortableStableHlo(exported->module, exported->platforms, options);
+  return ParsePortableStableHlo(exported->module, {.platforms = exported->platforms}, options);
 }
 
 absl::StatusOr<std::unique_ptr<HloModule>> ParseStableHlo(absl::string_view text, const ParseOptions& options) {

@@ -24,10 +24,19 @@ bool LooksLikeStableHlo(absl::string_view text);
 // with the number of the byte.
 absl::StatusOr<std::unique_ptr<HloModule>> ParseStableHlo(absl::string_view text, const ParseOptions& options = {});
 
-// The same of bytecode for several platforms, named `cpu` and the like: a module that asks which one it runs on is told
-// the CPU.
-absl::StatusOr<std::unique_ptr<HloModule>> ParsePortableStableHlo(absl::string_view bytes,
-                                                                  const std::vector<std::string>& platforms,
+// Where the types of the entry's arguments leave sizes open (`?`), their shapes are what the options' `argument_shape`
+// gives, and all other sizes follow from these; an error says which operation's do not. Assertions of the module about
+// them that do not hold are errors with the assertion's message.
+
+// How bytecode of JAX is called.
+struct PortableCall {
+  // That it is for, named `cpu` and the like: a module that asks which one it runs on is told the CPU.
+  std::vector<std::string> platforms;
+  // Sizes that the module takes as arguments of their own, before all others.
+  std::vector<int64_t> sizes;
+  bool check_shapes = true;  // false: the module's assertions are passed over
+};
+absl::StatusOr<std::unique_ptr<HloModule>> ParsePortableStableHlo(absl::string_view bytes, const PortableCall& call,
                                                                   const ParseOptions& options = {});
 
 // The same of a file that jax.export wrote (`exported.serialize()`): bytecode with what is needed to call it. Refused

@@ -3,6 +3,7 @@
 #define XC_HLO_STABLEHLO_TEST_SUPPORT_H_
 
 #include <string>
+#include <vector>
 
 #include "gtest/gtest.h"
 #include "hlo/equality.h"
@@ -13,10 +14,17 @@
 
 namespace xc {
 
+// Options that give arguments whose types leave sizes open these shapes, "f32[3,4]".
+inline ParseOptions WithShapes(const std::vector<std::string>& shapes) {
+  ParseOptions options;
+  options.argument_shape = [shapes](int64_t argument, const Shape&) { return ParseShape(shapes.at(argument)); };
+  return options;
+}
+
 // The StableHLO module becomes the HLO module, names and what the HloModule line says apart.
-inline void ExpectHlo(absl::string_view stablehlo, absl::string_view hlo) {
+inline void ExpectHlo(absl::string_view stablehlo, absl::string_view hlo, const ParseOptions& options = {}) {
   SCOPED_TRACE(std::string(stablehlo));
-  auto module = ParseStableHlo(stablehlo);
+  auto module = ParseStableHlo(stablehlo, options);
   ASSERT_TRUE(module.ok()) << module.status();
   const absl::Status verified = VerifyModule(**module);
   EXPECT_TRUE(verified.ok()) << verified;
@@ -35,9 +43,9 @@ inline void ExpectOps(const std::string& parameters, const std::string& result, 
 }
 
 // The module is refused with a message that contains `message`.
-inline void ExpectRefused(const std::string& stablehlo, absl::string_view message) {
+inline void ExpectRefused(const std::string& stablehlo, absl::string_view message, const ParseOptions& options = {}) {
   SCOPED_TRACE(stablehlo);
-  auto module = ParseStableHlo(stablehlo);
+  auto module = ParseStableHlo(stablehlo, options);
   ASSERT_FALSE(module.ok()) << PrintModule(**module);
   EXPECT_EQ(module.status().code(), absl::StatusCode::kInvalidArgument);
   EXPECT_TRUE(std::string(module.status().message()).find(std::string(message)) != std::string::npos)

@@ -2,6 +2,7 @@
 #ifndef XC_HLO_TEXT_PARSER_H_
 #define XC_HLO_TEXT_PARSER_H_
 
+#include <functional>
 #include <memory>
 
 #include "absl/status/statusor.h"
@@ -10,13 +11,16 @@
 
 namespace xc {
 
-// Bounds on what a text may make the parser allocate.
+// Bounds on what a text may make the parser allocate, and what it does not say itself.
 struct ParseOptions {
   int max_nesting = 100;  // of tuple shapes, tuple literals, shardings and operands
   int64_t max_instructions = 20'000'000;
   // Of all constants whose elements the text leaves out (`{...}`); written ones are bounded by the text.
   int64_t max_elided_bytes = int64_t{1} << 30;
   int max_call_depth = 500;  // computations calling computations
+  // The shape of an argument of the entry whose type leaves sizes open, as types of StableHLO may: it is asked for
+  // these only. Null: such modules are refused.
+  std::function<absl::StatusOr<Shape>(int64_t argument, const Shape& type)> argument_shape;
 };
 
 // The syntax is XLA's. Names may stand with or without `%`; operand shapes may be given; computations may be used

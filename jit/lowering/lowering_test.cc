@@ -214,6 +214,22 @@ constexpr char kModule[] =
     "0301050350050307042903050b03030700050609030105010107040b03030603010501007f13030b05150f110f0b116275696c74696e0076"
     "686c6f006d6f64756c650066756e635f7631006164645f76310072657475726e5f7631002d006d61696e00000815050501010b0d0f0d1113";
 
+// func.func @main(%arg0: tensor<i32>, %arg1: tensor<2x?xf32>) -> tensor<2x?xf32>, which adds the open size, its first
+// argument, to the elements, and asserts that it is 3 at most.
+constexpr char kOpenModule[] =
+    "4d4cef520d537461626c65484c4f5f76312e31372e300001270501051701030b03150f13171b1f23272b2f3303673f1901230b1313131313"
+    "1313130b13131313131313031d0b0f0b0b0b1f1f0b0b0b0b0b0b0f0319370f071307071b0f07130f13025202051b17010101170103031701"
+    "03231701034517010511170107151701091103031335051d17010b0717010d1117010f111701111117011311170115111701170703011f17"
+    "011d1f230d1d211f0309030000001f070902000000090107091d230b031d250503130b0129050900ffffffffffffffff092901051b290305"
+    "05091d11050301030129011101290309052901092903010b04cb05015003010704bb030105055005030704a703152b05070703090003420b"
+    "05030303420d07030707460f09030f050105094515110b0509010b0617030703010d46190d031305070b0f061b0315030111461d0f030105"
+    "0f0d13061f0301050311150421031306030105010086032721270b031d05150f39171f171f1711190f0b116275696c74696e0076686c6f00"
+    "6d6f64756c6500636f6e7374616e745f76310066756e635f763100636f6d706172655f763100637573746f6d5f63616c6c5f763100726573"
+    "686170655f763100636f6e636174656e6174655f763100636f6e766572745f76310064796e616d69635f62726f6164636173745f696e5f64"
+    "696d5f7631006164645f76310072657475726e5f7631002d006572726f725f6d65737361676500006d61696e0033206174206d6f73742c20"
+    "6e6f74207b307d0073686170655f617373657274696f6e000841110501010b2329232b27032d032f05313311372739233b232323033d0725"
+    "2525";
+
 TEST(LoweringTest, CalledModules) {
   const auto attrs = [](const std::string& module, const std::string& more) {
     return Attr("module", absl::StrCat("s: '", absl::CEscape(module), "'")) + Attr("version", "i: 10") +
@@ -233,11 +249,32 @@ TEST(LoweringTest, CalledModules) {
   EXPECT_THAT(Refusal(op, attrs(module, cpu + Attr("has_token_input_output", "b: true")), {{DT_FLOAT, {2}}}),
               HasSubstr("tokens"));
   EXPECT_THAT(Refusal(op, attrs(module, cpu + Attr("dim_args_spec", "list { s: '0.0' }")), {{DT_FLOAT, {2}}}),
-              HasSubstr("dim_args_spec"));
+              HasSubstr("the first 1 arguments of the module, which are sizes, should be integers, found f32[2]"));
   EXPECT_THAT(Refusal(op, attrs(module.substr(0, 100), cpu), {{DT_FLOAT, {2}}}),
               HasSubstr("(XlaCallModule): MLIR bytecode, byte 62: file: expected 40 bytes, found 38"));
   EXPECT_THAT(Refusal(op, attrs("module {}", cpu), {{DT_FLOAT, {2}}}),
               HasSubstr("expected StableHLO as MLIR bytecode"));
+}
+
+TEST(LoweringTest, CalledModulesOfOpenSizes) {
+  const auto refusal = [](const std::string& more, const std::vector<int64_t>& dims) {
+    const std::string module = absl::CEscape(absl::HexStringToBytes(kOpenModule));
+    return Refusal("XlaCallModule",
+                   Attr("module", absl::StrCat("s: '", module, "'")) + Attr("version", "i: 4") +
+                       Attr("Tin", "list { type: DT_FLOAT }") + Attr("Tout", "list { type: DT_FLOAT }") + more,
+                   {{DT_FLOAT, dims}});
+  };
+  const std::string size = Attr("dim_args_spec", "list { s: '0.1' }");
+  EXPECT_EQ(refusal(size, {2, 3}), "");
+  EXPECT_EQ(refusal(size, {2, 0}), "");
+  EXPECT_THAT(refusal(size, {2, 4}), HasSubstr("stablehlo.custom_call: shape assertion: 3 at most, not 4"));
+  EXPECT_EQ(refusal(size + Attr("disabled_checks", "list { s: 'shape_assertions' }"), {2, 4}), "");
+  EXPECT_THAT(refusal(size, {3, 3}), HasSubstr("is f32[2,?], but its shape is given as f32[3,3]"));
+  EXPECT_THAT(refusal("", {2, 3}), HasSubstr("argument 1 of @main is f32[2,?]: the op has only 1 arguments"));
+  for (const char* wrong : {"0", "0.2", "1.0", "0.-1", "-1.0", "x.y", "."}) {
+    EXPECT_THAT(refusal(Attr("dim_args_spec", absl::StrCat("list { s: '", wrong, "' }")), {2, 3}),
+                HasSubstr(absl::StrCat("dim_args_spec has '", wrong, "', which is no dimension of an argument")));
+  }
 }
 
 TEST(LoweringTest, SpecialFunctionsBroadcast) {

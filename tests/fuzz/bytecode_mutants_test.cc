@@ -9,13 +9,13 @@
 #include "hlo/text/printer.h"
 #include "hlo/verifier/verifier.h"
 #include "tests/fuzz/mutants.h"
+#include "tests/fuzz/open_size_seeds.h"
 
 namespace xc {
 namespace {
 
 absl::StatusOr<std::unique_ptr<HloModule>> Read(const std::string& bytes) {
-  ParseOptions options;
-  options.max_elided_bytes = 1 << 20;
+  const ParseOptions options = MutantOptions(1 << 20);
   return LooksLikeExportedStableHlo(bytes) ? ParseExportedStableHlo(bytes, options) : ParseStableHlo(bytes, options);
 }
 
@@ -42,14 +42,14 @@ void Check(const std::string& bytes, Counts* counts) {
 
 TEST(BytecodeMutants, SeedsAreTheProgramsThatTheTextIs) {
   // By the number of the text; the last one is no text.
-  const std::vector<int> texts = {0, 1, 1, 2, 2};
+  const std::vector<int> texts = {0, 1, 1, 2, 2, 3, 3};
   ASSERT_EQ(BytecodeSeeds().size(), texts.size() + 1);
   for (size_t i = 0; i < BytecodeSeeds().size(); ++i) {
     auto module = Read(BytecodeSeeds()[i]);
     ASSERT_TRUE(module.ok()) << module.status();
     EXPECT_TRUE(VerifyModule(**module).ok()) << VerifyModule(**module);
     if (i == texts.size()) break;
-    auto text = ParseStableHlo(StableHloSeeds()[texts[i]]);
+    auto text = ParseStableHlo(StableHloSeeds()[texts[i]], MutantOptions(0));
     ASSERT_TRUE(text.ok()) << text.status();
     const absl::Status equal = DeepEqual(**text, **module);
     EXPECT_TRUE(equal.ok()) << i << ": " << equal << "\nread as:\n" << PrintModule(**module);

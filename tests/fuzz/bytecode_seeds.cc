@@ -1,6 +1,7 @@
 // StableHLO programs as MLIR bytecode, which jaxlib made of those of StableHloSeeds, and a file of jax.export.
 #include "absl/strings/escaping.h"
 #include "tests/fuzz/mutants.h"
+#include "tests/fuzz/open_size_seeds.h"
 
 namespace xc {
 namespace {
@@ -140,11 +141,16 @@ constexpr char kExported[] =
 }  // namespace
 
 const std::vector<std::string>& BytecodeSeeds() {
-  static const auto* const kSeeds = new std::vector<std::string>{
-      absl::HexStringToBytes(kProgram0),         absl::HexStringToBytes(kProgram1),
-      absl::HexStringToBytes(kProgram1Portable), absl::HexStringToBytes(kProgram2),
-      absl::HexStringToBytes(kProgram2Portable), absl::HexStringToBytes(kExported),
-  };
+  static const auto* const kSeeds = [] {
+    auto* seeds = new std::vector<std::string>{
+        absl::HexStringToBytes(kProgram0),         absl::HexStringToBytes(kProgram1),
+        absl::HexStringToBytes(kProgram1Portable), absl::HexStringToBytes(kProgram2),
+        absl::HexStringToBytes(kProgram2Portable),
+    };
+    for (std::string& seed : OpenSizeBytecodeSeeds()) seeds->push_back(std::move(seed));
+    seeds->push_back(absl::HexStringToBytes(kExported));
+    return seeds;
+  }();
   return *kSeeds;
 }
 

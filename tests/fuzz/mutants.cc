@@ -3,6 +3,8 @@
 #include <cctype>
 #include <utility>
 
+#include "tests/fuzz/open_size_seeds.h"
+
 namespace xc {
 
 uint64_t Random::Next() {
@@ -216,6 +218,7 @@ module @jit_f attributes {mhlo.num_partitions = 1 : i32, mhlo.num_replicas = 1 :
   }
 }
 )",
+      OpenSizeSeed(),
   };
   return *kSeeds;
 }

@@ -22,9 +22,9 @@ class Random {
 
 // Valid modules that together use most kinds of syntax and most ops of a single device; none takes long to run.
 const std::vector<std::string>& SeedModules();
-// Valid StableHLO: functions, regions, attributes in all forms.
+// Valid StableHLO: functions, regions, attributes in all forms; the last leaves sizes open.
 const std::vector<std::string>& StableHloSeeds();
-// The same as MLIR bytecode (the first, the second and the third twice), and a file of jax.export.
+// The same as MLIR bytecode (the first, and each of the others twice), and a file of jax.export.
 const std::vector<std::string>& BytecodeSeeds();
 
 // `text` with one to four tokens replaced, removed, repeated or exchanged: names, numbers, opcodes, types, brackets.

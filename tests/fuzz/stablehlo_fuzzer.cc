@@ -8,10 +8,10 @@
 #include "hlo/text/parser.h"
 #include "hlo/text/printer.h"
 #include "hlo/verifier/verifier.h"
+#include "tests/fuzz/open_size_seeds.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  xc::ParseOptions options;
-  options.max_elided_bytes = 1 << 16;
+  xc::ParseOptions options = xc::MutantOptions(1 << 16);
   options.max_instructions = 10'000;
   const absl::string_view text(reinterpret_cast<const char*>(data), size);
   (void)xc::LooksLikeStableHlo(text);

@@ -7,21 +7,21 @@
 #include "hlo/text/printer.h"
 #include "hlo/verifier/verifier.h"
 #include "tests/fuzz/mutants.h"
+#include "tests/fuzz/open_size_seeds.h"
 
 namespace xc {
 namespace {
 
 TEST(StableHloMutants, SeedsAreValid) {
   for (const std::string& seed : StableHloSeeds()) {
-    auto module = ParseStableHlo(seed);
+    auto module = ParseStableHlo(seed, MutantOptions(0));
     ASSERT_TRUE(module.ok()) << module.status();
     EXPECT_TRUE(VerifyModule(**module).ok()) << VerifyModule(**module);
   }
 }
 
 TEST(StableHloMutants, TokenMutantsAreRefusedOrRoundTrip) {
-  ParseOptions options;
-  options.max_elided_bytes = 1 << 20;
+  const ParseOptions options = MutantOptions(1 << 20);
   int64_t valid = 0, refused = 0;
   for (size_t s = 0; s < StableHloSeeds().size(); ++s) {
     Random random(s);
@@ -55,7 +55,7 @@ TEST(StableHloMutants, BeginningsAreRefusedOrRead) {
     for (size_t size = 0; size < seed.size(); size += 3) {
       const std::string text = seed.substr(0, size);
       (void)LooksLikeStableHlo(text);
-      auto module = ParseStableHlo(text);
+      auto module = ParseStableHlo(text, MutantOptions(0));
       if (!module.ok()) {
         EXPECT_GT(module.status().message().size(), 10u) << text;
       }

@@ -72,6 +72,31 @@ class Flatbuffer {
   absl::string_view bytes_;
 };
 
+// The first argument, an integer, becomes a constant.
+void BindFirst(int64_t number, Function* function) {
+  Value* argument = function->body.arguments[0];
+  Literal literal{Shape::Scalar(argument->shape.type())};
+  literal.SetInt(0, number);
+  auto constant = std::make_unique<Operation>();
+  constant->row = FindOp("stablehlo.constant");
+  constant->name = constant->row->name;
+  constant->at = function->at;
+  constant->results = {argument};
+  Attr value;
+  value.kind = Attr::Kind::kElements;
+  value.shape = argument->shape;
+  value.elements = std::make_shared<const Literal>(std::move(literal));
+  constant->attributes.push_back({"value", std::move(value)});
+  argument->definition = constant.get();
+  argument->index = 0;
+  function->body.operations.insert(function->body.operations.begin(), std::move(constant));
+  function->body.arguments.erase(function->body.arguments.begin());
+  std::vector<AttrList>& attributes = function->argument_attributes;
+  if (!attributes.empty()) attributes.erase(attributes.begin());
+  for (size_t i = 0; i < function->body.arguments.size(); ++i)
+    function->body.arguments[i]->index = static_cast<int64_t>(i);
+}
+
 }  // namespace
 
 std::optional<Exported> FindExported(absl::string_view bytes) {
@@ -134,24 +159,28 @@ absl::Status BindPlatform(const std::vector<std::string>& platforms, Program* pr
         "the platform that the program runs on should be the number of `cpu` among those "
         "that it is for");
   }
-  Literal number{Shape::Scalar(argument->shape.type())};
-  number.SetInt(0, cpu - platforms.begin());
-  auto constant = std::make_unique<Operation>();
-  constant->row = FindOp("stablehlo.constant");
-  constant->name = constant->row->name;
-  constant->at = main.at;
-  constant->results = {argument};
-  Attr value;
-  value.kind = Attr::Kind::kElements;
-  value.shape = argument->shape;
-  value.elements = std::make_shared<const Literal>(std::move(number));
-  constant->attributes.push_back({"value", std::move(value)});
-  argument->definition = constant.get();
-  argument->index = 0;
-  main.body.operations.insert(main.body.operations.begin(), std::move(constant));
-  main.body.arguments.erase(main.body.arguments.begin());
-  main.argument_attributes.erase(main.argument_attributes.begin());
-  for (size_t i = 0; i < main.body.arguments.size(); ++i) main.body.arguments[i]->index = static_cast<int64_t>(i);
+  BindFirst(cpu - platforms.begin(), &main);
+  return absl::OkStatus();
+}
+
+absl::Status BindSizes(const std::vector<int64_t>& sizes, Program* program) {
+  if (sizes.empty()) return absl::OkStatus();
+  const auto found = program->by_name.find("main");
+  const size_t arguments = found == program->by_name.end() ? 0 : found->second->body.arguments.size();
+  if (sizes.size() > arguments || !found->second->has_body) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("the module should take ", sizes.size(), " sizes as arguments, but it takes ", arguments));
+  }
+  for (int64_t size : sizes) {
+    const Shape& type = found->second->body.arguments[0]->shape;
+    if (!type.IsScalar() || !IsIntegral(type.type())) {
+      return absl::InvalidArgumentError(absl::StrCat("the first ", sizes.size(),
+                                                     " arguments of the module, which are "
+                                                     "sizes, should be integers, found ",
+                                                     type.ToString(false)));
+    }
+    BindFirst(size, found->second);
+  }
   return absl::OkStatus();
 }
 

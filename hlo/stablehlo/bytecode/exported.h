@@ -30,6 +30,10 @@ absl::Status CheckExported(const Exported& exported);
 // among `platforms` takes its place.
 absl::Status BindPlatform(const std::vector<std::string>& platforms, Program* program);
 
+// A program of the first calling conventions may take sizes of its arguments as arguments before those: these take
+// their place.
+absl::Status BindSizes(const std::vector<int64_t>& sizes, Program* program);
+
 }  // namespace xc::stablehlo
 
 #endif  // XC_HLO_STABLEHLO_BYTECODE_EXPORTED_H_

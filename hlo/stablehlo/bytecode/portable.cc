@@ -97,7 +97,7 @@ bool BytecodeReader::FromVhlo(OpHeader* op, Cursor* in) {
   const absl::string_view name = op->known->row->name;
   JoinChannel(&op->attributes);
   if (name == "stablehlo.dot_general") JoinAlgorithm(&op->attributes);
-  if (name == "stablehlo.convolution") {
+  if (name == "stablehlo.convolution" || name == "stablehlo.dynamic_conv") {
     const std::string wrong = JoinConvDims(&op->attributes);
     if (!wrong.empty()) return in->FailAt(op->at, absl::StrCat(name, ": ", wrong));
   }

@@ -71,6 +71,11 @@ constexpr Row kStablehlo[] = {
      "algorithm? dot_dimension_numbers precision_config?|dot_dimension_numbers precision_config?"},
     {"stablehlo.dynamic_broadcast_in_dim",
      "broadcast_dimensions known_expanding_dimensions? known_nonexpanding_dimensions?"},
+    {"stablehlo.dynamic_conv",
+     "batch_group_count dimension_numbers feature_group_count lhs_dilation? precision_config? rhs_dilation? "
+     "window_reversal? window_strides?"},
+    {"stablehlo.dynamic_gather", "dimension_numbers indices_are_sorted?"},
+    {"stablehlo.dynamic_iota", "iota_dimension"},
     {"stablehlo.dynamic_slice", "slice_sizes"},
     {"stablehlo.exponential", "result_accuracy?"},
     {"stablehlo.exponential_minus_one", "result_accuracy?"},
@@ -125,6 +130,19 @@ constexpr Row kVhlo[] = {
      "rhs_component_count rhs_contracting_dimensions rhs_precision_type|"
      "lhs_batching_dimensions lhs_contracting_dimensions precision_config rhs_batching_dimensions "
      "rhs_contracting_dimensions"},
+    {"stablehlo.dynamic_conv",
+     "batch_group_count feature_group_count input_batch_dimension input_feature_dimension input_spatial_dimensions "
+     "kernel_input_feature_dimension kernel_output_feature_dimension kernel_spatial_dimensions lhs_dilation "
+     "output_batch_dimension output_feature_dimension output_spatial_dimensions precision_config rhs_dilation "
+     "window_reversal window_strides|"
+     "batch_group_count feature_group_count input_batch_dimension input_feature_dimension input_spatial_dimensions "
+     "kernel_input_feature_dimension kernel_output_feature_dimension kernel_spatial_dimensions lhs_dilation "
+     "output_batch_dimension output_feature_dimension output_spatial_dimensions padding precision_config rhs_dilation "
+     "window_reversal window_strides"},
+    {"stablehlo.dynamic_gather",
+     "collapsed_slice_dims index_vector_dim indices_are_sorted offset_dims operand_batching_dims start_index_map "
+     "start_indices_batching_dims|"
+     "collapsed_slice_dims index_vector_dim indices_are_sorted offset_dims start_index_map"},
     {"stablehlo.gather",
      "collapsed_slice_dims index_vector_dim indices_are_sorted offset_dims operand_batching_dims slice_sizes "
      "start_index_map start_indices_batching_dims|"

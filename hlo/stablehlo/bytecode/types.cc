@@ -196,13 +196,13 @@ bool BytecodeReader::DecodeTensor(bool encoding, Cursor* in, Parent* parent, Typ
   Shape shape(element->shape.type(), dims);
   for (size_t d = 0; d < dims.size(); ++d) {
     if (dims[d] >= 0) continue;
+    const int64_t dim = static_cast<int64_t>(d);
     if (bounds == nullptr || upper[d] < 0) {
-      out->refusal = absl::StrCat(
-          "size ", d, " of a tensor is known only at run time (`?`) and has no bound; that is not supported");
-      return true;
+      SetUnknownSize(dim, &shape);
+      continue;
     }
-    shape.set_dim(d, upper[d]);
-    shape.set_dynamic_dim(d, true);
+    shape.set_dim(dim, upper[d]);
+    shape.set_dynamic_dim(dim, true);
   }
   if (absl::Status status = ValidateShape(shape); !status.ok()) {
     return in->FailAt(at, absl::string_view(status.message()));
