@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "hlo/base/status.h"
 #include "hlo/io.h"
+#include "service/argument_shapes.h"
 #include "service/bundle.h"
 #include "service/c_status.h"
 #include "service/client.h"
@@ -32,6 +33,7 @@ namespace {
 absl::StatusOr<std::shared_ptr<const Executable>> CompileBytes(absl::string_view bytes, const char* options_text) {
   XC_ASSIGN_OR_RETURN(TextOptions options, ParseOptionText(options_text == nullptr ? "" : options_text));
   XC_ASSIGN_OR_RETURN(std::unique_ptr<HloModule> module, ReadModule(bytes, options.parse));
+  XC_RETURN_IF_ERROR(CheckArgumentShapes(options.argument_shapes, *module));
   if (!options.dump_to.empty()) {
     XC_RETURN_IF_ERROR(BeginBundle(options.dump_to, *module, options.platform, &options.compile));
   }

@@ -9,6 +9,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/time/clock.h"
 #include "hlo/base/status.h"
+#include "service/argument_shapes.h"
 #include "service/read_limits.h"
 
 namespace xc {
@@ -67,6 +68,13 @@ absl::StatusOr<bool> TakeNumberOption(absl::string_view key, absl::string_view v
   return true;
 }
 
+absl::StatusOr<bool> TakeShapesOption(absl::string_view key, absl::string_view value, TextOptions* options) {
+  if (key != "argument_shapes") return false;
+  XC_ASSIGN_OR_RETURN(options->argument_shapes, ParseArgumentShapes(value));
+  UseArgumentShapes(options->argument_shapes, &options->parse);
+  return true;
+}
+
 using Line = std::pair<absl::string_view, absl::string_view>;
 
 }  // namespace
@@ -78,7 +86,9 @@ absl::StatusOr<TextOptions> ParseOptionText(absl::string_view text) {
     if (TakeResultOption(entry.first, entry.second, &options) || TakePathOption(entry.first, entry.second, &options)) {
       continue;
     }
-    XC_ASSIGN_OR_RETURN(const bool taken, TakeNumberOption(entry.first, entry.second, &options));
+    XC_ASSIGN_OR_RETURN(bool taken, TakeShapesOption(entry.first, entry.second, &options));
+    if (taken) continue;
+    XC_ASSIGN_OR_RETURN(taken, TakeNumberOption(entry.first, entry.second, &options));
     if (!taken) {
       return absl::InvalidArgumentError(absl::StrCat("unknown option or value: '", line, "'; service/xc.h lists them"));
     }

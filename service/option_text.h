@@ -3,6 +3,7 @@
 #define XC_SERVICE_OPTION_TEXT_H_
 
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
@@ -16,6 +17,7 @@ struct TextOptions {
   std::string dump_to;  // "" for no bundle
   CompileOptions compile;
   ParseOptions parse;
+  std::vector<Shape> argument_shapes;  // which `parse` gives where they are open
 };
 
 // What service/xc.h lists at xc_compile_hlo. Errors name the first line that is wrong.

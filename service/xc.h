@@ -45,6 +45,7 @@ typedef struct xc_executable xc_executable;
  *   keep_texts=1   compile_threads=N   cache_dir=DIRECTORY   cache_dir_bytes=N
  *   excess_precision=1: what is written in f16 or bf16 is computed in f32, with fewer roundings, as XLA does by default
  *   max_memory_bytes=N   max_instructions=N   compile_timeout_s=N: limits on the compilation; 0 or absent: none
+ *   argument_shapes=[8,4],[8]: a shape for each argument, where StableHLO leaves sizes open (docs/stablehlo.md)
  *   max_nesting=N   max_call_depth=N   max_elided_bytes=N: limits on the text or message (docs/limits.md)
  * A module that was compiled before with the same options comes from the cache. With a cache directory (that of the
  * environment's XC_CACHE_DIR, if the options name none) it may have been compiled by another process: its code is

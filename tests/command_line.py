@@ -59,6 +59,16 @@ STABLEHLO = """module @m {
   }
 }
 """
+OPEN = """func.func @main(%a: tensor<?x2xf32>, %b: tensor<2xf32>) -> tensor<?x2xf32> {
+  %n = stablehlo.get_dimension_size %a, dim = 0 : (tensor<?x2xf32>) -> tensor<i32>
+  %1 = stablehlo.reshape %n : (tensor<i32>) -> tensor<1xi32>
+  %2 = stablehlo.constant dense<2> : tensor<1xi32>
+  %3 = stablehlo.concatenate %1, %2, dim = 0 : (tensor<1xi32>, tensor<1xi32>) -> tensor<2xi32>
+  %4 = stablehlo.dynamic_broadcast_in_dim %b, %3, dims = [1] : (tensor<2xf32>, tensor<2xi32>) -> tensor<?x2xf32>
+  %5 = stablehlo.add %a, %4 : tensor<?x2xf32>
+  return %5 : tensor<?x2xf32>
+}
+"""
 
 
 class Checker:
@@ -92,6 +102,7 @@ def main():
             "integer.hlo": "HloModule m\nENTRY e { p = s32[1,1] parameter(0) ROOT a = s32[1,1] negate(p) }\n",
             "wide.hlo": "HloModule m\nENTRY e { p = s32[1,2] parameter(0) ROOT a = s32[1,2] negate(p) }\n",
             "twice.mlir": STABLEHLO,
+            "open.mlir": OPEN,
         }
         texts["bad.mlir"] = STABLEHLO.replace("stablehlo.add", "stablehlo.plus")
         for name, text in texts.items():
@@ -133,6 +144,19 @@ def main():
         check.refused("nofile", "graph", "nofile")
         check.refused("noise.pb", "graph", "noise.pb")
 
+        check.refused(
+            "open.mlir: line 1, column 11: argument 0 of @main is f32[?,2], which leaves", "replay", "open.mlir"
+        )
+        check.refused("its shape is given as f32[3]", "replay", "open.mlir", "--shapes=[3],[2]")
+        check.refused("argument 1 of the module is f32[2]", "opt", "open.mlir", "--shapes=[3,2],[3]")
+        check.refused("takes 2 arguments, but 1 shapes are given", "view", "open.mlir", "-o", "p.svg", "--shapes=[3,2]")
+        check.refused(
+            "expected shapes of arguments such as f32[8,4],[8], found '3x2'", "reduce", "open.mlir", "--shapes=3x2"
+        )
+        check.refused("argument 0 of the module is s32", "replay", "wide.hlo", "--shapes=[3,4]")
+        check.refused("no bundle does", "replay", "empty", "--shapes=[3,2]")
+        check.refused("floats/0.npy", "replay", "open.mlir", "--inputs=floats")
+
         os.mkdir("floats")
         np.save("floats/0.npy", np.array([[1.5]]))
         check.refused("whose numbers s32 cannot hold", "replay", "integer.hlo", "--inputs=floats")
@@ -145,6 +169,16 @@ def main():
         check.expect("check of StableHLO", done.returncode == 0 and "1 passed, 0 failed" in done.stdout, done)
         done = check.run("opt", "twice.mlir", "--passes=none")
         check.expect("opt of StableHLO", done.returncode == 0 and 'op_name="twice"' in done.stdout, done)
+
+        done = check.run("opt", "open.mlir", "--passes=none", "--shapes=f32[3,2], [2]")
+        check.expect("opt of open sizes", done.returncode == 0 and "f32[3,2] add" in done.stdout, done)
+        os.mkdir("rows")
+        np.save("rows/0.npy", np.array([[1, 2], [3, 4], [5, 6]], np.float32))
+        np.save("rows/1.npy", np.array([10, 20], np.float32))
+        done = check.run("replay", "open.mlir", "--inputs=rows", "--output_dir=rows_out", "--against=interpreter")
+        rows = np.load("rows_out/0.npy").tolist() if done.returncode == 0 else done
+        check.expect("sizes of the inputs", rows == [[11, 22], [13, 24], [15, 26]], rows)
+        check.refused("should be f32[1,2]", "replay", "open.mlir", "--inputs=rows", "--shapes=[1,2],[2]")
 
         done = check.run("replay", small, "--json", "--runs=3", "--output_dir=out", "--dump_to=bundle", "--dump_values")
         keys = {"module", "parse_s", "compile_s", "run_ms", "median_ms", "outputs", "rss_mb", "temp_bytes"}

@@ -18,6 +18,9 @@ int ReduceCommand(const std::vector<std::string>& args);
 int ViewCommand(const std::vector<std::string>& args);
 int GraphCommand(const std::vector<std::string>& args);
 
+// Of the flag --shapes.
+inline constexpr char kShapesHelp[] = "shapes of the arguments, such as [8,4],[8], where StableHLO leaves sizes open";
+
 // Prints "error: …" to stderr; returns 2.
 int Fail(const absl::Status& status);
 // Parses; when the command ends here (help or a usage error), sets `*exit_status` and returns false.

@@ -8,6 +8,7 @@
 #include "hlo/base/status.h"
 #include "hlo/io.h"
 #include "hlo/verifier/verifier.h"
+#include "service/argument_shapes.h"
 #include "service/files.h"
 #include "tools/commands.h"
 #include "tools/folder.h"
@@ -16,7 +17,7 @@ namespace xc {
 namespace {
 
 struct Settings {
-  std::string passes = "all", until, disable, print_after, out;
+  std::string passes = "all", until, disable, print_after, out, shapes;
   bool stats = false, list = false, excess_precision = false;
 };
 
@@ -42,7 +43,7 @@ void ListPasses() {
 }
 
 absl::Status Optimize(const std::string& path, const Settings& s) {
-  XC_ASSIGN_OR_RETURN(std::unique_ptr<HloModule> module, ReadModuleFile(path));
+  XC_ASSIGN_OR_RETURN(std::unique_ptr<HloModule> module, ReadModuleOfShapes(path, s.shapes));
   XC_RETURN_IF_ERROR(VerifyModule(*module));
   XC_ASSIGN_OR_RETURN(std::vector<PipelineRow> rows, SelectedRows(s.passes));
   std::regex print_after;
@@ -91,6 +92,7 @@ int OptCommand(const std::vector<std::string>& args) {
   flags.Add("excess_precision", &s.excess_precision, "compute in f32 what is written in f16 or bf16");
   flags.Add("stats", &s.stats, "print times and rule counts instead of the module");
   flags.Add("list", &s.list, "print the table of passes with the reason for each one's place");
+  flags.Add("shapes", &s.shapes, kShapesHelp);
   flags.Add("o", &s.out, "write the module to this file");
   int exit_status = 0;
   if (!ParseFlags(flags, args, &exit_status)) return exit_status;

@@ -10,6 +10,7 @@
 #include "hlo/base/status.h"
 #include "hlo/io.h"
 #include "hlo/verifier/verifier.h"
+#include "service/argument_shapes.h"
 #include "service/bundle.h"
 #include "service/client.h"
 #include "service/compare.h"
@@ -22,7 +23,7 @@ namespace xc {
 namespace {
 
 struct Settings {
-  std::string platform = "cpu", against = "interpreter", passes = "all", fault = "differs", command, out;
+  std::string platform = "cpu", against = "interpreter", passes = "all", fault = "differs", command, shapes, out;
   double seconds = 600;
   bool exact = false;
 };
@@ -77,7 +78,7 @@ absl::Status Reduce(const std::string& path, const Settings& s) {
     XC_ASSIGN_OR_RETURN(Bundle bundle, ReadBundle(path));
     module = std::move(bundle.module);
   } else {
-    XC_ASSIGN_OR_RETURN(module, ReadModuleFile(path));
+    XC_ASSIGN_OR_RETURN(module, ReadModuleOfShapes(path, s.shapes));
   }
   XC_RETURN_IF_ERROR(VerifyModule(*module));
   char scratch[] = "/tmp/xla_reduce_XXXXXX";
@@ -136,6 +137,7 @@ int ReduceCommand(const std::vector<std::string>& args) {
   flags.Add("passes", &s.passes, "`none`: only the passes that the backend cannot do without");
   flags.Add("command", &s.command, "a command that exits non-zero for a failing module, whose file it is given");
   flags.Add("seconds", &s.seconds, "stop after this time with what has been reached");
+  flags.Add("shapes", &s.shapes, kShapesHelp);
   flags.Add("o", &s.out, "write the module to this file");
   int exit_status = 0;
   if (!ParseFlags(flags, args, &exit_status)) return exit_status;

@@ -9,6 +9,7 @@
 #include "absl/strings/str_split.h"
 #include "hlo/base/status.h"
 #include "hlo/io.h"
+#include "service/argument_shapes.h"
 #include "service/bundle.h"
 #include "service/client.h"
 #include "service/compare.h"
@@ -59,8 +60,8 @@ std::vector<const Literal*> Pointers(const std::vector<Literal>& literals) {
 }
 
 struct Settings {
-  std::string platform, against, inputs, output_dir, infeed, outfeed_dir, cpu, passes = "all", dump_to, disable, until,
-                                                                               cache_dir;
+  std::string platform, against, inputs, output_dir, infeed, outfeed_dir, cpu, passes = "all", shapes, dump_to, disable,
+                                                                               until, cache_dir;
   int64_t runs = 1, threads = 0, memory_limit_mb = 0, instruction_limit = 0;
   int64_t nesting_limit = ParseOptions().max_nesting, call_depth_limit = ParseOptions().max_call_depth;
   int64_t elided_limit_mb = ParseOptions().max_elided_bytes >> 20;
@@ -94,9 +95,12 @@ absl::Status Replay(const std::string& path, Settings s, bool* wrong) {
   Bundle bundle;
   std::vector<Literal> arguments;
   if (IsDirectory(path)) {
+    if (!s.shapes.empty())
+      return absl::InvalidArgumentError("--shapes is for modules that leave sizes open, no bundle does");
     XC_ASSIGN_OR_RETURN(bundle, ReadBundle(path, parse));
   } else {
-    XC_ASSIGN_OR_RETURN(bundle.module, ReadModuleFile(path, parse, &arguments));
+    if (!s.inputs.empty()) UseShapesOfInputs(s.inputs, &parse);
+    XC_ASSIGN_OR_RETURN(bundle.module, ReadModuleOfShapes(path, s.shapes, parse, &arguments));
   }
   if (s.fill_elided) {
     if (const int64_t filled = FillElidedConstants(bundle.module.get()); filled > 0) {
@@ -212,6 +216,7 @@ int ReplayCommand(const std::vector<std::string>& args) {
             "with --against: name the first pass, then the first instruction or fusion, that changes the result");
   flags.Add("inputs", &s.inputs,
             "directory with 0.npy, 1.npy, … (default: those of a snapshot, else deterministic inputs)");
+  flags.Add("shapes", &s.shapes, kShapesHelp);
   flags.Add("output_dir", &s.output_dir, "write the outputs as 0.npy, 1.npy, … (bf16 and f8 as f32, s4 as int8)");
   flags.Add("infeed", &s.infeed, "directory with 0.npy, 1.npy, …: the arrays that the program takes while it runs");
   flags.Add("outfeed_dir", &s.outfeed_dir, "write the arrays that the program gives while it runs as 0.npy, 1.npy, …");

@@ -6,6 +6,7 @@
 #include "hlo/base/status.h"
 #include "hlo/io.h"
 #include "hlo/verifier/verifier.h"
+#include "service/argument_shapes.h"
 #include "service/files.h"
 #include "tools/commands.h"
 #include "tools/folder.h"
@@ -14,8 +15,8 @@
 namespace xc {
 namespace {
 
-absl::Status View(const std::string& path, const std::string& out, bool optimized) {
-  XC_ASSIGN_OR_RETURN(std::unique_ptr<HloModule> module, ReadModuleFile(path));
+absl::Status View(const std::string& path, const std::string& out, const std::string& shapes, bool optimized) {
+  XC_ASSIGN_OR_RETURN(std::unique_ptr<HloModule> module, ReadModuleOfShapes(path, shapes));
   XC_RETURN_IF_ERROR(VerifyModule(*module));
   if (optimized) {
     Folder folder;
@@ -44,20 +45,21 @@ absl::Status View(const std::string& path, const std::string& out, bool optimize
 }  // namespace
 
 int ViewCommand(const std::vector<std::string>& args) {
-  std::string out;
+  std::string out, shapes;
   bool optimized = false;
   FlagSet flags("xla view FILE -o OUT.html|svg|dot",
                 "Draws an HLO module: a page with collapsible computations, search and buffers over time, a drawing of "
                 "the entry, or input "
                 "for Graphviz.\n\nexample:\n  xla view module.hlo -o module.html");
   flags.Add("o", &out, "the file to write");
+  flags.Add("shapes", &shapes, kShapesHelp);
   flags.Add("optimized", &optimized, "draw the module after all passes: its fusions, its schedule and its memory");
   int exit_status = 0;
   if (!ParseFlags(flags, args, &exit_status)) return exit_status;
   if (flags.positional().size() != 1 || out.empty()) {
     return Fail(absl::InvalidArgumentError("`xla view` takes one FILE and -o OUT"));
   }
-  if (absl::Status status = View(flags.positional()[0], out, optimized); !status.ok()) return Fail(status);
+  if (absl::Status status = View(flags.positional()[0], out, shapes, optimized); !status.ok()) return Fail(status);
   return 0;
 }
 
