@@ -1,11 +1,14 @@
 // For each image, group and run of output positions: the patches under the window are gathered into a matrix, which is
-// multiplied with the weights as [window * input features, output features].
+// multiplied with the weights as [window * input features, output features]. Few patches make one matrix for all.
 #include "backends/runtime/conv_patches.h"
 
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <cstring>
+#include <initializer_list>
+#include <iterator>
+#include <optional>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -195,6 +198,86 @@ absl::Status ConvolutionByPatches(RunContext* ctx, const ConvDesc& d, const void
     }
   });
   return error;
+}
+
+namespace {
+
+// The stride at which one walks dimensions of these sizes (the last one fastest), or nothing.
+struct Walked {
+  int64_t size, stride;
+};
+
+std::optional<int64_t> OneStride(std::initializer_list<Walked> dims) {
+  int64_t stride = 0, expected = 0;
+  for (auto dim = std::rbegin(dims); dim != std::rend(dims); ++dim) {
+    if (dim->size == 1) continue;
+    if (expected == 0) {
+      stride = dim->stride;
+    } else if (dim->stride != expected) {
+      return {};
+    }
+    expected = dim->stride * dim->size;
+  }
+  return stride;
+}
+
+}  // namespace
+
+bool AsProductOfPatches(const ConvDesc& d, MatmulDesc* product) {
+  constexpr int64_t kFewFeatures = 16;  // patches are copied by runs of these
+  const auto f32 = static_cast<int32_t>(RtType::kF32);
+  if (d.lhs_type != f32 || d.rhs_type != f32 || d.out_type != f32) return false;
+  if (d.feature_groups != 1 || d.batch_groups != 1 || d.in_features < kFewFeatures) return false;
+  if (d.lhs_strides[1] != 1 || d.rhs_strides[1] != 1 || d.out_strides[1] != 1) return false;
+  int64_t window = 1, rows = d.batch;
+  for (int s = 0; s < 3; ++s) {
+    if (d.base_dilation[s] != 1) return false;
+    window *= d.kernel[s];
+    rows *= d.out[s];
+  }
+  if (window > 1 && rows > d.out_features / 2) return false;
+  const std::optional<int64_t> depth_stride = OneStride({{d.kernel[0], d.rhs_strides[2]},
+                                                         {d.kernel[1], d.rhs_strides[3]},
+                                                         {d.kernel[2], d.rhs_strides[4]},
+                                                         {d.in_features, d.rhs_strides[0]}});
+  const std::optional<int64_t> row_stride = OneStride({{d.batch, d.out_strides[0]},
+                                                       {d.out[0], d.out_strides[2]},
+                                                       {d.out[1], d.out_strides[3]},
+                                                       {d.out[2], d.out_strides[4]}});
+  if (!depth_stride || !row_stride) return false;
+  *product = MatmulDesc();
+  product->a_type = product->b_type = product->c_type = f32;
+  product->m = rows;
+  product->n = d.out_features;
+  product->k = window * d.in_features;
+  product->a_m = product->k;
+  product->a_k = 1;
+  product->b_k = *depth_stride;
+  product->b_n = 1;
+  product->c_m = rows == 1 ? d.out_features : *row_stride;
+  product->c_n = 1;
+  return true;
+}
+
+absl::Status MultiplyPatches(RunContext* ctx, const ConvDesc& d, const MatmulDesc& product, const void* lhs,
+                             const void* rhs, void* out) {
+  constexpr int64_t kGrain = 16384;  // elements that one task gathers, at least
+  Geometry g;
+  g.window = d.kernel[0] * d.kernel[1] * d.kernel[2];
+  g.positions = d.out[0] * d.out[1] * d.out[2];
+  g.in_group = d.in_features;
+  XC_ASSIGN_OR_RETURN(char* scratch, ThreadScratch(product.m * product.k * sizeof(float), kOuterScratch));
+  auto* patches = reinterpret_cast<uint32_t*>(scratch);
+  ctx->ParallelFor(product.m, kGrain / product.k + 1, [&](int64_t begin, int64_t end) {
+    for (int64_t row = begin; row < end;) {
+      const int64_t image = row / g.positions, first = row % g.positions;
+      const int64_t last = std::min(g.positions, first + end - row);
+      Gather(d, g, static_cast<const uint32_t*>(lhs) + image * d.lhs_strides[0], first, last,
+             patches + row * product.k);
+      row += last - first;
+    }
+  });
+  return Matmul(ctx, product, patches, rhs, out);
 }
 
 }  // namespace xc

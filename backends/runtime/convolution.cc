@@ -469,6 +469,7 @@ absl::Status Convolution(RunContext* ctx, const ConvDesc& d, const void* lhs, co
   if (empty_sum || d.in[0] * d.in[1] * d.in[2] == 0) return ConvolutionByPatches(ctx, d, lhs, rhs, out);
   MatmulDesc product;
   if (AsMatmul(d, &product)) return Matmul(ctx, product, lhs, rhs, out);
+  if (AsProductOfPatches(d, &product)) return MultiplyPatches(ctx, d, product, lhs, rhs, out);
   absl::Status status = ByOneDnn(ctx, d, lhs, rhs, out);
   if (!absl::IsUnimplemented(status)) return status;
   return ConvolutionByPatches(ctx, d, lhs, rhs, out);

@@ -254,6 +254,66 @@ const Case kCases[] = {
      {-1, -2, 0},
      {-1, 1, 0},
      {}},
+    {"few positions",
+     2,
+     2,
+     40,
+     96,
+     1,
+     1,
+     {5, 4, 1},
+     {3, 3, 1},
+     {1, 1, 1},
+     {1, 1, 1},
+     {1, 1, 1},
+     {1, 1, 0},
+     {1, 1, 0},
+     {}},
+    {"few positions, dilated and reversed",
+     3,
+     1,
+     33,
+     130,
+     1,
+     1,
+     {6, 7, 5},
+     {3, 2, 2},
+     {2, 1, 2},
+     {1, 1, 1},
+     {1, 3, 1},
+     {1, 0, 2},
+     {0, 2, 1},
+     {1, 0, 1}},
+    {"pointwise with strides",
+     2,
+     3,
+     40,
+     24,
+     1,
+     1,
+     {9, 12, 1},
+     {1, 1, 1},
+     {2, 2, 1},
+     {1, 1, 1},
+     {1, 1, 1},
+     {0, 1, 0},
+     {0, 0, 0},
+     {}},
+    {"one position",
+     1,
+     1,
+     64,
+     50,
+     1,
+     1,
+     {7, 1, 1},
+     {7, 1, 1},
+     {1, 1, 1},
+     {1, 1, 1},
+     {1, 1, 1},
+     {0, 0, 0},
+     {0, 0, 0},
+     {}},
     {"more padding than window",
      1,
      1,
@@ -293,11 +353,16 @@ ConvDesc MakeDesc(const Case& c, RtType type, RtType out_type, int layout) {
     const int64_t padded = (c.in[s] - 1) * c.base_dilation[s] + 1 + c.pad_low[s] + c.pad_high[s];
     d.out[s] = (padded - (c.kernel[s] - 1) * c.window_dilation[s] - 1) / c.stride[s] + 1;
   }
-  // Layout 0: features last; 1: batch, feature, spatial; 2: spatial, feature, batch.
+  // Layout 0: features last; 1: batch, feature, spatial; 2: spatial, feature, batch; 3: features last, weights spatial,
+  // input feature, output feature, as TensorFlow has them.
   auto strides = [&](int64_t first, int64_t second, const int64_t* spatial, int64_t* out) {
     int64_t order[5], sizes[5] = {first, second, spatial[0], spatial[1], spatial[2]};
     int n = 0;
-    if (layout == 0) {
+    if (layout == 3 && out == d.rhs_strides) {
+      for (int s = 0; s < c.rank; ++s) order[n++] = 2 + s;
+      order[n++] = 0;
+      order[n++] = 1;
+    } else if (layout == 0 || layout == 3) {
       order[n++] = 0;
       for (int s = 0; s < c.rank; ++s) order[n++] = 2 + s;
       order[n++] = 1;
@@ -413,7 +478,7 @@ TEST(Convolution, AllKindsLayoutsAndKernels) {
   for (bool onednn : {true, false}) {
     SetConvolutionUseOneDnn(onednn);
     for (const Case& c : kCases) {
-      for (int layout = 0; layout < 3; ++layout) {
+      for (int layout = 0; layout < 4; ++layout) {
         RunCase<float>(&ctx, c, RtType::kF32, RtType::kF32, layout, 0);
         RunCase<BF16>(&ctx, c, RtType::kBF16, RtType::kBF16, layout, 0.005);
         RunCase<BF16, float>(&ctx, c, RtType::kBF16, RtType::kF32, layout, 0);
@@ -431,19 +496,21 @@ TEST(Convolution, SameBitsWithAnyNumberOfThreads) {
   std::mt19937 random(3);
   std::normal_distribution<float> normal;
   for (const Case& c : kCases) {
-    const ConvDesc d = MakeDesc(c, RtType::kF32, RtType::kF32, 0);
-    std::vector<float> lhs(Count(d.batch, d.in_features, d.in));
-    std::vector<float> rhs(Count(d.in_features / d.feature_groups, d.out_features, d.kernel));
-    for (float& x : lhs) x = normal(random);
-    for (float& x : rhs) x = normal(random);
-    std::vector<float> first(Count(d.batch / d.batch_groups, d.out_features, d.out)), out(first.size());
-    for (int threads = 1; threads <= 3; ++threads) {
-      auto executor = NewThreadPoolExecutor(threads);
-      RunContext ctx(nullptr, executor.get());
-      std::vector<float>& to = threads == 1 ? first : out;
-      ASSERT_EQ(xc_rt_convolution(&ctx, &d, lhs.data(), rhs.data(), to.data()), 0);
-      if (threads > 1) {
-        EXPECT_EQ(std::memcmp(first.data(), out.data(), out.size() * 4), 0) << c.name;
+    for (int layout : {0, 3}) {
+      const ConvDesc d = MakeDesc(c, RtType::kF32, RtType::kF32, layout);
+      std::vector<float> lhs(Count(d.batch, d.in_features, d.in));
+      std::vector<float> rhs(Count(d.in_features / d.feature_groups, d.out_features, d.kernel));
+      for (float& x : lhs) x = normal(random);
+      for (float& x : rhs) x = normal(random);
+      std::vector<float> first(Count(d.batch / d.batch_groups, d.out_features, d.out)), out(first.size());
+      for (int threads = 1; threads <= 3; ++threads) {
+        auto executor = NewThreadPoolExecutor(threads);
+        RunContext ctx(nullptr, executor.get());
+        std::vector<float>& to = threads == 1 ? first : out;
+        ASSERT_EQ(xc_rt_convolution(&ctx, &d, lhs.data(), rhs.data(), to.data()), 0);
+        if (threads > 1) {
+          EXPECT_EQ(std::memcmp(first.data(), out.data(), out.size() * 4), 0) << c.name;
+        }
       }
     }
   }
