@@ -292,6 +292,18 @@ absl::StatusOr<ClusterCode> HostedCluster::MakeCode(Entry& entry, const CompileO
   return code;
 }
 
+void HostedCluster::ServeWaiting() {
+  for (const std::unique_ptr<Entry>& entry : all_) {
+    if (entry->rows.empty() || (entry->state != kNew && entry->state != kQueued)) continue;
+    std::unique_lock<std::mutex> compiling(entry->compiling, std::try_to_lock);
+    if (!compiling.owns_lock()) continue;
+    ClusterCode code = buckets_.Ready(entry->args, entry->rows);
+    if (code == nullptr) continue;
+    entry->code = std::move(code);
+    entry->state = kReady;
+  }
+}
+
 bool HostedCluster::Compile(Entry& entry, int compile_threads) {
   std::lock_guard<std::mutex> compiling(entry.compiling);
   if (entry.state == kReady || entry.state == kHost) return false;
@@ -305,6 +317,7 @@ bool HostedCluster::Compile(Entry& entry, int compile_threads) {
     entry.code = *std::move(code);
     std::unique_lock<std::shared_mutex> lock(mutex_);
     entry.state = kReady;
+    if (!entry.rows.empty()) ServeWaiting();
   } else if (std::string why = WhyNotInSignature(entry, needed); !why.empty()) {
     Counters().failures.fetch_add(1);
     LogOnce(absl::StrCat("cluster '", name_, "' runs on the host: ", why));

@@ -85,6 +85,8 @@ class HostedCluster : public std::enable_shared_from_this<HostedCluster> {
   bool MakeSignature(absl::Span<const xc_tensor> args, Signature* signature) const;
   // The code for the entry, from a bucket or for itself.
   absl::StatusOr<ClusterCode> MakeCode(Entry& entry, const CompileOptions& options, std::set<int>* needed);
+  // Entries that wait for their turn, but whose code is there by now, get it; mutex_ is held.
+  void ServeWaiting();
   // Compiles the entry if nobody has; true if the lowering asked for values of arguments, so that entries are others.
   bool Compile(Entry& entry, int compile_threads);
   std::string WhyNotInSignature(const Entry& entry, const std::set<int>& needed) const;

@@ -183,6 +183,14 @@ TEST_F(HostedClusterTest, SharedCodeIsReadyForAllItsNumbersOfRows) {
   // All that fit into 64 rows are known now.
   for (int rows = 57; rows <= 64; ++rows) EXPECT_EQ(run(rows), XC_CLUSTER_RAN);
   EXPECT_EQ(run(56), XC_CLUSTER_ON_HOST);
+  // Those that wait get their code together.
+  auto start = [&](int rows) {
+    Host host{{std::vector<float>(rows, 0), std::vector<float>(rows, 1)}};
+    return Run(*cluster, host);
+  };
+  for (int rows : {41, 42, 43}) EXPECT_EQ(start(rows), XC_CLUSTER_ON_HOST);
+  ASSERT_TRUE(WaitForCompilations(120));
+  for (int rows : {41, 42, 43, 48}) EXPECT_EQ(start(rows), XC_CLUSTER_RAN);
   Configure("buckets=0");
   EXPECT_EQ(run(90), XC_CLUSTER_ON_HOST);
   EXPECT_EQ(run(90), XC_CLUSTER_ON_HOST) << "more than max_shapes";
