@@ -3,9 +3,10 @@ first call and steady time per model and shape, peak memory, and ratios. Each wa
 model; their calls take turns in short rounds, so that what else the machine does falls on all of them alike.
 
 usage: tensorflow.py PLUGIN.so [NAME…] [--quick] [--seconds=S] [--ways=LIST] [--data=DIR]
-                     [--output=FILE.md]
+                     [--output=FILE.md] [--streams]
 NAME: names of tensorflow_models.py (with _train: a training step), or folders with a graph.pb; without any: all, and the
-graphs of --data (or XC_DATA). --quick: only the small models, fewer calls (about a quarter of an hour on two cores).
+graphs of --data (or XC_DATA). --quick: only the small models, fewer calls (about a quarter of an hour on two cores). --streams: only batches of ever
+other sizes, which are measured too when no models are named.
 """
 
 import argparse
@@ -20,6 +21,8 @@ import sys
 import time
 
 WAYS = ["plain", "autojit", "jit_compile", "plugin"]
+STREAMED = ["mlp", "residual", "encoder", "gru", "dlrm"]
+CALLS, LARGEST = 1000, 64  # of a stream
 HERE = pathlib.Path(__file__).resolve().parent
 ROUNDS = 7
 
@@ -34,7 +37,7 @@ def peak_memory():
 
 def work(name, way, plugin):
     """Answers the lines of standard input, one JSON line for each: `first N`, the first call with shapes N; `time N S`,
-    calls with them for S seconds."""
+    calls with them for S seconds; `stream`, calls with batches of ever other sizes."""
     if way == "autojit":
         os.environ["TF_XLA_FLAGS"] = "--tf_xla_auto_jit=2 --tf_xla_cpu_global_jit"
     import numpy as np
@@ -57,7 +60,7 @@ def work(name, way, plugin):
     print(json.dumps(shapes), file=out)
     for line in sys.stdin:
         what, *numbers = line.split()
-        args = cases[int(numbers[0])]
+        args = cases[int(numbers[0])] if numbers else None
         if what == "first":
             answer = call(args)
         elif what == "time":
@@ -65,6 +68,9 @@ def work(name, way, plugin):
             while time.perf_counter() < end or len(times) < 3:
                 times.append(call(args))
             answer = times
+        elif what == "stream":
+            sizes = [int(n) for n in np.random.default_rng(0).integers(1, LARGEST + 1, CALLS)]
+            answer = [call(args) for args in tensorflow_models.of_sizes(name, sizes)]
         else:
             answer = peak_memory()
         print(json.dumps(answer), file=out)
@@ -140,6 +146,37 @@ def measure(name, options):
     return rows
 
 
+def measure_stream(name, options):
+    """By way: the times of the calls, each way's by themselves, in a new process; None where it fails."""
+    rows = {}
+    for way in options.ways:
+        worker = Worker(name, way, options)
+        worker.shapes = worker.read()
+        rows[way] = worker.ask("stream")
+        worker.stop()
+        if worker.error:
+            print(f"{way} of {name}: {worker.error}", file=sys.stderr)
+    return rows
+
+
+def streams(names, options, say):
+    say(
+        f"\nBatches of ever other sizes: the first {CALLS} calls of a process, of 1 to {LARGEST} rows at random. Per way:"
+    )
+    say("all calls together in s (the slowest in ms; the median of the last quarter in ms).\n")
+    say("| model | " + " | ".join(options.ways) + " |")
+    say("|---" * (len(options.ways) + 1) + "|")
+    for name in names:
+        cells = []
+        for way, times in measure_stream(name, options).items():
+            if times is None:
+                cells.append("fails")
+                continue
+            last = statistics.median(times[-CALLS // 4 :])
+            cells.append(f"{sum(times):.2f} ({max(times) * 1e3:.0f}; {last * 1e3:.3f})")
+        say(f"| {name} | " + " | ".join(cells) + " |")
+
+
 def geometric_mean(values):
     return math.exp(sum(map(math.log, values)) / len(values))
 
@@ -167,6 +204,7 @@ def main():
     parser.add_argument("plugin")
     parser.add_argument("names", nargs="*")
     parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--streams", action="store_true")
     parser.add_argument("--seconds", type=float)
     parser.add_argument("--data", default=os.environ.get("XC_DATA"))
     parser.add_argument("--output")
@@ -197,6 +235,9 @@ def main():
         if file:
             print(line, file=file, flush=True)
 
+    if options.streams:
+        streams(options.names or STREAMED, options, say)
+        return 0
     say("# TensorFlow, alone and compiled\n")
     say("Written by `benchmarks/tensorflow.py`. Per way: best time in ms (first call, slowest later one; peak MB). The")
     say("ratios are plain TensorFlow's time over the way's, medians over rounds in turn: above 1 is faster.\n")
@@ -240,6 +281,8 @@ def main():
         say(f"| {key} | {max(map(len, rows.values()))} | " + " | ".join(means) + " |")
     if behind:
         say("\nThe plugin below 0.95, or behind one of TensorFlow's own compilers: " + ", ".join(behind) + ".")
+    if not options.names:
+        streams(STREAMED, options, say)
     return 0
 
 

@@ -318,6 +318,12 @@ def names(large):
     return inference + [f"{name}_train" for name in training]
 
 
+def of_sizes(name, sizes):
+    """A model's arguments in batches of these sizes."""
+    model, _ = _model_of(name)
+    return [[tf.constant(a) for a in model.batch(size, *model.shapes[-1][1:])[0]] for size in sizes]
+
+
 def load(name):
     """The function of a model (with _train: a training step), or of a folder with graph.pb and meta.json, and its
     lists of arguments."""
