@@ -174,11 +174,12 @@ void Html(const GraphExecutor& executor, std::string* out) {
       std::string first = i > 0 ? "<td></td><td></td>"
                                 : absl::StrFormat("<td style=\"background:%s\">%d</td><td>%d: %s</td>", Colour(k), k,
                                                   c.count, Escaped(c.ops));
+      const std::string rows = r.rows > 0 ? absl::StrCat(", for ", r.rows, " rows") : "";
       absl::StrAppendFormat(out,
                             "<tr>%s<td>%s</td><td>%.1f</td><td>%d</td><td>%.3f</td><td>%.3f</td><td>%d</td><td>%d</td>"
                             "<td>%s</td></tr>\n",
-                            first, Escaped(r.arguments), r.compile_ms, r.runs, r.best_ms, r.host_best_ms, r.code_bytes,
-                            r.temp_bytes, Escaped(r.problem));
+                            first, Escaped(r.arguments) + rows, r.compile_ms, r.runs, r.best_ms, r.host_best_ms,
+                            r.code_bytes, r.temp_bytes, Escaped(r.problem));
     }
     if (std::string why = launch.given_back(); !why.empty()) {
       absl::StrAppend(out,

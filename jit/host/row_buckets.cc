@@ -144,7 +144,9 @@ absl::StatusOr<ClusterCode> RowBuckets::FitIn(Bucket& bucket, const std::vector<
   }
   if (parameters != ParameterShapes(*bucket.lowered.module)) {
     if (bucket.pool == nullptr) {
-      bucket.pool = std::make_shared<ArenaPool>(RowPadding::BlockSize(parameters, results, *bucket.executable));
+      // Clusters may have many buckets: what a call needs stays allocated only where it is little.
+      const size_t size = RowPadding::BlockSize(parameters, results, *bucket.executable);
+      bucket.pool = std::make_shared<ArenaPool>(size, /*guard=*/false, size <= 1 << 16 ? 4 : size <= 1 << 22 ? 1 : 0);
     }
     out->padding = std::make_shared<RowPadding>(parameters, results, *bucket.executable, bucket.pool);
     out->rows = SizeFor(count);

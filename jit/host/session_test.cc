@@ -232,6 +232,7 @@ TEST(Session, OtherNumbersOfRowsShareCode) {
   EXPECT_EQ(s->executor().clusters()[0]->stats().compilations, 6);
   EXPECT_EQ(s->executor().stats().given_back, 0);
   EXPECT_NE(s->Explain().find("for 80 rows"), std::string::npos) << s->Explain();
+  EXPECT_NE(s->ExplainAsHtml().find("for 80 rows</td>"), std::string::npos);
 }
 
 TEST(Session, ExplanationsSayWhatWouldChange) {
