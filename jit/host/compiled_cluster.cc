@@ -2,6 +2,7 @@
 
 #include <chrono>
 
+#include "absl/strings/str_cat.h"
 #include "hlo/base/status.h"
 
 namespace xc {
@@ -23,6 +24,15 @@ absl::Status CompiledCluster::Run(absl::Span<const void* const> parameters, absl
                                   const RunOptions& options) const {
   if (padding == nullptr) return executable->Run(parameters, results, options);
   return padding->Run(*executable, parameters, results, options);
+}
+
+std::string ArgsText(const std::vector<ClusterArg>& args) {
+  std::string out;
+  for (const ClusterArg& a : args) {
+    absl::StrAppend(&out, out.empty() ? "" : ", ", DataTypeName(a.type), DimsToString(a.dims),
+                    a.constant != nullptr ? "=" + a.constant->tensor.Summary(4) : "");
+  }
+  return out;
 }
 
 absl::StatusOr<ClusterCode> CompileCluster(const Graph& graph, const std::vector<ClusterArg>& args, Client* client,

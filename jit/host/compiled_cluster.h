@@ -32,6 +32,9 @@ struct CompiledCluster {
 
 using ClusterCode = std::shared_ptr<const CompiledCluster>;
 
+// Types, shapes and known values, for reports.
+std::string ArgsText(const std::vector<ClusterArg>& args);
+
 // Lowers and compiles `graph`. `needed` gets the arguments whose values the lowering asks for; then the status is
 // FailedPrecondition. When a node could not be lowered, `failed_node` gets its name.
 absl::StatusOr<ClusterCode> CompileCluster(const Graph& graph, const std::vector<ClusterArg>& args, Client* client,

@@ -77,11 +77,7 @@ std::vector<ClusterArg> ClusterLaunch::Args(const std::vector<Tensor>& inputs, c
 void ClusterLaunch::Compile(const std::vector<Tensor>& inputs, const std::set<int>& constants, Compiled* out,
                             std::set<int>* needed) {
   const std::vector<ClusterArg> args = Args(inputs, constants);
-  for (size_t i = 0; i < inputs.size(); ++i) {
-    const bool constant = args[i].constant != nullptr;
-    absl::StrAppend(&out->signature, i ? ", " : "", inputs[i].ShapeString(), constant ? "=" : "",
-                    constant ? inputs[i].Summary(4) : std::string());
-  }
+  out->signature = ArgsText(args);
   absl::StatusOr<ClusterCode> compiled;
   bool made = out->rows.empty();
   if (!made) {
@@ -95,6 +91,8 @@ void ClusterLaunch::Compile(const std::vector<Tensor>& inputs, const std::set<in
       ++own_;
       out->rows.clear();
       made = true;
+    } else if (made && options_.policy == CompilePolicy::kBackground) {
+      buckets_.Prepare(args, out->rows);
     }
   }
   if (out->rows.empty()) {
@@ -167,7 +165,15 @@ absl::StatusOr<std::shared_ptr<ClusterLaunch::Compiled>> ClusterLaunch::FindOrCo
       auto it = cache_.find(Key(inputs, constants));
       if (it == cache_.end()) {
         auto made = std::make_shared<Compiled>();
-        if (options_.buckets) made->rows = buckets_.RowArgs(Args(inputs, constants));
+        if (options_.buckets) {
+          const std::vector<ClusterArg> args = Args(inputs, constants);
+          made->rows = buckets_.RowArgs(args);
+          made->code = made->rows.empty() ? nullptr : buckets_.Ready(args, made->rows);
+          if (made->code != nullptr) {
+            made->signature = ArgsText(args);
+            made->ready = true;
+          }
+        }
         const bool full = cache_.size() >= kMaxEntries;
         if (given_back_.empty() && own_ >= options_.max_signatures && hits_.load() < 4 * own_) {
           given_back_ = absl::StrCat("it was compiled for ", own_, " signatures and hardly any came again");

@@ -235,6 +235,23 @@ TEST(Session, OtherNumbersOfRowsShareCode) {
   EXPECT_NE(s->ExplainAsHtml().find("for 80 rows</td>"), std::string::npos);
 }
 
+TEST(Session, SharedCodeIsReadyForAllItsNumbersOfRows) {
+  LaunchOptions launch;
+  launch.policy = CompilePolicy::kBackground;
+  auto s = Load(Squares(), HostMode::kJit, launch);
+  auto run = [&](int n) {
+    const int64_t before = s->executor().stats().deferred;
+    auto out = s->Run({Floats(std::vector<float>(n, 2.f))});
+    EXPECT_TRUE(out.ok()) << out.status();
+    EXPECT_EQ((*out)[0].data<float>()[n - 1], 6);
+    s->WaitForCompilations();
+    return s->executor().stats().deferred == before;
+  };
+  for (int n : {100, 200, 300, 64}) EXPECT_FALSE(run(n)) << n;
+  for (int n = 57; n <= 64; ++n) EXPECT_TRUE(run(n)) << n;
+  EXPECT_FALSE(run(56));
+}
+
 TEST(Session, ExplanationsSayWhatWouldChange) {
   auto s = Load(Squares() + N("u", "Unique", {kSquares}, Type("T", "DT_FLOAT")));
   ASSERT_TRUE(s->Run({Floats({1, 2})}).ok());

@@ -39,15 +39,6 @@ void LowerTo(std::atomic<int64_t>& best, int64_t value) {
   }
 }
 
-std::string ShapesText(const std::vector<ClusterArg>& args) {
-  std::string out;
-  for (const ClusterArg& a : args) {
-    absl::StrAppend(&out, out.empty() ? "" : ", ", DataTypeName(a.type), DimsToString(a.dims),
-                    a.constant != nullptr ? "=" + a.constant->tensor.Summary(4) : "");
-  }
-  return out;
-}
-
 // Clusters alive, by their bytes.
 struct Registry {
   std::mutex mutex;
@@ -502,7 +493,7 @@ std::vector<HostedCluster::ShapeReport> HostedCluster::Report() const {
   for (const auto& row : entries_) {
     const Entry& e = *row.second;
     ShapeReport r;
-    r.shapes = ShapesText(e.args);
+    r.shapes = ArgsText(e.args);
     int state = e.state;
     r.state = state == kReady ? "compiled" : state == kHost ? "on the host: " + e.reason : "not compiled yet";
     if (state == kReady) {
