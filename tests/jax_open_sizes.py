@@ -166,6 +166,59 @@ def special(x):
     return lax.lgamma(x + 1), jax.nn.softplus(x), lax.erf_inv(x), jnp.round(x * 4).astype(jnp.bfloat16) > 2
 
 
+def scattered(x, i):
+    return x.at[:, i].mul(2.0), x.at[i % x.shape[0]].set(0.0), jnp.zeros_like(x).at[i % x.shape[0], i].max(x[0])
+
+
+def lstm(x):
+    """The states, and the gradient through all steps."""
+
+    def cell(state, row):
+        h, c = state
+        gates = (row + h) @ OUT
+        c = jax.nn.sigmoid(-gates) * c + jax.nn.sigmoid(gates) * jnp.tanh(gates)
+        return (jnp.tanh(c), c), c
+
+    start = jnp.zeros((x.shape[0], 8)), jnp.zeros((x.shape[0], 8))
+    run = lambda x: lax.scan(cell, start, x.transpose(1, 0, 2))
+    return run(x), jax.grad(lambda x: run(x)[1].sum())(x)
+
+
+def decode(x):
+    """Steps of attention over a cache of the open length."""
+    b, t, _ = x.shape
+
+    def step(i, state):
+        cache, q = state
+        cache = lax.dynamic_update_slice(cache, q[:, None], (0, i, 0))
+        scores = jnp.where(jnp.arange(t) <= i, jnp.einsum("bd,btd->bt", q, cache), -1e9)
+        return cache, jnp.einsum("bt,btd->bd", jax.nn.softmax(scores), cache) @ OUT
+
+    return lax.fori_loop(0, t, step, (jnp.zeros((b, t, 8)), x[:, 0]))
+
+
+def images(x):
+    b, h, w, c = x.shape
+    kernel = jnp.ones((3, 3, c, 2)) * 0.1
+    numbers = ("NHWC", "HWIO", "NHWC")
+    return (
+        jax.image.resize(x, (b, h * 2, w * 2, c), "bilinear"),
+        lax.conv_transpose(x, kernel, (2, 2), "SAME", dimension_numbers=numbers),
+        lax.conv_general_dilated(
+            x, jnp.ones((3, 3, 1, 2 * c)), (1, 1), "SAME", feature_group_count=c, dimension_numbers=numbers
+        ),
+    )
+
+
+def platform(x):
+    """The branches for other platforms hold calls that are unknown on this one."""
+    return lax.platform_dependent(x, cuda=lambda a: lax.approx_max_k(a, 2)[0].sum(1), cpu=lambda a: jnp.sin(a).sum(1))
+
+
+def approximate(x):
+    return lax.approx_max_k(x, 3), lax.approx_max_k(x, x.shape[1] - 1)
+
+
 BT = "b, 2*t"
 PROGRAMS = [
     (network, [("b, 4", F32)], [{"b": 1}, {"b": 7}, {"b": 64}]),
@@ -182,6 +235,12 @@ PROGRAMS = [
     (windows, [("b + 1, t + 1", F32)], [{"b": 1, "t": 3}, {"b": 4, "t": 6}]),
     (nested, [("b, t + 1", F32)], [{"b": 2, "t": 2}, {"b": 5, "t": 3}]),
     (special, [("b", F32)], [{"b": 1}, {"b": 5}]),
+    (scattered, [("b, t", F32), ("t", I32)], [{"b": 3, "t": 3}]),
+    (lstm, [("b, t, 8", F32)], [{"b": 2, "t": 4}, {"b": 1, "t": 1}]),
+    (decode, [("b, t, 8", F32)], [{"b": 1, "t": 6}, {"b": 3, "t": 2}]),
+    (platform, [("b, t + 1", F32)], [{"b": 1, "t": 2}, {"b": 3, "t": 1}]),
+    (approximate, [("b, t + 4", F32)], [{"b": 1, "t": 2}, {"b": 3, "t": 1}]),
+    (images, [("b, h, w, 3", F32)], [{"b": 1, "h": 3, "w": 4}, {"b": 3, "h": 4, "w": 5}]),
 ]
 
 

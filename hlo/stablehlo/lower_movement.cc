@@ -78,7 +78,12 @@ void LowerDynamicSlice(OpLowering& op) {
 
 // get_dimension_size and set_dimension_size.
 void LowerDimensionSize(OpLowering& op) {
-  op.Emit(op.op.row->opcode, op.Operands(), With<A::kDimensions>({op.attrs.Int("dimension")}));
+  const int64_t dimension = op.attrs.Int("dimension");
+  const Op x = op.in(0);
+  if (op.lowering.refines() && x && dimension >= 0 && dimension < x.rank() && x.dim(dimension) > INT32_MAX) {
+    return op.Fail(absl::StrCat("size ", x.dim(dimension), " is too large for its result, which has 32 bits"));
+  }
+  op.Emit(op.op.row->opcode, op.Operands(), With<A::kDimensions>({dimension}));
 }
 
 // Also dynamic_gather, whose third operand has the sizes of slices.

@@ -368,6 +368,9 @@ TEST(OpenSizes, ShapesThatAreRefused) {
     return Shape(type.type(), argument == 0 ? std::vector<int64_t>{INT64_MAX / 2, 4} : std::vector<int64_t>{5});
   };
   ExpectRefused(module, "but its shape is given as f32[4611686018427387903,4]", options);
+  ExpectRefused(Main("tensor<i32>", std::string(kSizes) + "%r = stablehlo.add %n, %m : tensor<i32>"),
+                "stablehlo.get_dimension_size: size 2147483648 is too large for its result, which has 32 bits",
+                WithShapes({"f32[2147483648,4]", "s32[5]"}));
 }
 
 TEST(OpenSizes, OperationsThatAreRefused) {
