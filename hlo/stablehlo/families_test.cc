@@ -247,6 +247,17 @@ ENTRY main {
 })");
 }
 
+TEST(StableHlo, RaggedProducts) {
+  ExpectOps(
+      "%a: tensor<6x4xf32>, %b: tensor<3x4x5xf32>, %g: tensor<3xi32>", "tensor<6x5xf32>",
+      R"(%0 = "chlo.ragged_dot"(%a, %b, %g) <{precision_config = [#chlo<precision HIGHEST>, #chlo<precision DEFAULT>], ragged_dot_dimension_numbers = #chlo.ragged_dot<lhs_contracting_dimensions = [1], rhs_contracting_dimensions = [1], lhs_ragged_dimensions = [0], rhs_group_dimensions = [0]>}> : (tensor<6x4xf32>, tensor<3x4x5xf32>, tensor<3xi32>) -> tensor<6x5xf32>
+               return %0 : tensor<6x5xf32>)",
+      R"(a = f32[6,4] parameter(0)
+               b = f32[3,4,5] parameter(1)
+               g = s32[3] parameter(2)
+               ROOT d = f32[6,5] ragged-dot(a, b, g), lhs_contracting_dims={1}, rhs_contracting_dims={1}, lhs_ragged_dims={0}, rhs_group_dims={0}, operand_precision={highest,default})");
+}
+
 TEST(StableHlo, Products) {
   ExpectOps(
       "%a: tensor<2x3x4xf32>, %b: tensor<2x4x5xf32>, %i: tensor<1x6x6x2xbf16>, %k: tensor<3x3x2x4xbf16>",

@@ -57,6 +57,7 @@ void LowerConvolution(OpLowering& op);
 void LowerDot(OpLowering& op);
 void LowerDotGeneral(OpLowering& op);
 void LowerFft(OpLowering& op);
+void LowerRaggedDot(OpLowering& op);
 void LowerTriangularSolve(OpLowering& op);
 
 // lower_chlo.cc

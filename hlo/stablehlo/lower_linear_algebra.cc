@@ -47,21 +47,41 @@ void SetAlgorithm(OpLowering& op, Attributes* attributes) {
   attributes->Set<A::kAlgorithm>(std::move(name));
 }
 
-}  // namespace
-
-void LowerDotGeneral(OpLowering& op) {
-  AttrReader fields = op.Fields("dot_dimension_numbers");
+DotDims ReadDotDims(AttrReader& fields) {
   DotDims dims;
   dims.lhs_batch = fields.Ints("lhs_batching_dimensions", Int64List());
   dims.rhs_batch = fields.Ints("rhs_batching_dimensions", Int64List());
   dims.lhs_contracting = fields.Ints("lhs_contracting_dimensions", Int64List());
   dims.rhs_contracting = fields.Ints("rhs_contracting_dimensions", Int64List());
+  return dims;
+}
+
+}  // namespace
+
+void LowerDotGeneral(OpLowering& op) {
+  AttrReader fields = op.Fields("dot_dimension_numbers");
+  DotDims dims = ReadDotDims(fields);
   op.Finish(fields, "dot_dimension_numbers");
   Attributes attributes;
   attributes.Set<A::kDotDims>(std::move(dims));
   SetPrecision(op, &attributes);
   SetAlgorithm(op, &attributes);
   op.Emit(O::kDot, op.Operands(), std::move(attributes));
+}
+
+// Products of groups of one operand, whose sizes are the third one, with a matrix each.
+void LowerRaggedDot(OpLowering& op) {
+  AttrReader fields = op.Fields("ragged_dot_dimension_numbers");
+  DotDims dims = ReadDotDims(fields);
+  RaggedDims ragged;
+  ragged.lhs_ragged = fields.Ints("lhs_ragged_dimensions", Int64List());
+  ragged.rhs_group = fields.Ints("rhs_group_dimensions", Int64List());
+  op.Finish(fields, "ragged_dot_dimension_numbers");
+  Attributes attributes;
+  attributes.Set<A::kDotDims>(std::move(dims));
+  attributes.Set<A::kRaggedDims>(std::move(ragged));
+  SetPrecision(op, &attributes);
+  op.Emit(O::kRaggedDot, op.Operands(), std::move(attributes));
 }
 
 // The last dimension of the left by the first of the right operand.

@@ -247,6 +247,7 @@ constexpr OpRow kOps[] = {
     Plain("chlo.mulhi", 2, O::kMulhi),
     {.name = "chlo.next_after", .operands = 2, .lower = LowerNextAfter},
     {.name = "chlo.polygamma", .operands = 2, .lower = LowerPolygamma},
+    {.name = "chlo.ragged_dot", .operands = 3, .lower = LowerRaggedDot},
     Plain("chlo.sinh", 1, O::kSinh),
     {.name = "chlo.square", .operands = 1, .lower = LowerSquare},
     Plain("chlo.tan", 1, O::kTan),

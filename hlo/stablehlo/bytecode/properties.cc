@@ -42,6 +42,7 @@ constexpr Row kStablehlo[] = {
     {"chlo.broadcast_xor", "broadcast_dimensions?"},
     {"chlo.constant", "value"},
     {"chlo.constant_like", "value"},
+    {"chlo.ragged_dot", "precision_config? ragged_dot_dimension_numbers"},
     {"chlo.top_k", "k"},
     {"stablehlo.all_gather", "all_gather_dim channel_handle? replica_groups use_global_device_ids?"},
     {"stablehlo.all_reduce", "channel_handle? replica_groups use_global_device_ids?"},
