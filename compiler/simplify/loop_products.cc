@@ -12,9 +12,11 @@
 namespace xc {
 namespace {
 
-// What the products of a loop may take: the least amount that is always allowed. More only for large weights, which
-// each round would read.
-constexpr double kMaxBytes = 16 << 20;
+// What the products of a loop may take: what stays in a cache, since writing and reading them again would else take
+// longer than what is gained. Products of a few rows wait for their weights in each round: they may take more, and as
+// much as large weights.
+constexpr double kMaxBytes = 4 << 20, kMaxBytesOfFewRows = 16 << 20;
+constexpr int64_t kFewRows = 4;
 // Shorter sums cost less than writing and reading their results once more.
 constexpr int64_t kMinSum = 16;
 
@@ -41,15 +43,23 @@ Int64List Shifted(Int64List dims) {
   return dims;
 }
 
+// How many products each sum of a dot has.
+int64_t SumLength(const HloInstruction* dot, int side) {
+  const DotDims& dims = dot->dot_dims();
+  int64_t length = 1;
+  for (int64_t d : side == 0 ? dims.lhs_contracting : dims.rhs_contracting) {
+    length *= dot->operand(side)->shape().dim(d);
+  }
+  return length;
+}
+
 // The product with operand `side` as a slice; nothing if it is none.
 std::optional<SliceProduct> AsSliceProduct(HloInstruction* dot, int side, const InvariantCode& code) {
   SliceProduct p{dot, side};
   const DotDims& dims = dot->dot_dims();
-  const Int64List& contracting = side == 0 ? dims.lhs_contracting : dims.rhs_contracting;
   const HloInstruction* operand = dot->operand(side);
   if (!dims.lhs_batch.empty() || !code.Contains(p.other()) || !p.other()->shape().IsArray()) return {};
-  int64_t sum = 1;
-  for (int64_t d : contracting) sum *= operand->shape().dim(d);
+  const int64_t sum = SumLength(dot, side);
   if (sum < kMinSum) return {};
   // As the right operand it becomes the left one, which is right where its free dimensions have nothing to exchange.
   if (side == 1 && operand->shape().ElementCount() != sum) return {};
@@ -78,6 +88,14 @@ double BytesOf(const SliceProduct& p) {
     if (step->opcode() == HloOpcode::kConvert) bytes += step->shape().ByteSize();
   }
   return bytes * p.slices();
+}
+
+// What it may take.
+double MaxBytes(const SliceProduct& p) {
+  // Elements of the result over those of the other operand: rows over the length of a sum.
+  const double per_weight = static_cast<double>(p.dot->shape().ElementCount()) / p.other()->shape().ElementCount();
+  if (per_weight * SumLength(p.dot, p.side) > kFewRows) return kMaxBytes;
+  return std::max(kMaxBytesOfFewRows, 2.0 * p.other()->shape().ByteSize());
 }
 
 // The product of the whole array, before the loop: slices first.
@@ -163,7 +181,7 @@ bool HoistProducts(PlainLoop& l, PassContext& context) {
     const SliceProduct& p = group[0];
     // The rounds use at least half of what is computed, as far as the counter says.
     if (p.slices() / 2 / static_cast<int64_t>(group.size()) > *rounds) continue;
-    if (bytes + BytesOf(p) > std::max(kMaxBytes, 2.0 * p.other()->shape().ByteSize())) continue;
+    if (bytes + BytesOf(p) > MaxBytes(p)) continue;
     bytes += BytesOf(p);
     wholes.push_back(MakeWhole(p, code));
     hoisted.push_back(&group);

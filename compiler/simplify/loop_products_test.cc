@@ -94,6 +94,27 @@ TEST(HoistProducts, ConvertedSliceAndVectorOnTheRight) {
   EXPECT_THAT(out, HasSubstr("lhs_contracting_dims={1}, rhs_contracting_dims={0}"));
 }
 
+TEST(HoistProducts, MemoryByRows) {
+  const auto looped = [](int64_t slices, int64_t rows) {
+    const std::string x = absl::StrCat(rows, ",64");
+    return Hoisted(Loop(absl::StrCat("d = f32[1,", x, "] dynamic-slice(xs, i, z, z), dynamic_slice_sizes={1,", x, R"(}
+  x = f32[)",
+                                     x, R"(] reshape(d)
+  v = f32[)",
+                                     rows, R"(,512] dot(x, w), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  q = f32[)",
+                                     rows, R"(,32] slice(v), slice={[0:)", rows, R"(], [0:32]}
+  o = f32[] constant(0)
+  p = f32[16,32] pad(q, o), padding=0_)",
+                                     16 - rows, "x0_0"),
+                        absl::StrCat("f32[", slices, ",", x, "]"), "f32[64,512]", absl::StrCat(slices)));
+  };
+  EXPECT_THAT(looped(100, 16), HasSubstr("f32[100,16,512] dot("));
+  EXPECT_THAT(looped(200, 16), Not(HasSubstr("f32[200,16,512]")));  // 6.6 MB
+  EXPECT_THAT(looped(1000, 4), HasSubstr("f32[1000,4,512] dot("));  // 8.2 MB
+  EXPECT_THAT(looped(10000, 4), Not(HasSubstr("f32[10000,4,512]")));
+}
+
 TEST(HoistProducts, UnrolledRoundsShareTheProduct) {
   const std::string out = Hoisted(Loop(R"(d = f32[1,16,64] dynamic-slice(xs, i, z, z), dynamic_slice_sizes={1,16,64}
   x = f32[16,64] reshape(d)
