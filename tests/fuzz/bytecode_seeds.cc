@@ -147,7 +147,7 @@ const std::vector<std::string>& BytecodeSeeds() {
         absl::HexStringToBytes(kProgram1Portable), absl::HexStringToBytes(kProgram2),
         absl::HexStringToBytes(kProgram2Portable),
     };
-    for (std::string& seed : OpenSizeBytecodeSeeds()) seeds->push_back(std::move(seed));
+    seeds->push_back(OpenSizeBytecodeSeed());
     seeds->push_back(absl::HexStringToBytes(kExported));
     return seeds;
   }();

@@ -24,7 +24,7 @@ class Random {
 const std::vector<std::string>& SeedModules();
 // Valid StableHLO: functions, regions, attributes in all forms; the last leaves sizes open.
 const std::vector<std::string>& StableHloSeeds();
-// The same as MLIR bytecode (the first, and each of the others twice), and a file of jax.export.
+// The same as MLIR bytecode (the first and the last once, the others twice), and a file of jax.export.
 const std::vector<std::string>& BytecodeSeeds();
 
 // `text` with one to four tokens replaced, removed, repeated or exchanged: names, numbers, opcodes, types, brackets.

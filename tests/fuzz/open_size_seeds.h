@@ -1,4 +1,4 @@
-// Programs of StableHLO that leave sizes open, and the sizes that damaged programs are read for.
+// A program of StableHLO that leaves sizes open, and the sizes that damaged programs are read for.
 #ifndef XC_TESTS_FUZZ_OPEN_SIZE_SEEDS_H_
 #define XC_TESTS_FUZZ_OPEN_SIZE_SEEDS_H_
 
@@ -11,7 +11,7 @@ namespace xc {
 
 std::string OpenSizeSeed();
 // The same program as bytecode.
-std::vector<std::string> OpenSizeBytecodeSeeds();
+std::string OpenSizeBytecodeSeed();
 
 // Options that read elided constants of this size at most, and argument i with sizes of i + 2 where they are open.
 inline ParseOptions MutantOptions(int64_t max_elided_bytes) {
