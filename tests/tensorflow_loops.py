@@ -136,5 +136,33 @@ def shapes_made_of_the_counter():
     same_without_failures(lambda: tf.function(body), [[x], [x * 0.5]], 10)
 
 
+@check
+def growth_that_shows_when_called():
+    """Of a value of unknown rank marking knows nothing: the cluster does not compile, and is clustered again without
+    the loop."""
+
+    def body(x, h):
+        h = tf.nn.softmax(tf.tanh(h @ h) * 2.0)
+        turn = lambda i, rows: (i + 1, tf.concat([rows, tf.exp(-rows) * h[0, 0]], 0))
+        invariants = tf.TensorShape([]), tf.TensorShape(None)
+        rows = tf.while_loop(lambda i, _: i < 3, turn, (0, x), shape_invariants=invariants)[1]
+        return tf.reduce_sum(tf.exp(-rows) * 2.0 + tf.sin(rows)), h * tf.exp(h)
+
+    x = tf.constant(np.linspace(-1, 1, 8, dtype=np.float32).reshape(2, 4))
+    calls = [(x, x[:, :2]), (x[0], x[:, 2:]), (x, x[:, :2])]
+
+    def run():
+        function = tf.function(body, input_signature=[tf.TensorSpec(None), tf.TensorSpec([None, None])])
+        return [tf.nest.map_structure(np.asarray, function(*args)) for args in calls]
+
+    expected = alone(run)
+    before = xla_tf.stats()
+    with launched(3):
+        got = run()
+    assert xla_tf.stats().failures > before.failures, xla_tf.report()
+    for g, e in zip(tf.nest.flatten(got), tf.nest.flatten(expected), strict=True):
+        np.testing.assert_allclose(g, e, rtol=1e-4)
+
+
 if __name__ == "__main__":
     run_checks()

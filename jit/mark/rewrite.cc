@@ -82,9 +82,10 @@ absl::StatusOr<Marked> MarkFunctionalized(const GraphDef& def, const RewriteOpti
   FunctionalizeOptions functionalize;
   functionalize.keep = limits.keep;
   XC_ASSIGN_OR_RETURN(FunctionalizeResult made, FunctionalizeControlFlow(*out.graph, functionalize));
-  auto pin = [&](const std::string& name, const char* why) {
+  auto pin = [&](const std::string& name, const std::string& why) {
     if (Node* node = out.graph->FindNode(name); node != nullptr) node->pinned = why;
   };
+  for (const auto& [name, why] : options.left_out) pin(name, absl::StrCat("not compiled: ", why));
   for (const auto& node : limits.fed) pin(node.first, "the caller may give its value");
   for (const std::string& name : limits.barred) pin(name, "its cluster would wait for itself around a loop");
   for (const std::string& name : limits.turn_nodes) pin(name, "its shape changes from turn to turn of a loop");

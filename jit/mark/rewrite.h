@@ -2,6 +2,7 @@
 #ifndef XC_JIT_MARK_REWRITE_H_
 #define XC_JIT_MARK_REWRITE_H_
 
+#include <map>
 #include <memory>
 #include <set>
 #include <string>
@@ -19,6 +20,8 @@ struct RewriteOptions {
   std::set<std::string> preserve;
   // Tensors of theirs whose values the caller gives. What only leads to them goes.
   std::set<std::string> fed;
+  // Nodes that were found not to compile, with the reason.
+  std::map<std::string, std::string> left_out;
 };
 
 struct LeftOut {

@@ -49,58 +49,6 @@ Registry& TheRegistry() {
   return *registry;
 }
 
-// The session that runs a cluster has one device, whatever the program's are called, and colocation names nodes that
-// may be outside. Functional control flow runs quickest once it is lowered to its switches.
-void AdaptToSession(NodeDef* node) {
-  node->clear_device();
-  node->mutable_attr()->erase("_class");
-  for (const char* op : {"While", "StatelessWhile", "If", "StatelessIf", "Case", "StatelessCase"}) {
-    if (node->op() == op) (*node->mutable_attr())["_lower_using_switch_merge"].set_b(true);
-  }
-}
-
-// The type and index of an _Arg or _Retval; an absent attribute reads as 0.
-std::pair<DataType, int64_t> PortOf(const NodeDef& node) {
-  auto type = node.attr().find("T"), index = node.attr().find("index");
-  return {type == node.attr().end() ? DT_INVALID : type->second.type(),
-          index == node.attr().end() ? 0 : index->second.i()};
-}
-
-std::string MakeHostGraph(const std::string& bytes) {
-  GraphDef def;
-  if (!def.ParseFromString(bytes)) return "";
-  for (NodeDef& node : *def.mutable_node()) {
-    AdaptToSession(&node);
-    std::string old = node.name();
-    if (node.op() == "_Arg") {
-      auto [type, index] = PortOf(node);
-      std::string name = absl::StrCat("xla_arg_", index);
-      node.clear_attr();
-      node.set_op("Placeholder");
-      (*node.mutable_attr())["dtype"].set_type(type);
-      (*node.mutable_attr())["shape"].mutable_shape()->set_unknown_rank(true);
-      node.set_name(name);
-    } else if (node.op() == "_Retval") {
-      auto [type, index] = PortOf(node);
-      node.set_name(absl::StrCat("xla_result_", index));
-      node.clear_attr();
-      node.set_op("Identity");
-      (*node.mutable_attr())["T"].set_type(type);
-    }
-    if (node.name() == old) continue;
-    for (NodeDef& user : *def.mutable_node()) {
-      for (std::string& input : *user.mutable_input()) {
-        if (input == old || input == old + ":0") input = node.name();
-        if (input == "^" + old) input = "^" + node.name();
-      }
-    }
-  }
-  for (FunctionDef& f : *def.mutable_library()->mutable_function()) {
-    for (NodeDef& node : *f.mutable_node_def()) AdaptToSession(&node);
-  }
-  return def.SerializeAsString();
-}
-
 }  // namespace
 
 PluginCounters& Counters() {
@@ -120,6 +68,7 @@ HostedCluster::HostedCluster(std::string bytes, std::string name, std::unique_pt
     : bytes_(std::move(bytes)),
       name_(std::move(name)),
       graph_(std::move(graph)),
+      host_graph_(bytes_),
       buckets_(*graph_, Client::Default(), "cpu") {
   for (int id : graph_->Args()) arg_types_.push_back(graph_->node(id).output_types[0]);
 }
@@ -152,10 +101,7 @@ std::vector<std::shared_ptr<HostedCluster>> HostedCluster::All() {
   return out;
 }
 
-const std::string& HostedCluster::HostGraph() {
-  std::call_once(host_graph_once_, [this] { host_graph_ = MakeHostGraph(bytes_); });
-  return host_graph_;
-}
+const std::string& HostedCluster::HostGraph() { return host_graph_.Get(); }
 
 bool HostedCluster::MakeSignature(absl::Span<const xc_tensor> args, Signature* signature) const {
   for (const xc_tensor& arg : args) {
@@ -255,8 +201,8 @@ void HostedCluster::Dump(const Entry& entry) const {
   if (!status.ok()) LogOnce(std::string(status.message()));
 }
 
-absl::StatusOr<ClusterCode> HostedCluster::MakeCode(Entry& entry, const CompileOptions& options,
-                                                    std::set<int>* needed) {
+absl::StatusOr<ClusterCode> HostedCluster::MakeCode(Entry& entry, const CompileOptions& options, std::set<int>* needed,
+                                                    std::string* failed_node) {
   const PluginSettings settings = CurrentPluginSettings();
   bool compiled = true;
   absl::StatusOr<ClusterCode> code;
@@ -275,7 +221,9 @@ absl::StatusOr<ClusterCode> HostedCluster::MakeCode(Entry& entry, const CompileO
       compiled = true;
     }
   }
-  if (entry.rows.empty()) code = CompileCluster(*graph_, entry.args, Client::Default(), "cpu", options, needed);
+  if (entry.rows.empty()) {
+    code = CompileCluster(*graph_, entry.args, Client::Default(), "cpu", options, needed, failed_node);
+  }
   if (code.ok() && compiled) {
     Counters().compilations.fetch_add(1);
     Counters().compile_ns.fetch_add(static_cast<int64_t>((*code)->seconds * 1e9));
@@ -302,7 +250,8 @@ bool HostedCluster::Compile(Entry& entry, int compile_threads) {
   options.compile_threads = compile_threads;
   Dump(entry);
   std::set<int> needed;
-  auto code = MakeCode(entry, options, &needed);
+  std::string failed_node;
+  auto code = MakeCode(entry, options, &needed, &failed_node);
   bool retry = false;
   if (code.ok()) {
     entry.code = *std::move(code);
@@ -329,6 +278,10 @@ bool HostedCluster::Compile(Entry& entry, int compile_threads) {
   } else {
     Counters().failures.fetch_add(1);
     std::string reason = code.status().ToString();
+    if (code.status().code() == absl::StatusCode::kUnimplemented && graph_->FindNode(failed_node) != nullptr) {
+      host_graph_.LeaveOut(failed_node, reason);
+      absl::StrAppend(&reason, "; the others form clusters without it");
+    }
     LogOnce(absl::StrCat("cluster '", name_, "' runs on the host: ", reason));
     GiveBack(entry, reason);
   }

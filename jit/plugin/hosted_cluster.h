@@ -16,6 +16,7 @@
 #include "absl/container/inlined_vector.h"
 #include "jit/capi/xc_plugin.h"
 #include "jit/host/row_buckets.h"
+#include "jit/plugin/fallback_graph.h"
 #include "jit/plugin/settings.h"
 
 namespace xc {
@@ -84,7 +85,8 @@ class HostedCluster : public std::enable_shared_from_this<HostedCluster> {
   Entry* Find(absl::Span<const xc_tensor> args, const PluginSettings& settings);
   bool MakeSignature(absl::Span<const xc_tensor> args, Signature* signature) const;
   // The code for the entry, from a bucket or for itself.
-  absl::StatusOr<ClusterCode> MakeCode(Entry& entry, const CompileOptions& options, std::set<int>* needed);
+  absl::StatusOr<ClusterCode> MakeCode(Entry& entry, const CompileOptions& options, std::set<int>* needed,
+                                       std::string* failed_node);
   // Entries that wait for their turn, but whose code is there by now, get it; mutex_ is held.
   void ServeWaiting();
   // Compiles the entry if nobody has; true if the lowering asked for values of arguments, so that entries are others.
@@ -104,8 +106,7 @@ class HostedCluster : public std::enable_shared_from_this<HostedCluster> {
   const std::string name_;
   const std::unique_ptr<Graph> graph_;
   std::vector<DataType> arg_types_;
-  std::once_flag host_graph_once_;
-  std::string host_graph_;
+  FallbackGraph host_graph_;
   mutable std::shared_mutex mutex_;
   std::condition_variable_any compiled_;
   std::vector<int> constant_args_;  // whose values are part of the signature; grows

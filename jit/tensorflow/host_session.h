@@ -1,4 +1,4 @@
-// A cluster run by TensorFlow's own kernels, in a session of its own without clustering.
+// A cluster run by TensorFlow's own kernels, in a session of its own that takes the graph as it is.
 #ifndef XC_JIT_TENSORFLOW_HOST_SESSION_H_
 #define XC_JIT_TENSORFLOW_HOST_SESSION_H_
 
@@ -12,15 +12,15 @@ namespace xc_tensorflow {
 
 class HostSession {
  public:
-  ~HostSession();
-
-  // Runs the graph (made at the first call from the GraphDef's bytes) on `args`, in the calling thread.
+  // Runs the graph (its session is made at the first call with these bytes, which stay where they are) on `args`, in
+  // the calling thread.
   absl::Status Run(const char* graph_def, size_t size, const std::vector<tensorflow::Tensor>& args, int num_results,
                    std::vector<tensorflow::Tensor>* results);
 
  private:
   std::mutex mutex_;
-  std::unique_ptr<tensorflow::Session> session_;
+  const char* graph_def_ = nullptr;  // what the session was made from
+  std::shared_ptr<tensorflow::Session> session_;
 };
 
 }  // namespace xc_tensorflow
