@@ -143,7 +143,7 @@ def settings():
     """All settings, as a dict of texts.
 
     >>> sorted(xla.tf.settings())[:3]
-    ['allow', 'caller_thread', 'cost_gate']
+    ['allow', 'buckets', 'caller_thread']
     """
     return dict(line.split("=", 1) for line in _take_string(_core().xc_plugin_settings()).splitlines())
 
