@@ -112,6 +112,13 @@ def rows_that_count_for_each_other_have_code_of_their_own():
 
 
 @check
+def half_of_the_rows():
+    """Of 19 rows as many as of 20, which their code is for; of 18 and 17 fewer."""
+    states = calls(lambda a: tf.tanh(a[::2]) * 2.0, [40, 39, 38, 19, 18, 17])
+    assert states.count("compiled for 20 rows") == 3, states
+
+
+@check
 def two_arguments_with_rows():
     """Both get further rows; weights that happen to have as many rows do not."""
     spec = [tf.TensorSpec([None, 4], tf.float32), tf.TensorSpec([None], tf.int32), tf.TensorSpec([16, 4], tf.float32)]

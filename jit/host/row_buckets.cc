@@ -143,9 +143,10 @@ absl::StatusOr<ClusterCode> RowBuckets::FitIn(Bucket& bucket, const std::vector<
     *compiled = true;
   }
   if (parameters != ParameterShapes(*bucket.lowered.module)) {
-    if (bucket.pool == nullptr) {
-      // Clusters may have many buckets: what a call needs stays allocated only where it is little.
-      const size_t size = RowPadding::BlockSize(parameters, results, *bucket.executable);
+    // Which arrays differ may depend on the number of rows (half of 19 and of 20 rows, rounded up, are 10). Clusters
+    // may have many buckets: what a call needs stays allocated only where it is little.
+    const size_t size = RowPadding::BlockSize(parameters, results, *bucket.executable);
+    if (bucket.pool == nullptr || bucket.pool->size() < size) {
       bucket.pool = std::make_shared<ArenaPool>(size, /*guard=*/false, size <= 1 << 16 ? 4 : size <= 1 << 22 ? 1 : 0);
     }
     out->padding = std::make_shared<RowPadding>(parameters, results, *bucket.executable, bucket.pool);

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "absl/container/inlined_vector.h"
+#include "hlo/base/check.h"
 #include "hlo/base/status.h"
 
 namespace xc {
@@ -52,6 +53,7 @@ RowPadding::RowPadding(absl::Span<const Shape> parameters, absl::Span<const Shap
   size_t size = 0;
   parameters_ = Pairs(parameters, executable.parameter_leaves(), &size);
   results_ = Pairs(results, executable.result_leaves(), &size);
+  XC_CHECK(size <= pool_->size());
 }
 
 absl::Status RowPadding::Run(const Executable& executable, absl::Span<const void* const> parameters,

@@ -16,7 +16,7 @@ class RowPadding {
  public:
   // The leaves of a program for fewer rows and those of its executable, which is for more; each pair differs in one
   // dimension at most, that of its rows, and of parameters it is the first, of at least one row. `pool` has blocks of
-  // BlockSize bytes.
+  // BlockSize bytes at least.
   RowPadding(absl::Span<const Shape> parameters, absl::Span<const Shape> results, const Executable& executable,
              std::shared_ptr<ArenaPool> pool);
   // Bytes that arrays of the executable's shapes take where they differ from those of the program for fewer rows.
