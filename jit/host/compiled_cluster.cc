@@ -1,6 +1,7 @@
 #include "jit/host/compiled_cluster.h"
 
 #include <chrono>
+#include <cstring>
 
 #include "absl/strings/str_cat.h"
 #include "hlo/base/status.h"
@@ -24,6 +25,30 @@ absl::Status CompiledCluster::Run(absl::Span<const void* const> parameters, absl
                                   const RunOptions& options) const {
   if (padding == nullptr) return executable->Run(parameters, results, options);
   return padding->Run(*executable, parameters, results, options);
+}
+
+absl::StatusOr<CutResult> CutResult::Make(const Dims& room, int64_t axis, int64_t size) {
+  if (axis < 0 || axis >= static_cast<int64_t>(room.size()) || size < 0 || size > room[axis]) {
+    return absl::InternalError(
+        absl::StrCat("a result of ", size, " elements along dimension ", axis, " of ", DimsToString(room)));
+  }
+  CutResult cut;
+  cut.dims_ = room;
+  cut.dims_[axis] = size;
+  size_t inner = 1;
+  for (size_t d = 0; d < room.size(); ++d)
+    (d < static_cast<size_t>(axis) ? cut.outer_ : inner) *= d == static_cast<size_t>(axis) ? 1 : room[d];
+  cut.part_ = inner * size;
+  cut.whole_ = inner * room[axis];
+  return cut;
+}
+
+void CutResult::Copy(const void* from, void* to, size_t element_bytes) const {
+  const size_t part = part_ * element_bytes, whole = whole_ * element_bytes;
+  if (part == 0) return;
+  for (size_t i = 0; i < outer_; ++i) {
+    std::memcpy(static_cast<char*>(to) + i * part, static_cast<const char*>(from) + i * whole, part);
+  }
 }
 
 std::string ArgsText(const std::vector<ClusterArg>& args) {

@@ -30,6 +30,20 @@ struct CompiledCluster {
                    const RunOptions& options) const;
 };
 
+// A result whose length only the run knew, cut out of the array that had room for it.
+class CutResult {
+ public:
+  // `size`: the length along dimension `axis` of an array of shape `room`. Internal: there is no such length.
+  static absl::StatusOr<CutResult> Make(const Dims& room, int64_t axis, int64_t size);
+  const Dims& dims() const { return dims_; }
+  // Copies dense arrays of elements of `element_bytes` bytes.
+  void Copy(const void* from, void* to, size_t element_bytes) const;
+
+ private:
+  Dims dims_;
+  size_t outer_ = 1, part_ = 0, whole_ = 0;  // copies of `part` of `whole` elements
+};
+
 using ClusterCode = std::shared_ptr<const CompiledCluster>;
 
 // Types, shapes and known values, for reports.

@@ -281,7 +281,13 @@ absl::Status ClusterLaunch::Run(const std::vector<Tensor>& inputs, std::vector<T
   outputs->resize(lowered.results.size());
   for (size_t i = 0; i < lowered.results.size(); ++i) {
     const ClusterResult& r = lowered.results[i];
-    if (r.output >= 0) {
+    if (r.size_output >= 0) {
+      const Tensor& room = results[r.output];
+      XC_ASSIGN_OR_RETURN(CutResult cut,
+                          CutResult::Make(room.dims(), r.size_axis, results[r.size_output].data<int32_t>()[0]));
+      XC_ASSIGN_OR_RETURN((*outputs)[i], Tensor::Uninitialized(room.dtype(), cut.dims()));
+      cut.Copy(room.raw(), (*outputs)[i].raw(), DataTypeSize(room.dtype()));
+    } else if (r.output >= 0) {
       (*outputs)[i] = results[r.output];
     } else if (r.argument >= 0) {
       (*outputs)[i] = in[r.argument];

@@ -69,7 +69,8 @@ absl::Status SameInterface(const LoweredCluster& a, const LoweredCluster& b) {
   bool same = a.parameter_args == b.parameter_args && a.results.size() == b.results.size() &&
               a.variable_updates == b.variable_updates && a.check_output == b.check_output;
   for (size_t i = 0; same && i < a.results.size(); ++i) {
-    same = a.results[i].output == b.results[i].output && a.results[i].argument == b.results[i].argument;
+    same = a.results[i].output == b.results[i].output && a.results[i].argument == b.results[i].argument &&
+           a.results[i].size_output == b.results[i].size_output && a.results[i].size_axis == b.results[i].size_axis;
   }
   return same ? absl::OkStatus() : absl::UnimplementedError("results are made in another way for more rows");
 }

@@ -76,6 +76,10 @@ struct ClusterResult {
   int output = -1;                               // index in the module's result tuple, or
   std::shared_ptr<const HostConstant> constant;  // a value known while lowering, or
   int argument = -1;                             // an argument passed through
+  // Of an output whose length only the run knows: the index of that length (s32) in the result tuple, and its
+  // dimension.
+  int size_output = -1;
+  int64_t size_axis = 0;
 };
 
 struct LoweredCluster {

@@ -17,15 +17,17 @@
 namespace xc {
 
 struct ListValue;
+struct GrownArray;
 struct VariableSlot;
 
-// A value on an edge of the graph being lowered: a host constant, an array in the computation, both, or a TensorList or
-// variable.
+// A value on an edge of the graph being lowered: a host constant, an array in the computation, both, or a TensorList,
+// an array that grows in a loop, or a variable.
 struct LoweredValue {
   DataType type = DT_INVALID;
   std::shared_ptr<const HostConstant> constant;
   Val array = nullptr;
   std::shared_ptr<ListValue> list;
+  std::shared_ptr<const GrownArray> grown;
   VariableSlot* variable = nullptr;
   Dims dims;
 };
@@ -38,6 +40,17 @@ struct ListValue {
   PartialShape element_shape;
   Val items = nullptr;
   Val size = nullptr;
+};
+
+// An array that a loop makes longer on each turn: the first `size` (an s32 scalar) elements along `axis` of `items`,
+// which has room for all turns. `dims` of its value are those of `items`.
+struct GrownArray {
+  Val items = nullptr;
+  Val size = nullptr;
+  int64_t axis = 0;
+  int64_t least = 0;     // elements along `axis` that it always has
+  int64_t appended = 0;  // elements along `axis` that came to it on this turn
+  int variable = -1;     // the loop variable that it was when the turn began
 };
 
 // A resource variable during lowering: reads give `value`, assignments replace it.

@@ -58,6 +58,7 @@ struct SymbolicTensor {
   std::vector<Size> elements;
   bool varies = false;  // whether other elements may vary
   int state = -1;       // the loop variable that this is unchanged
+  bool cut = false;     // whether only the run of its loop tells a length that compiled code has to cut it to
 
   static SymbolicTensor Of(std::vector<Size> dims, bool varies);
 };

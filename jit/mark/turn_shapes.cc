@@ -5,7 +5,9 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "jit/lowering/loop_sizes.h"
 #include "jit/lowering/lowering.h"
+#include "jit/mark/growing.h"
 #include "jit/mark/shape_rules.h"
 
 namespace xc {
@@ -39,6 +41,7 @@ class Inference {
     if (fresh) it->second = graph.TopologicalOrder().value_or(std::vector<int>());
     const std::vector<int>& order = it->second;
     std::vector<Tensors> values(graph.size());
+    const auto growing = growing_.find(&graph);
     Tensors results(graph.Retvals().size());
     for (int id : order) {
       if (--budget_ < 0) return results;
@@ -60,6 +63,14 @@ class Inference {
       std::string why;
       values[id] = RunNode(graph, n, inputs, depth, &why);
       values[id].resize(n.num_outputs());
+      if (std::any_of(inputs.begin(), inputs.end(), [](const SymbolicTensor& t) { return t.cut; })) {
+        if (n.op == "Identity") {
+          values[id][0].cut = true;
+        } else if (why.empty()) {
+          why = "takes an array whose length only the run of a loop tells";
+        }
+      }
+      if (growing != growing_.end() && growing->second.count(id) != 0) continue;
       if (widening_ == 0 && TakesPart(n, inputs, values[id])) found_.insert(n.name);
       if (why.empty() && widening_ == 0) why = WhyNotOneCode(n, inputs, values[id]);
       if (why.empty()) continue;
@@ -136,28 +147,33 @@ class Inference {
     Tensors state = before;
     for (size_t i = 0; i < state.size(); ++i) state[i].state = next_state_++;
     ++widening_;
-    int changed = -1;  // the first variable that changes its shape
+    std::set<int> changed;  // variables that change their shape
     for (int pass = 0; pass < kMaxPasses; ++pass) {
       Tensors after = Run(body, state, depth + 1, nullptr);
       bool more = false;
       for (size_t i = 0; i < std::min(state.size(), after.size()); ++i) {
         bool shape = false;
         more |= Widen(&state[i], after[i], &shape);
-        if (shape && changed < 0) changed = static_cast<int>(i);
+        if (shape) changed.insert(static_cast<int>(i));
       }
       if (!more || budget_ < 0) break;
     }
     --widening_;
+    bool counted = false;  // whether the number of turns hangs on counters alone
+    const bool grow = !changed.empty() && Grow(condition, body, before, changed, &counted);
     std::string inner;
     Run(body, state, depth + 1, &inner);
     if (inner.empty()) Run(condition, state, depth + 1, &inner);
-    if (changed >= 0) {
-      *why = absl::StrCat("loop variable ", changed, " changes its shape from turn to turn");
+    growing_.erase(&body);
+    growing_.erase(&condition);
+    if (!changed.empty() && !grow) {
+      *why = absl::StrCat("loop variable ", *changed.begin(), " changes its shape from turn to turn");
     } else if (!inner.empty()) {
       *why = absl::StrCat(inner, " of '", body.name, "'");
     }
     Tensors out = before;
     for (size_t i = 0; i < out.size(); ++i) {
+      out[i].cut = why->empty() && !counted && changed.count(static_cast<int>(i)) != 0;
       // After the loop what changed in it has some value.
       if (!state[i].ranked) out[i].ranked = false;
       for (size_t d = 0; out[i].ranked && d < out[i].dims.size(); ++d) {
@@ -168,6 +184,24 @@ class Inference {
       }
     }
     return out;
+  }
+
+  // Whether the loop variables only grow, in nodes that have code for that: these are left in peace from then on.
+  // Something that does not change in an outer loop must bound the turns.
+  bool Grow(const Graph& condition, const Graph& body, const Tensors& before, const std::set<int>& variables,
+            bool* counted) {
+    const std::set<int> counters = TurnCounters(condition, body, counted);
+    if (counters.empty()) return false;
+    for (int i : counters) {
+      if (i < static_cast<int>(before.size()) && ValueVaries(symbols_, before[i])) return false;
+    }
+    std::set<int> in_body, in_condition;
+    for (int i : variables) {
+      if (!OnlyGrows(body, i, true, &in_body) || !OnlyGrows(condition, i, false, &in_condition)) return false;
+    }
+    growing_[&body] = std::move(in_body);
+    growing_[&condition] = std::move(in_condition);
+    return true;
   }
 
   // Whether the variable is known to become something else. `shape`: whether its shape does.
@@ -233,6 +267,7 @@ class Inference {
   int next_state_ = 0;
   int widening_ = 0;  // loops whose variables are not as wide yet as they get
   std::set<std::string> found_;
+  std::map<const Graph*, std::set<int>> growing_;  // nodes that arrays which grow in a loop go through
   std::map<const Graph*, std::vector<int>> orders_;
   std::vector<std::shared_ptr<const Graph>> kept_;
 };

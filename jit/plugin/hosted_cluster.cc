@@ -9,6 +9,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "backends/runtime/arena.h"
 #include "hlo/base/status.h"
 #include "jit/graph/serialize.h"
 #include "jit/plugin/background.h"
@@ -260,6 +261,7 @@ bool HostedCluster::Compile(Entry& entry, int compile_threads) {
     if (!entry.rows.empty()) ServeWaiting();
   } else if (std::string why = WhyNotInSignature(entry, needed); !why.empty()) {
     Counters().failures.fetch_add(1);
+    if (graph_->FindNode(failed_node) != nullptr) host_graph_.LeaveOut(failed_node, why);
     LogOnce(absl::StrCat("cluster '", name_, "' runs on the host: ", why));
     GiveBack(entry, why);
   } else if (code.status().code() == absl::StatusCode::kFailedPrecondition && !needed.empty()) {
@@ -298,6 +300,9 @@ absl::StatusOr<int> HostedCluster::RunEntry(Entry& entry, absl::Span<const xc_te
   absl::InlinedVector<void*, 16> buffers(code.result_dims.size(), nullptr);
   absl::InlinedVector<int, 16> first(code.result_dims.size(), -1);  // the result that owns a buffer
   auto failed = [&] { return absl::ResourceExhaustedError("the host gave no memory for a result"); };
+  // Results whose length the run tells are made in memory of ours, and cut out of it.
+  absl::InlinedVector<Block, 2> rooms;
+  absl::InlinedVector<int32_t, 2> sizes(n, 0);
   for (size_t i = 0; i < n; ++i) {
     int k = lowered.results[i].output;
     if (k < 0 || first[k] >= 0) continue;
@@ -305,6 +310,13 @@ absl::StatusOr<int> HostedCluster::RunEntry(Entry& entry, absl::Span<const xc_te
     first[k] = static_cast<int>(i);
     size_t bytes = DataTypeSize(code.result_types[k]);
     for (int64_t d : dims) bytes *= d;
+    if (int size = lowered.results[i].size_output; size >= 0) {
+      XC_ASSIGN_OR_RETURN(Block room, Block::Allocate(bytes));
+      buffers[k] = room.data();
+      buffers[size] = &sizes[i];
+      rooms.push_back(std::move(room));
+      continue;
+    }
     buffers[k] = results.allocate(results.context, static_cast<int>(i), code.result_types[k], dims.data(),
                                   static_cast<int>(dims.size()), bytes, tentative);
     if (buffers[k] == nullptr && bytes > 0) return failed();
@@ -331,7 +343,16 @@ absl::StatusOr<int> HostedCluster::RunEntry(Entry& entry, absl::Span<const xc_te
   }
   for (size_t i = 0; i < n; ++i) {
     const ClusterResult& r = lowered.results[i];
-    if (r.output >= 0) {
+    if (r.size_output >= 0) {
+      XC_ASSIGN_OR_RETURN(const CutResult cut, CutResult::Make(code.result_dims[r.output], r.size_axis, sizes[i]));
+      const size_t element = DataTypeSize(code.result_types[r.output]);
+      size_t bytes = element;
+      for (int64_t d : cut.dims()) bytes *= d;
+      void* to = results.allocate(results.context, static_cast<int>(i), code.result_types[r.output], cut.dims().data(),
+                                  static_cast<int>(cut.dims().size()), bytes, tentative);
+      if (to == nullptr && bytes > 0) return failed();
+      cut.Copy(buffers[r.output], to, element);
+    } else if (r.output >= 0) {
       if (first[r.output] == static_cast<int>(i)) continue;
       if (!results.share(results.context, static_cast<int>(i), first[r.output])) return failed();
     } else if (r.argument >= 0) {

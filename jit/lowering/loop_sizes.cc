@@ -1,4 +1,4 @@
-#include "jit/lowering/list_sizes.h"
+#include "jit/lowering/loop_sizes.h"
 
 #include <algorithm>
 #include <map>
@@ -9,9 +9,10 @@
 namespace xc {
 namespace {
 
-constexpr int64_t kMaxNodeRuns = 2000000;
+constexpr int64_t kMaxNodeRuns = 2000000, kFewNodeRuns = 10000;
 constexpr int64_t kMaxElements = 1024;
 constexpr int64_t kMaxLength = int64_t{1} << 26;
+constexpr int64_t kMaxTurns = int64_t{1} << 20;
 constexpr int kMaxDepth = 32;
 
 std::shared_ptr<const Graph> FunctionOf(const Graph& graph, const NameAttrList& name) {
@@ -40,6 +41,7 @@ std::vector<std::shared_ptr<const Graph>> Callees(const Graph& graph, const Node
 
 class Simulation {
  public:
+  explicit Simulation(int64_t node_runs = kMaxNodeRuns) : budget_(node_runs) {}
   // Empty when the budget ran out or the graph is not usable.
   std::vector<Known> Evaluate(const Graph& graph, const std::vector<Known>& args, int depth) {
     auto order = orders_.find(&graph);
@@ -72,27 +74,38 @@ class Simulation {
     return results;
   }
 
-  // The state after the loop; empty if the number of turns is not known.
-  std::vector<Known> Loop(const Graph& condition, const Graph& body, const std::vector<Known>& before, int depth) {
+  // `bound`: whether the most turns that what is known allows are of use where their number is not known.
+  LoopTurns Loop(const Graph& condition, const Graph& body, const std::vector<Known>& before, int depth,
+                 const std::vector<LoopGrowth>& growths = {}, bool bound = false) {
+    LoopTurns out;
     std::vector<Known> state = before;
-    for (;;) {
+    for (int64_t turns = 0; turns <= kMaxTurns; ++turns) {
       std::vector<Known> go = Evaluate(condition, state, depth + 1);
-      if (go.size() != 1 || go[0].constant == nullptr || go[0].constant->tensor.dtype() != DT_BOOL ||
-          go[0].constant->tensor.num_elements() != 1) {
-        return {};
+      const bool known = go.size() == 1 && go[0].constant != nullptr && go[0].constant->tensor.dtype() == DT_BOOL &&
+                         go[0].constant->tensor.num_elements() == 1;
+      if (!known && (!bound || budget_ < 0)) return out;
+      out.exact &= known;
+      if (known && !go[0].constant->tensor.data<uint8_t>()[0]) {
+        out.at_most = turns;
+        if (out.exact) out.after = std::move(state);
+        return out;
       }
-      if (!go[0].constant->tensor.data<uint8_t>()[0]) return state;
       std::vector<Known> next = Evaluate(body, state, depth + 1);
-      if (next.size() != before.size()) return {};
-      // Compiled loops keep the shapes of their variables.
+      if (next.size() != before.size()) return out;
+      // Compiled loops keep the shapes of their variables, but for those that are known to grow.
       for (size_t i = 0; i < next.size(); ++i) {
         if (!next[i].has_dims && !next[i].is_list) {
           next[i].has_dims = before[i].has_dims;
           next[i].dims = before[i].dims;
         }
       }
+      for (const LoopGrowth& g : growths) {
+        next[g.variable].dims = state[g.variable].dims;
+        next[g.variable].dims[g.axis] += g.count;
+      }
       state = std::move(next);
     }
+    return out;
   }
 
  private:
@@ -118,6 +131,11 @@ class Simulation {
     return v.ok() ? (*v)[0] : -1;
   }
 
+  static bool IsFalse(const Known& k) {
+    return k.constant != nullptr && k.constant->tensor.dtype() == DT_BOOL && k.dims.empty() &&
+           !k.constant->tensor.data<uint8_t>()[0];
+  }
+
   // Two ways to the same value.
   static Known Join(const Known& a, const Known& b) {
     Known k;
@@ -140,6 +158,7 @@ class Simulation {
       k.dims = n.constant->tensor.dims();
       return {k};
     }
+    if (n.op == "LogicalAnd" && (IsFalse(in[0]) || IsFalse(in[1]))) return {IsFalse(in[0]) ? in[0] : in[1]};
     if (n.op == "Identity" || n.op == "StopGradient" || n.op == "PreventGradient") return {in[0]};
     if (n.op == "IdentityN") return in;
     if (n.op == "Shape" && in[0].has_dims) {
@@ -198,7 +217,7 @@ class Simulation {
     auto condition_graph = FunctionOf(graph, *condition);
     auto body_graph = FunctionOf(graph, *body);
     if (condition_graph == nullptr || body_graph == nullptr) return {};
-    std::vector<Known> after = Loop(*condition_graph, *body_graph, in, depth + 1);
+    std::vector<Known> after = Loop(*condition_graph, *body_graph, in, depth + 1).after;
     if (!after.empty()) return after;
     // Turns unknown: what the body leaves alone is still known.
     after.resize(in.size());
@@ -240,7 +259,7 @@ class Simulation {
   }
 
   std::map<const Graph*, std::vector<int>> orders_;
-  int64_t budget_ = kMaxNodeRuns;
+  int64_t budget_;
 };
 
 // Arguments that result `index` of `graph` is computed from; shapes of arguments do not count.
@@ -262,12 +281,8 @@ std::set<int> ArgumentsOf(const Graph& graph, int index) {
   return out;
 }
 
-}  // namespace
-
-LoopSizes FindLoopSizes(const Graph& condition, const Graph& body, const std::vector<Known>& before) {
-  LoopSizes out;
-  out.after = Simulation().Loop(condition, body, before, 0);
-  if (!out.after.empty()) return out;
+// The loop's variables that the number of its turns hangs on.
+std::set<int> NeededFor(const Graph& condition, const Graph& body) {
   std::set<int> needed = ArgumentsOf(condition, 0);
   std::vector<int> todo(needed.begin(), needed.end());
   while (!todo.empty()) {
@@ -277,11 +292,54 @@ LoopSizes FindLoopSizes(const Graph& condition, const Graph& body, const std::ve
       if (needed.insert(arg).second) todo.push_back(arg);
     }
   }
-  for (int i : needed) {
+  return needed;
+}
+
+// Whether loop variable `i` is an integer made of itself and of those that are made of themselves alone: a counter or a
+// limit.
+bool Counts(const Graph& body, int i) {
+  if (!IsInteger(body.node(body.Args()[i]).output_types[0])) return false;
+  const std::set<int> from = ArgumentsOf(body, i);
+  return std::all_of(from.begin(), from.end(),
+                     [&](int k) { return k == i || ArgumentsOf(body, k) == std::set<int>{k}; });
+}
+
+}  // namespace
+
+LoopSizes FindLoopSizes(const Graph& condition, const Graph& body, const std::vector<Known>& before) {
+  LoopSizes out;
+  out.after = Simulation().Loop(condition, body, before, 0).after;
+  if (!out.after.empty()) return out;
+  for (int i : NeededFor(condition, body)) {
     if (i < static_cast<int>(before.size()) && before[i].constant == nullptr && !before[i].is_list)
       out.wanted.insert(i);
   }
   out.why = "the number of turns is not known while compiling";
+  return out;
+}
+
+LoopTurns FindLoopTurns(const Graph& condition, const Graph& body, const std::vector<Known>& before,
+                        const std::vector<LoopGrowth>& growths) {
+  bool all = false;
+  std::set<int> wanted;
+  for (int i : TurnCounters(condition, body, &all)) {
+    if (i >= static_cast<int>(before.size()) || before[i].constant != nullptr || !before[i].has_dims) continue;
+    if (before[i].dims.empty()) wanted.insert(i);
+  }
+  // Where more can be asked for, the loop may be without end as far as is known.
+  LoopTurns out = Simulation(wanted.empty() ? kMaxNodeRuns : kFewNodeRuns)
+                      .Loop(condition, body, before, 0, growths, /*bound=*/true);
+  if (out.at_most < 0) out.wanted = std::move(wanted);
+  return out;
+}
+
+std::set<int> TurnCounters(const Graph& condition, const Graph& body, bool* all) {
+  const std::set<int> needed = NeededFor(condition, body);
+  std::set<int> out;
+  for (int i : needed) {
+    if (i < static_cast<int>(body.Args().size()) && Counts(body, i)) out.insert(i);
+  }
+  *all = out.size() == needed.size();
   return out;
 }
 

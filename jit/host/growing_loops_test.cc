@@ -1,0 +1,223 @@
+// Loops that make an array longer on each turn, compiled as a whole: results and shapes are those of the ops one by
+// one.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "absl/strings/str_cat.h"
+#include "jit/host/session.h"
+#include "jit/mark/mark.h"
+
+namespace xc {
+namespace {
+
+using ::testing::HasSubstr;
+
+std::string Type(const std::string& key, const std::string& type) {
+  return absl::StrCat("attr { key: '", key, "' value { type: ", type, " } } ");
+}
+const std::string kFloat = Type("T", "DT_FLOAT"), kInt = Type("T", "DT_INT32"), kIndex = Type("Tidx", "DT_INT32");
+
+std::string N(const std::string& name, const std::string& op, const std::vector<std::string>& inputs,
+              const std::string& attrs = kFloat, const std::string& kind = "node_def") {
+  std::string out = absl::StrCat(kind, " { name: '", name, "' op: '", op, "' ");
+  for (const std::string& i : inputs) absl::StrAppend(&out, "input: '", i, "' ");
+  return out + attrs + " } ";
+}
+std::string Ints(const std::string& name, const std::vector<int>& values, bool scalar,
+                 const std::string& kind = "node_def") {
+  std::string tensor = "dtype: DT_INT32 tensor_shape { ";
+  if (!scalar) absl::StrAppend(&tensor, "dim { size: ", values.size(), " } ");
+  absl::StrAppend(&tensor, "} ");
+  for (int v : values) absl::StrAppend(&tensor, "int_val: ", v, " ");
+  return N(name, "Const", {}, Type("dtype", "DT_INT32") + "attr { key: 'value' value { tensor { " + tensor + "} } }",
+           kind);
+}
+std::string Number(const std::string& name, float value) {
+  return N(name, "Const", {},
+           Type("dtype", "DT_FLOAT") +
+               absl::StrCat("attr { key: 'value' value { tensor { dtype: DT_FLOAT tensor_shape {} float_val: ", value,
+                            " } } }"));
+}
+std::string Input(const std::string& name, const std::string& type, const std::vector<int>& dims) {
+  std::string shape;
+  for (int d : dims) absl::StrAppend(&shape, "dim { size: ", d, " } ");
+  return N(name, "Placeholder", {}, Type("dtype", type) + "attr { key: 'shape' value { shape { " + shape + "} } } ",
+           "node");
+}
+
+const std::vector<std::string> kArgs = {"i", "n", "x", "h"};
+
+std::string Function(const std::string& name, const std::string& nodes, const std::vector<std::string>& results) {
+  auto type = [](const std::string& a) { return a == "i" || a == "n" ? "DT_INT32" : "DT_FLOAT"; };
+  std::string out = absl::StrCat("function { signature { name: '", name, "' ");
+  for (const std::string& a : kArgs) absl::StrAppend(&out, "input_arg { name: '", a, "' type: ", type(a), " } ");
+  std::string rets;
+  for (size_t k = 0; k < results.size(); ++k) {
+    absl::StrAppend(&out, "output_arg { name: 'r", k, "' type: ", name == "test" ? "DT_BOOL" : type(kArgs[k]), " } ");
+    absl::StrAppend(&rets, "ret { key: 'r", k, "' value: '", results[k], "' } ");
+  }
+  return out + "} " + nodes + rets + "} ";
+}
+
+const std::string kConcat = "attr { key: 'N' value { i: 2 } } " + kFloat + kIndex;
+const std::string kCounted = N("test", "Less", {"i", "n"}, kInt);
+// Less than n turns, and as long as the sum of h is below 100.
+const std::string kOpen = N("less", "Less", {"i", "n"}, kInt) + Ints("axes", {0, 1}, false) +
+                          N("sum", "Sum", {"h", "axes:output:0"}, kFloat + kIndex) + Number("limit", 100) +
+                          N("below", "Less", {"sum:output:0", "limit:output:0"}) +
+                          N("test", "LogicalAnd", {"less:z:0", "below:z:0"}, "");
+// A turn: h doubles, and `joined`, x and a column of h, is the next x.
+const std::string kTurn =
+    Ints("one", {1}, true) + N("next", "AddV2", {"i", "one:output:0"}, kInt) + N("twice", "AddV2", {"h", "h"}) +
+    N("column", "Sum", {"h", "one:output:0"}, kFloat + kIndex + "attr { key: 'keep_dims' value { b: true } }") +
+    N("joined", "ConcatV2", {"x", "column:output:0", "one:output:0"}, kConcat);
+
+// A loop over a counter, its limit `n`, x [2, ?] and h [2, 3]; gives x, after `more` nodes.
+std::string Loop(const std::string& condition, const std::string& body, const std::string& x,
+                 const std::string& more = "") {
+  return Input("n", "DT_INT32", {}) + Input("x", "DT_FLOAT", {2, -1}) + Input("h", "DT_FLOAT", {2, 3}) +
+         Ints("zero", {0}, true, "node") +
+         N("loop", "StatelessWhile", {"zero", "n", "x", "h"},
+           "attr { key: 'T' value { list { type: DT_INT32 type: DT_INT32 type: DT_FLOAT type: DT_FLOAT } } } "
+           "attr { key: 'cond' value { func { name: 'test' } } } attr { key: 'body' value { func { name: 'turn' } } }",
+           "node") +
+         (more.empty() ? N("y", "Identity", {"loop:2"}, kFloat, "node") : more) + "library { " +
+         Function("test", condition, {"test:z:0"}) + Function("turn", kTurn + body, {"next:z:0", "n", x, "twice:z:0"}) +
+         "}";
+}
+
+Tensor Floats(const Dims& dims, const std::vector<float>& values) {
+  Tensor t = Tensor::Create(DT_FLOAT, dims).value();
+  std::copy(values.begin(), values.end(), t.data<float>());
+  return t;
+}
+
+struct Outcome {
+  std::vector<Tensor> results;
+  LaunchStats stats;
+};
+
+Outcome Run(const std::string& text, HostMode mode, const std::string& platform, int turns, const Tensor& x,
+            const Tensor& h) {
+  auto def = ParseGraphDef(text, true);
+  EXPECT_TRUE(def.ok()) << def.status() << text;
+  SessionOptions options;
+  options.host.mode = mode;
+  options.host.launch.platform = platform;
+  options.host.mark.min_cluster_size = 1;
+  auto session = Session::Create(*def, options);
+  EXPECT_TRUE(session.ok()) << session.status();
+  Outcome out;
+  if (!session.ok()) return out;
+  auto results = (*session)->Run({Tensor::Scalar<int32_t>(DT_INT32, turns), x, h});
+  EXPECT_TRUE(results.ok()) << results.status();
+  if (results.ok()) out.results = *std::move(results);
+  out.stats = (*session)->executor().stats();
+  return out;
+}
+
+// Compiled for both platforms; `whole`: in one cluster, without the ops one by one.
+Dims Check(const std::string& text, int turns, const Tensor& x, bool whole = true, float h = 1) {
+  const Tensor state = Floats({2, 3}, {h, 2, 3, 4, 5, 6});
+  const Outcome expected = Run(text, HostMode::kHost, "interpreter", turns, x, state);
+  for (const char* platform : {"interpreter", "cpu"}) {
+    const Outcome got = Run(text, HostMode::kJit, platform, turns, x, state);
+    EXPECT_EQ(got.results.size(), expected.results.size());
+    for (size_t i = 0; i < std::min(got.results.size(), expected.results.size()); ++i) {
+      const Tensor &a = got.results[i], &b = expected.results[i];
+      EXPECT_EQ(a.ShapeString(), b.ShapeString()) << platform;
+      if (a.dims() == b.dims()) {
+        EXPECT_EQ(*a.AsDoubles(), *b.AsDoubles()) << platform;
+      }
+    }
+    EXPECT_EQ(got.stats.fallbacks == 0 && got.stats.compilations > 0, whole) << platform;
+  }
+  return expected.results.empty() ? Dims() : expected.results[0].dims();
+}
+
+const Tensor kNothing = Floats({2, 0}, {}), kSome = Floats({2, 2}, {-1, -2, -3, -4});
+
+TEST(GrowingLoops, OfAKnownNumberOfTurns) {
+  const std::string text = Loop(kCounted, "", "joined:output:0");
+  EXPECT_EQ(Check(text, 4, kNothing), (Dims{2, 4}));
+  EXPECT_EQ(Check(text, 4, kSome), (Dims{2, 6}));
+  EXPECT_EQ(Check(text, 0, kSome), (Dims{2, 2}));
+  EXPECT_EQ(Check(text, 0, kNothing), (Dims{2, 0}));
+}
+
+TEST(GrowingLoops, UntilAConditionOnWhatIsComputed) {
+  const std::string text = Loop(kOpen, "", "joined:output:0");
+  EXPECT_EQ(Check(text, 9, kSome), (Dims{2, 5}));
+  EXPECT_EQ(Check(text, 2, kSome), (Dims{2, 4}));
+  EXPECT_EQ(Check(text, 9, kNothing, true, 50), (Dims{2, 1}));
+  EXPECT_EQ(Check(text, 9, kNothing, true, 500), (Dims{2, 0}));
+  EXPECT_EQ(Check(text, 0, kSome), (Dims{2, 2}));
+}
+
+// The last columns, and rows in another order, of what there is so far.
+TEST(GrowingLoops, LastElementsAndPicksElsewhere) {
+  auto slice = [](const std::string& begin, const std::string& end, int end_mask, int shrink) {
+    return begin + end + Ints("ones", {1, 1}, false) +
+           N("last", "StridedSlice", {"x", "begin:output:0", "end:output:0", "ones:output:0"},
+             kFloat + Type("Index", "DT_INT32") + "attr { key: 'begin_mask' value { i: 1 } } " +
+                 absl::StrCat("attr { key: 'end_mask' value { i: ", end_mask, " } } ",
+                              "attr { key: 'shrink_axis_mask' value { i: ", shrink, " } } "));
+  };
+  auto from = [](int place) { return Ints("begin", {0, place}, false); };
+  const std::string whole = Ints("end", {0, 0}, false), second = Ints("end", {0, -1}, false);
+  auto joined = [&](const std::string& part) {
+    return N("more", "ConcatV2", {"joined:output:0", part, "one:output:0"}, kConcat);
+  };
+  for (const std::string& condition : {kCounted, kOpen}) {
+    EXPECT_EQ(Check(Loop(condition, slice(from(-2), whole, 3, 0) + joined("last:output:0"), "more:output:0"), 3, kSome),
+              (Dims{2, 11}));
+    EXPECT_EQ(
+        Check(Loop(condition, slice(from(-2), second, 1, 0) + joined("last:output:0"), "more:output:0"), 3, kSome),
+        (Dims{2, 8}));
+    const std::string single =
+        slice(from(-1), whole, 1, 2) +
+        N("again", "ExpandDims", {"last:output:0", "one:output:0"}, kFloat + Type("Tdim", "DT_INT32"));
+    EXPECT_EQ(Check(Loop(condition, single + joined("again:output:0"), "more:output:0"), 3, kSome), (Dims{2, 8}));
+    const std::string picks = Ints("order", {1, 0}, false) + Ints("rows", {0}, true) +
+                              N("picked", "GatherV2", {"joined:output:0", "order:output:0", "rows:output:0"},
+                                Type("Tparams", "DT_FLOAT") + Type("Tindices", "DT_INT32") + Type("Taxis", "DT_INT32"));
+    EXPECT_EQ(Check(Loop(condition, picks, "picked:output:0"), 3, kSome), (Dims{2, 5}));
+  }
+  // Of two elements there are at the start, three cannot be the last: the op's error.
+  const std::string text = Loop(kCounted, slice(from(-3), whole, 3, 0) + joined("last:output:0"), "more:output:0");
+  EXPECT_EQ(Check(text, 2, kSome, false), (Dims{2, 9}));
+}
+
+TEST(GrowingLoops, ConditionsOnTheLength) {
+  const std::string shorter =
+      N("shape", "Shape", {"x"}, kFloat + Type("out_type", "DT_INT32")) + Ints("at", {1}, false) +
+      Ints("to", {2}, false) +
+      N("length", "StridedSlice", {"shape:output:0", "at:output:0", "to:output:0", "at:output:0"},
+        kInt + Type("Index", "DT_INT32") + "attr { key: 'shrink_axis_mask' value { i: 1 } } ") +
+      N("test", "Less", {"length:output:0", "n"}, kInt);
+  EXPECT_EQ(Check(Loop(shorter, "", "joined:output:0"), 7, kSome), (Dims{2, 7}));
+  EXPECT_EQ(Check(Loop(shorter, "", "joined:output:0"), 1, kSome), (Dims{2, 2}));
+}
+
+TEST(GrowingLoops, UsesOfTheResult) {
+  const std::string more = N("y", "AddV2", {"loop:2", "loop:2"}, kFloat, "node");
+  EXPECT_EQ(Check(Loop(kCounted, "", "joined:output:0", more), 3, kSome), (Dims{2, 5}));
+  EXPECT_EQ(Check(Loop(kOpen, "", "joined:output:0", more), 3, kSome), (Dims{2, 5}));
+}
+
+// What takes the growing array itself has no code: the loop runs op by op, and the report says so.
+TEST(GrowingLoops, WhatStaysWithTheHost) {
+  const std::string all =
+      N("all", "Sum", {"x", "one:output:0"}, kFloat + kIndex + "attr { key: 'keep_dims' value { b: true } }") +
+      N("more", "ConcatV2", {"joined:output:0", "all:output:0", "one:output:0"}, kConcat);
+  auto graph = ImportGraphDef(ParseGraphDef(Loop(kCounted, all, "more:output:0"), true).value()).value();
+  auto marking = MarkForCompilation(*graph, {});
+  ASSERT_TRUE(marking.ok()) << marking.status();
+  EXPECT_THAT(marking->nodes[graph->FindNode("loop")->id].reason,
+              HasSubstr("loop variable 2 changes its shape from turn to turn"));
+  // No bound on the turns, or one that is too large.
+  EXPECT_EQ(Check(Loop(kOpen, "", "joined:output:0"), 1 << 30, kSome, false), (Dims{2, 5}));
+}
+
+}  // namespace
+}  // namespace xc
