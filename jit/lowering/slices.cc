@@ -1,6 +1,5 @@
 // Lowerings of slicing, reversing, rolling and the space/batch/depth rearrangements.
 #include <algorithm>
-#include <numeric>
 
 #include "absl/strings/str_cat.h"
 #include "jit/kernels/kernel.h"
@@ -417,101 +416,6 @@ absl::Status SpaceDepth(OpContext& c) {
   return absl::OkStatus();
 }
 
-absl::Status MatrixBandPart(OpContext& c) {
-  if (c.rank(0) < 2) return c.Error("needs a matrix");
-  XC_RETURN_IF_ERROR(c.RequireRank(1, 0));
-  XC_RETURN_IF_ERROR(c.RequireRank(2, 0));
-  Emitter& b = c.b;
-  ElementType t = c.etype(1);
-  int64_t m = c.dims(0)[c.rank(0) - 2], n = c.dims(0)[c.rank(0) - 1];
-  for (int i : {1, 2}) {
-    const int64_t most = i == 1 ? m : n;
-    if (!c.IsConstant(i)) {
-      c.FailIf(b.Gt(c.in(i), b.ScalarInt(t, most)));
-      continue;
-    }
-    XC_ASSIGN_OR_RETURN(int64_t limit, c.Int(i));
-    if (limit > most) return c.Error(absl::StrCat("the limit ", limit, " is greater than the matrix, ", most));
-  }
-  Val row = b.Iota(t, {m, n}, 0), column = b.Iota(t, {m, n}, 1);
-  auto within = [&](Val limit, Val distance) {
-    Val wide = b.Splat(limit, {m, n});
-    return b.Or(b.Lt(wide, b.Like(wide, 0)), b.Le(distance, wide));
-  };
-  Val keep = b.And(within(c.in(1), b.Sub(row, column)), within(c.in(2), b.Sub(column, row)));
-  Val x = c.in(0);
-  c.set(0, b.Select(b.BroadcastTo(keep, c.dims(0)), x, b.Like(x, 0)));
-  return absl::OkStatus();
-}
-
-absl::Status MatrixDiag(OpContext& c) {
-  if (c.rank(0) < 1) return c.Error("needs a vector");
-  Emitter& b = c.b;
-  Dims dims = c.dims(0);
-  int64_t n = dims.back();
-  dims.push_back(n);
-  std::vector<int64_t> mapping(c.rank(0));
-  std::iota(mapping.begin(), mapping.end(), 0);
-  Val x = b.Broadcast(c.in(0), dims, mapping);
-  Val on = b.Eq(b.Iota(ElementType::kS32, {n, n}, 0), b.Iota(ElementType::kS32, {n, n}, 1));
-  c.set(0, b.Select(b.BroadcastTo(on, dims), x, b.Like(x, 0)));
-  return absl::OkStatus();
-}
-
-Val DiagonalOf(Emitter& b, Val x) {
-  Dims dims = x->shape().dims();
-  int64_t rank = x->shape().rank(), m = dims[rank - 2], n = dims[rank - 1], k = std::min(m, n);
-  x = b.SliceDim(b.SliceDim(x, rank - 2, 0, k), rank - 1, 0, k);
-  Val on = b.BroadcastTo(b.Eq(b.Iota(ElementType::kS32, {k, k}, 0), b.Iota(ElementType::kS32, {k, k}, 1)),
-                         x->shape().dims());
-  return b.ReduceSum(b.Select(on, x, b.Like(x, 0)), {rank - 2});
-}
-
-absl::Status MatrixDiagPart(OpContext& c) {
-  if (c.rank(0) < 2) return c.Error("needs a matrix");
-  c.set(0, DiagonalOf(c.b, c.in(0)));
-  return absl::OkStatus();
-}
-
-absl::Status Diag(OpContext& c) {
-  Emitter& b = c.b;
-  XC_ASSIGN_OR_RETURN(int64_t n, CheckedNumElements(c.dims(0)));
-  Val x = b.Broadcast(b.Reshape(c.in(0), {n}), {n, n}, {0});
-  Val on = b.Eq(b.Iota(ElementType::kS32, {n, n}, 0), b.Iota(ElementType::kS32, {n, n}, 1));
-  Dims dims = c.dims(0);
-  dims.insert(dims.end(), c.dims(0).begin(), c.dims(0).end());
-  c.set(0, b.Reshape(b.Select(on, x, b.Like(x, 0)), dims));
-  return absl::OkStatus();
-}
-
-absl::Status DiagPart(OpContext& c) {
-  if (c.rank(0) % 2 != 0 || c.rank(0) == 0) return c.Error("needs an even rank");
-  Dims half(c.dims(0).begin(), c.dims(0).begin() + c.rank(0) / 2);
-  Dims other(c.dims(0).begin() + c.rank(0) / 2, c.dims(0).end());
-  if (half != other) return c.Error("both halves of the shape must be equal");
-  XC_ASSIGN_OR_RETURN(int64_t n, CheckedNumElements(half));
-  c.set(0, c.b.Reshape(DiagonalOf(c.b, c.b.Reshape(c.in(0), {n, n})), half));
-  return absl::OkStatus();
-}
-
-absl::Status MatrixSetDiag(OpContext& c) {
-  if (c.rank(0) < 2) return c.Error("needs a matrix");
-  Emitter& b = c.b;
-  Dims dims = c.dims(0), want(dims.begin(), dims.end() - 1);
-  int64_t m = dims[dims.size() - 2], n = dims.back(), k = std::min(m, n);
-  want.back() = k;
-  if (c.dims(1) != want) return c.Error("the diagonal has a wrong shape");
-  std::vector<PaddingDim> padding(c.rank(1));
-  padding.back().high = n - k;
-  std::vector<int64_t> mapping(c.rank(1));
-  std::iota(mapping.begin(), mapping.end(), 0);
-  mapping.back() = c.rank(0) - 1;
-  Val d = b.Broadcast(b.Pad(c.in(1), b.Scalar(c.etype(1), 0), padding), dims, mapping);
-  Val on = b.Eq(b.Iota(ElementType::kS32, {m, n}, 0), b.Iota(ElementType::kS32, {m, n}, 1));
-  c.set(0, b.Select(b.BroadcastTo(on, dims), d, c.in(0)));
-  return absl::OkStatus();
-}
-
 }  // namespace
 
 void RegisterSlices(LoweringRegistry& r) {
@@ -530,12 +434,6 @@ void RegisterSlices(LoweringRegistry& r) {
   r.Add({"BatchToSpace"}, kAny, BatchToSpace, {"crops"});
   r.Add({"SpaceToDepth"}, kAny, SpaceDepth<true>);
   r.Add({"DepthToSpace"}, kAny, SpaceDepth<false>);
-  r.Add({"MatrixBandPart"}, kAny, MatrixBandPart);
-  r.Add({"MatrixDiag"}, kAny, MatrixDiag);
-  r.Add({"MatrixDiagPart"}, kArrayTypes, MatrixDiagPart);
-  r.Add({"MatrixSetDiag"}, kAny, MatrixSetDiag);
-  r.Add({"Diag"}, kAny, Diag);
-  r.Add({"DiagPart"}, kNumericTypes, DiagPart);
 }
 
 }  // namespace xc
