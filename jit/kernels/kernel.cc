@@ -50,6 +50,7 @@ const HostKernel* KernelRegistry::Find(const std::string& op) const {
 const KernelRegistry& KernelRegistry::Get() {
   static const KernelRegistry* registry = [] {
     auto* r = new KernelRegistry;
+    RegisterShapeKernels(*r);
     RegisterMovementKernels(*r);
     RegisterArithmeticKernels(*r);
     RegisterStringKernels(*r);

@@ -53,7 +53,8 @@ class KernelRegistry {
   std::map<std::string, HostKernel> rows_;
 };
 
-void RegisterMovementKernels(KernelRegistry& r);    // reshape, slice, concat, gather, …: any type
+void RegisterShapeKernels(KernelRegistry& r);       // shapes, and arrays given other ones
+void RegisterMovementKernels(KernelRegistry& r);    // slices, concatenates, gathers, …: any type
 void RegisterArithmeticKernels(KernelRegistry& r);  // small element-wise and reduction kernels
 void RegisterStringKernels(KernelRegistry& r);
 void RegisterTextKernels(KernelRegistry& r);  // strings hashed, split, matched, joined, encoded
