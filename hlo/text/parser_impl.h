@@ -1,6 +1,6 @@
 // The parser's state. Its methods live in one file per concern: parse_shape, parse_literal, parse_attributes,
-// parse_sharding, parse_instruction, parse_module. Methods return false after the first error, which is kept in
-// error().
+// parse_values, parse_sharding, parse_instruction, parse_module. Methods return false after the first error, which is
+// kept in error().
 #ifndef XC_HLO_TEXT_PARSER_IMPL_H_
 #define XC_HLO_TEXT_PARSER_IMPL_H_
 
@@ -102,6 +102,8 @@ class Parser {
   // parse_attributes.cc
   bool ParseAttributes(HloInstruction* instruction);
   bool CheckRequired(const HloInstruction& instruction, const char* at);
+
+  // parse_values.cc
   bool ParseShapeIndex(ShapeIndex* out) { return Parse(static_cast<Int64List*>(out)); }
   template <typename T, size_t kCount>
   bool ParseEnum(const std::pair<absl::string_view, T> (&names)[kCount], T* out);
