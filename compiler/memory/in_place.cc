@@ -41,37 +41,16 @@ std::vector<HloComputation*> InlineCallees(const HloInstruction* instruction) {
 }
 
 std::vector<HloComputation*> EmittedComputations(const HloModule* module) {
-  // Reverse post-order over inline calls: callers before callees.
-  std::vector<HloComputation*> order;
-  absl::flat_hash_set<const HloComputation*> entered;
-  struct Frame {
-    HloComputation* computation;
-    std::vector<HloComputation*> callees;
-    size_t next = 0;
-  };
-  const auto frame_of = [](HloComputation* computation) {
-    Frame frame{computation, {}, 0};
+  std::vector<HloComputation*> order = module->ComputationPostOrder();
+  std::reverse(order.begin(), order.end());  // callers before callees
+  absl::flat_hash_set<const HloComputation*> emitted = {module->entry()};
+  std::erase_if(order, [&](const HloComputation* computation) {
+    if (!emitted.contains(computation)) return true;
     for (const auto& instruction : computation->instructions()) {
-      for (HloComputation* callee : InlineCallees(instruction.get())) frame.callees.push_back(callee);
+      for (const HloComputation* callee : InlineCallees(instruction.get())) emitted.insert(callee);
     }
-    return frame;
-  };
-  std::vector<Frame> stack;
-  if (module->entry() != nullptr) {
-    entered.insert(module->entry());
-    stack.push_back(frame_of(module->entry()));
-  }
-  while (!stack.empty()) {
-    Frame& frame = stack.back();
-    if (frame.next == frame.callees.size()) {
-      order.push_back(frame.computation);
-      stack.pop_back();
-      continue;
-    }
-    HloComputation* callee = frame.callees[frame.next++];
-    if (entered.insert(callee).second) stack.push_back(frame_of(callee));
-  }
-  std::reverse(order.begin(), order.end());
+    return false;
+  });
   return order;
 }
 
