@@ -1,5 +1,6 @@
 // Constant folding, bounded by bytes and operations.
 #include "compiler/cost_analysis.h"
+#include "compiler/simplify/may_move.h"
 #include "compiler/simplify/simplify.h"
 #include "hlo/base/status.h"
 
@@ -9,46 +10,22 @@ namespace {
 // Whether it is worth trying; the bounds come after.
 bool Foldable(const HloInstruction* instruction) {
   switch (instruction->opcode()) {
-    case HloOpcode::kConstant:
-    case HloOpcode::kParameter:
     case HloOpcode::kBroadcast:  // cheap to emit anywhere, costly to keep
-    case HloOpcode::kIota:
-    case HloOpcode::kTuple:
-    case HloOpcode::kGetTupleElement:
-    case HloOpcode::kOptBarrier:
-    case HloOpcode::kAfterAll:
-    case HloOpcode::kAddDependency:
-    case HloOpcode::kDomain:
-    case HloOpcode::kWhile:
-    case HloOpcode::kConditional:
-    case HloOpcode::kCall:
     case HloOpcode::kFusion:
-    case HloOpcode::kCustomCall:
     case HloOpcode::kRngBitGenerator:
-    case HloOpcode::kReplicaId:
-    case HloOpcode::kPartitionId:
-    case HloOpcode::kInfeed:
-    case HloOpcode::kAsyncStart:
-    case HloOpcode::kAsyncUpdate:
-    case HloOpcode::kAsyncDone:
-    case HloOpcode::kCopyStart:
-    case HloOpcode::kCopyDone:
     case HloOpcode::kStochasticConvert:
       return false;
     default:
       break;
   }
-  if (instruction->operand_count() == 0 || !instruction->shape().IsArray() || instruction->shape().is_dynamic() ||
-      instruction->HasSideEffect()) {
-    return false;
-  }
+  if (!MayMove(instruction) || instruction->operand_count() == 0 || !instruction->shape().IsArray()) return false;
   for (const HloInstruction* operand : instruction->operands()) {
     if (!operand->IsConstant() || !operand->shape().IsArray() || operand->literal().elided() ||
         operand->shape().is_dynamic()) {
       return false;
     }
   }
-  return instruction->control_predecessors().empty() && instruction->control_successors().empty();
+  return true;
 }
 
 }  // namespace

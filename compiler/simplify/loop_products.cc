@@ -65,11 +65,11 @@ std::optional<SliceProduct> AsSliceProduct(HloInstruction* dot, int side, const 
   if (side == 1 && operand->shape().ElementCount() != sum) return {};
   p.slice = dot->operand(side);
   while (p.slice->opcode() == HloOpcode::kReshape || p.slice->opcode() == HloOpcode::kConvert) {
-    if (!InvariantCode::MayMove(p.slice)) return {};
+    if (!MayMove(p.slice)) return {};
     p.steps.insert(p.steps.begin(), p.slice);
     p.slice = p.slice->operand(0);
   }
-  if (p.slice->opcode() != HloOpcode::kDynamicSlice || !InvariantCode::MayMove(p.slice)) return {};
+  if (p.slice->opcode() != HloOpcode::kDynamicSlice || !MayMove(p.slice)) return {};
   if (!code.Contains(p.slice->operand(0)) || p.slice->operand(0)->shape().is_dynamic()) return {};
   const Int64List &whole = p.slice->operand(0)->shape().dims(), &part = p.slice->shape().dims();
   p.dimension = 0;
@@ -159,7 +159,7 @@ bool HoistProducts(PlainLoop& l, PassContext& context) {
   // Products by the whole that serves them.
   std::vector<std::vector<SliceProduct>> groups;
   for (HloInstruction* dot : code.order()) {
-    if (dot->opcode() != HloOpcode::kDot || dot->operand_count() != 2 || !InvariantCode::MayMove(dot)) continue;
+    if (dot->opcode() != HloOpcode::kDot || dot->operand_count() != 2 || !MayMove(dot)) continue;
     if (dot->FindAttr<AttrKind::kSparsity>() != nullptr || code.Contains(dot)) continue;
     for (int side : {0, 1}) {
       std::optional<SliceProduct> product = AsSliceProduct(dot, side, code);

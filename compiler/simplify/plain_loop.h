@@ -9,6 +9,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "compiler/pass.h"
+#include "compiler/simplify/may_move.h"
 
 namespace xc {
 
@@ -47,9 +48,6 @@ class InvariantCode {
   bool Costs(const HloInstruction* i) const { return costly_.contains(i); }
   // Bytes of the state that `i` is made from.
   int64_t SourceBytes(const HloInstruction* i) const { return source_bytes_.at(i); }
-
-  // Whether code that is the same in each round may run before the loop instead.
-  static bool MayMove(const HloInstruction* i);
 
   // The value of `i`, which is invariant, before the loop: a copy of all that makes it.
   HloInstruction* CloneBefore(const HloInstruction* i);
