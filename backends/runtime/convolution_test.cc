@@ -12,346 +12,205 @@
 namespace xc {
 namespace {
 
+// Windows have one number per spatial dimension: where there is none, a stride or dilation is 1 and a padding 0.
 struct Case {
+  using PerDimension = std::vector<int64_t>;
   const char* name;
-  int rank;
-  int64_t batch, in_features, out_features, feature_groups, batch_groups;
-  int64_t in[3], kernel[3], stride[3], base_dilation[3], window_dilation[3], pad_low[3], pad_high[3], reversed[3];
+  int64_t sizes[3];  // batch, input features, output features
+  PerDimension in = {}, kernel = {};
+  PerDimension stride = {}, base_dilation = {}, window_dilation = {}, pad_low = {}, pad_high = {}, reversed = {};
+  int64_t feature_groups = 1, batch_groups = 1;
+
+  int rank() const { return static_cast<int>(in.size()); }
 };
 
 const Case kCases[] = {
-    {"plain", 2, 2, 5, 7, 1, 1, {9, 10, 1}, {3, 3, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 0}, {1, 1, 0}, {}},
-    {"wide", 2, 1, 64, 96, 1, 1, {30, 30, 1}, {3, 3, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 0}, {1, 1, 0}, {}},
-    {"many images",
-     2,
-     9,
-     16,
-     32,
-     1,
-     1,
-     {14, 15, 1},
-     {3, 3, 1},
-     {2, 2, 1},
-     {1, 1, 1},
-     {1, 1, 1},
-     {0, 0, 0},
-     {1, 1, 0},
-     {}},
-    {"strided", 2, 2, 3, 16, 1, 1, {21, 22, 1}, {7, 7, 1}, {2, 2, 1}, {1, 1, 1}, {1, 1, 1}, {3, 3, 0}, {3, 3, 0}, {}},
-    {"dilated", 2, 1, 4, 8, 1, 1, {20, 19, 1}, {3, 2, 1}, {1, 2, 1}, {1, 1, 1}, {3, 2, 1}, {2, 0, 0}, {1, 3, 0}, {}},
-    {"pointwise", 2, 2, 12, 20, 1, 1, {5, 6, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {}, {}, {}},
-    {"strided pointwise", 2, 2, 12, 20, 1, 1, {8, 8, 1}, {1, 1, 1}, {2, 2, 1}, {1, 1, 1}, {1, 1, 1}, {}, {}, {}},
-    {"depthwise",
-     2,
-     2,
-     16,
-     32,
-     16,
-     1,
-     {10, 10, 1},
-     {3, 3, 1},
-     {1, 1, 1},
-     {1, 1, 1},
-     {1, 1, 1},
-     {1, 1, 0},
-     {1, 1, 0},
-     {}},
-    {"groups", 2, 2, 6, 9, 3, 1, {8, 8, 1}, {3, 3, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 0}, {0, 1, 0}, {}},
-    {"batch groups", 2, 6, 4, 9, 1, 3, {8, 8, 1}, {3, 3, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 0}, {0, 1, 0}, {}},
-    {"one dimension",
-     1,
-     3,
-     4,
-     5,
-     1,
-     1,
-     {30, 1, 1},
-     {5, 1, 1},
-     {3, 1, 1},
-     {1, 1, 1},
-     {1, 1, 1},
-     {2, 0, 0},
-     {1, 0, 0},
-     {}},
-    {"three dimensions",
-     3,
-     2,
-     3,
-     4,
-     1,
-     1,
-     {5, 6, 7},
-     {2, 3, 3},
-     {1, 2, 1},
-     {1, 1, 1},
-     {1, 1, 1},
-     {0, 1, 1},
-     {1, 1, 1},
-     {}},
-    {"no dimension", 0, 4, 6, 5, 1, 1, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {}, {}, {}},
-    {"gradient of input",
-     2,
-     3,
-     8,
-     6,
-     1,
-     1,
-     {5, 5, 1},
-     {3, 3, 1},
-     {1, 1, 1},
-     {2, 2, 1},
-     {1, 1, 1},
-     {1, 1, 0},
-     {2, 2, 0},
-     {1, 1, 0}},
-    {"base dilation",
-     2,
-     2,
-     8,
-     6,
-     1,
-     1,
-     {5, 4, 1},
-     {4, 3, 1},
-     {1, 1, 1},
-     {3, 2, 1},
-     {1, 2, 1},
-     {2, 1, 0},
-     {1, 3, 0},
-     {}},
-    {"base dilation, groups",
-     2,
-     2,
-     8,
-     4,
-     2,
-     1,
-     {5, 4, 1},
-     {4, 3, 1},
-     {1, 1, 1},
-     {2, 2, 1},
-     {1, 1, 1},
-     {2, 1, 0},
-     {1, 2, 0},
-     {}},
-    {"base dilation, much padding",
-     1,
-     2,
-     3,
-     4,
-     1,
-     1,
-     {5, 1, 1},
-     {1, 1, 1},
-     {1, 1, 1},
-     {2, 1, 1},
-     {1, 1, 1},
-     {0, 0, 0},
-     {1, 0, 0},
-     {}},
-    {"base dilation and stride",
-     1,
-     2,
-     3,
-     4,
-     1,
-     1,
-     {9, 1, 1},
-     {3, 1, 1},
-     {2, 1, 1},
-     {3, 1, 1},
-     {1, 1, 1},
-     {2, 0, 0},
-     {2, 0, 0},
-     {}},
-    {"reversed",
-     2,
-     1,
-     4,
-     4,
-     1,
-     1,
-     {9, 9, 1},
-     {3, 4, 1},
-     {1, 1, 1},
-     {1, 1, 1},
-     {1, 1, 1},
-     {1, 1, 0},
-     {1, 1, 0},
-     {1, 0, 0}},
-    {"gradient of weights",
-     2,
-     8,
-     6,
-     16,
-     1,
-     1,
-     {10, 10, 1},
-     {8, 8, 1},
-     {1, 1, 1},
-     {1, 1, 1},
-     {1, 1, 1},
-     {0, 0, 0},
-     {0, 0, 0},
-     {}},
-    {"gradient of weights, padded",
-     2,
-     5,
-     3,
-     7,
-     1,
-     1,
-     {10, 10, 1},
-     {10, 10, 1},
-     {1, 1, 1},
-     {1, 1, 1},
-     {1, 1, 1},
-     {1, 1, 0},
-     {1, 1, 0},
-     {}},
-    {"gradient of strided weights",
-     2,
-     4,
-     16,
-     32,
-     1,
-     1,
-     {28, 28, 1},
-     {14, 14, 1},
-     {1, 1, 1},
-     {1, 1, 1},
-     {2, 2, 1},
-     {1, 1, 0},
-     {0, 0, 0},
-     {}},
-    {"gradient of depthwise weights",
-     2,
-     16,
-     3,
-     16,
-     1,
-     16,
-     {10, 10, 1},
-     {10, 10, 1},
-     {1, 1, 1},
-     {1, 1, 1},
-     {1, 1, 1},
-     {1, 1, 0},
-     {1, 1, 0},
-     {}},
-    {"negative padding",
-     2,
-     1,
-     3,
-     4,
-     1,
-     1,
-     {9, 9, 1},
-     {3, 3, 1},
-     {1, 1, 1},
-     {1, 1, 1},
-     {1, 1, 1},
-     {-1, -2, 0},
-     {-1, 1, 0},
-     {}},
-    {"few positions",
-     2,
-     2,
-     40,
-     96,
-     1,
-     1,
-     {5, 4, 1},
-     {3, 3, 1},
-     {1, 1, 1},
-     {1, 1, 1},
-     {1, 1, 1},
-     {1, 1, 0},
-     {1, 1, 0},
-     {}},
-    {"few positions, dilated and reversed",
-     3,
-     1,
-     33,
-     130,
-     1,
-     1,
-     {6, 7, 5},
-     {3, 2, 2},
-     {2, 1, 2},
-     {1, 1, 1},
-     {1, 3, 1},
-     {1, 0, 2},
-     {0, 2, 1},
-     {1, 0, 1}},
-    {"pointwise with strides",
-     2,
-     3,
-     40,
-     24,
-     1,
-     1,
-     {9, 12, 1},
-     {1, 1, 1},
-     {2, 2, 1},
-     {1, 1, 1},
-     {1, 1, 1},
-     {0, 1, 0},
-     {0, 0, 0},
-     {}},
-    {"one position",
-     1,
-     1,
-     64,
-     50,
-     1,
-     1,
-     {7, 1, 1},
-     {7, 1, 1},
-     {1, 1, 1},
-     {1, 1, 1},
-     {1, 1, 1},
-     {0, 0, 0},
-     {0, 0, 0},
-     {}},
-    {"more padding than window",
-     1,
-     1,
-     3,
-     4,
-     1,
-     1,
-     {3, 1, 1},
-     {2, 1, 1},
-     {1, 1, 1},
-     {1, 1, 1},
-     {1, 1, 1},
-     {5, 0, 0},
-     {40, 0, 0},
-     {}},
+    {.name = "plain", .sizes = {2, 5, 7}, .in = {9, 10}, .kernel = {3, 3}, .pad_low = {1, 1}, .pad_high = {1, 1}},
+    {.name = "wide", .sizes = {1, 64, 96}, .in = {30, 30}, .kernel = {3, 3}, .pad_low = {1, 1}, .pad_high = {1, 1}},
+    {.name = "many images",
+     .sizes = {9, 16, 32},
+     .in = {14, 15},
+     .kernel = {3, 3},
+     .stride = {2, 2},
+     .pad_high = {1, 1}},
+    {.name = "strided",
+     .sizes = {2, 3, 16},
+     .in = {21, 22},
+     .kernel = {7, 7},
+     .stride = {2, 2},
+     .pad_low = {3, 3},
+     .pad_high = {3, 3}},
+    {.name = "dilated",
+     .sizes = {1, 4, 8},
+     .in = {20, 19},
+     .kernel = {3, 2},
+     .stride = {1, 2},
+     .window_dilation = {3, 2},
+     .pad_low = {2, 0},
+     .pad_high = {1, 3}},
+    {.name = "pointwise", .sizes = {2, 12, 20}, .in = {5, 6}, .kernel = {1, 1}},
+    {.name = "strided pointwise", .sizes = {2, 12, 20}, .in = {8, 8}, .kernel = {1, 1}, .stride = {2, 2}},
+    {.name = "depthwise",
+     .sizes = {2, 16, 32},
+     .in = {10, 10},
+     .kernel = {3, 3},
+     .pad_low = {1, 1},
+     .pad_high = {1, 1},
+     .feature_groups = 16},
+    {.name = "groups",
+     .sizes = {2, 6, 9},
+     .in = {8, 8},
+     .kernel = {3, 3},
+     .pad_low = {1, 1},
+     .pad_high = {0, 1},
+     .feature_groups = 3},
+    {.name = "batch groups",
+     .sizes = {6, 4, 9},
+     .in = {8, 8},
+     .kernel = {3, 3},
+     .pad_low = {1, 1},
+     .pad_high = {0, 1},
+     .batch_groups = 3},
+    {.name = "one dimension",
+     .sizes = {3, 4, 5},
+     .in = {30},
+     .kernel = {5},
+     .stride = {3},
+     .pad_low = {2},
+     .pad_high = {1}},
+    {.name = "three dimensions",
+     .sizes = {2, 3, 4},
+     .in = {5, 6, 7},
+     .kernel = {2, 3, 3},
+     .stride = {1, 2, 1},
+     .pad_low = {0, 1, 1},
+     .pad_high = {1, 1, 1}},
+    {.name = "no dimension", .sizes = {4, 6, 5}},
+    {.name = "gradient of input",
+     .sizes = {3, 8, 6},
+     .in = {5, 5},
+     .kernel = {3, 3},
+     .base_dilation = {2, 2},
+     .pad_low = {1, 1},
+     .pad_high = {2, 2},
+     .reversed = {1, 1}},
+    {.name = "base dilation",
+     .sizes = {2, 8, 6},
+     .in = {5, 4},
+     .kernel = {4, 3},
+     .base_dilation = {3, 2},
+     .window_dilation = {1, 2},
+     .pad_low = {2, 1},
+     .pad_high = {1, 3}},
+    {.name = "base dilation, groups",
+     .sizes = {2, 8, 4},
+     .in = {5, 4},
+     .kernel = {4, 3},
+     .base_dilation = {2, 2},
+     .pad_low = {2, 1},
+     .pad_high = {1, 2},
+     .feature_groups = 2},
+    {.name = "base dilation, much padding",
+     .sizes = {2, 3, 4},
+     .in = {5},
+     .kernel = {1},
+     .base_dilation = {2},
+     .pad_high = {1}},
+    {.name = "base dilation and stride",
+     .sizes = {2, 3, 4},
+     .in = {9},
+     .kernel = {3},
+     .stride = {2},
+     .base_dilation = {3},
+     .pad_low = {2},
+     .pad_high = {2}},
+    {.name = "reversed",
+     .sizes = {1, 4, 4},
+     .in = {9, 9},
+     .kernel = {3, 4},
+     .pad_low = {1, 1},
+     .pad_high = {1, 1},
+     .reversed = {1, 0}},
+    {.name = "gradient of weights", .sizes = {8, 6, 16}, .in = {10, 10}, .kernel = {8, 8}},
+    {.name = "gradient of weights, padded",
+     .sizes = {5, 3, 7},
+     .in = {10, 10},
+     .kernel = {10, 10},
+     .pad_low = {1, 1},
+     .pad_high = {1, 1}},
+    {.name = "gradient of strided weights",
+     .sizes = {4, 16, 32},
+     .in = {28, 28},
+     .kernel = {14, 14},
+     .window_dilation = {2, 2},
+     .pad_low = {1, 1}},
+    {.name = "gradient of depthwise weights",
+     .sizes = {16, 3, 16},
+     .in = {10, 10},
+     .kernel = {10, 10},
+     .pad_low = {1, 1},
+     .pad_high = {1, 1},
+     .batch_groups = 16},
+    {.name = "negative padding",
+     .sizes = {1, 3, 4},
+     .in = {9, 9},
+     .kernel = {3, 3},
+     .pad_low = {-1, -2},
+     .pad_high = {-1, 1}},
+    {.name = "few positions",
+     .sizes = {2, 40, 96},
+     .in = {5, 4},
+     .kernel = {3, 3},
+     .pad_low = {1, 1},
+     .pad_high = {1, 1}},
+    {.name = "few positions, dilated and reversed",
+     .sizes = {1, 33, 130},
+     .in = {6, 7, 5},
+     .kernel = {3, 2, 2},
+     .stride = {2, 1, 2},
+     .window_dilation = {1, 3, 1},
+     .pad_low = {1, 0, 2},
+     .pad_high = {0, 2, 1},
+     .reversed = {1, 0, 1}},
+    {.name = "pointwise with strides",
+     .sizes = {3, 40, 24},
+     .in = {9, 12},
+     .kernel = {1, 1},
+     .stride = {2, 2},
+     .pad_low = {0, 1}},
+    {.name = "one position", .sizes = {1, 64, 50}, .in = {7}, .kernel = {7}},
+    {.name = "more padding than window",
+     .sizes = {1, 3, 4},
+     .in = {3},
+     .kernel = {2},
+     .pad_low = {5},
+     .pad_high = {40}},
 };
 
 ConvDesc MakeDesc(const Case& c, RtType type, RtType out_type, int layout) {
   ConvDesc d;
   d.lhs_type = d.rhs_type = static_cast<int>(type);
   d.out_type = static_cast<int>(out_type);
-  d.rank = c.rank;
-  d.batch = c.batch;
-  d.in_features = c.in_features;
-  d.out_features = c.out_features;
+  d.rank = c.rank();
+  d.batch = c.sizes[0];
+  d.in_features = c.sizes[1];
+  d.out_features = c.sizes[2];
   d.feature_groups = c.feature_groups;
   d.batch_groups = c.batch_groups;
   for (int s = 0; s < 3; ++s) {
-    d.in[s] = c.in[s];
-    d.kernel[s] = c.kernel[s];
-    d.stride[s] = c.stride[s];
-    d.base_dilation[s] = c.base_dilation[s];
-    d.window_dilation[s] = c.window_dilation[s];
-    d.pad_low[s] = c.pad_low[s];
-    d.pad_high[s] = c.pad_high[s];
-    d.reversed[s] = c.reversed[s];
-    const int64_t padded = (c.in[s] - 1) * c.base_dilation[s] + 1 + c.pad_low[s] + c.pad_high[s];
-    d.out[s] = (padded - (c.kernel[s] - 1) * c.window_dilation[s] - 1) / c.stride[s] + 1;
+    const auto of = [s](const Case::PerDimension& values, int64_t otherwise) {
+      return s < static_cast<int>(values.size()) ? values[s] : otherwise;
+    };
+    d.in[s] = of(c.in, 1);
+    d.kernel[s] = of(c.kernel, 1);
+    d.stride[s] = of(c.stride, 1);
+    d.base_dilation[s] = of(c.base_dilation, 1);
+    d.window_dilation[s] = of(c.window_dilation, 1);
+    d.pad_low[s] = of(c.pad_low, 0);
+    d.pad_high[s] = of(c.pad_high, 0);
+    d.reversed[s] = of(c.reversed, 0);
+    const int64_t padded = (d.in[s] - 1) * d.base_dilation[s] + 1 + d.pad_low[s] + d.pad_high[s];
+    d.out[s] = (padded - (d.kernel[s] - 1) * d.window_dilation[s] - 1) / d.stride[s] + 1;
   }
   // Layout 0: features last; 1: batch, feature, spatial; 2: spatial, feature, batch; 3: features last, weights spatial,
   // input feature, output feature, as TensorFlow has them.
@@ -359,17 +218,17 @@ ConvDesc MakeDesc(const Case& c, RtType type, RtType out_type, int layout) {
     int64_t order[5], sizes[5] = {first, second, spatial[0], spatial[1], spatial[2]};
     int n = 0;
     if (layout == 3 && out == d.rhs_strides) {
-      for (int s = 0; s < c.rank; ++s) order[n++] = 2 + s;
+      for (int s = 0; s < c.rank(); ++s) order[n++] = 2 + s;
       order[n++] = 0;
       order[n++] = 1;
     } else if (layout == 0 || layout == 3) {
       order[n++] = 0;
-      for (int s = 0; s < c.rank; ++s) order[n++] = 2 + s;
+      for (int s = 0; s < c.rank(); ++s) order[n++] = 2 + s;
       order[n++] = 1;
     } else if (layout == 1) {
-      for (int i = 0; i < 2 + c.rank; ++i) order[n++] = i;
+      for (int i = 0; i < 2 + c.rank(); ++i) order[n++] = i;
     } else {
-      for (int s = 0; s < c.rank; ++s) order[n++] = 2 + s;
+      for (int s = 0; s < c.rank(); ++s) order[n++] = 2 + s;
       order[n++] = 1;
       order[n++] = 0;
     }
@@ -451,42 +310,55 @@ double ToDouble(T x) {
   return static_cast<double>(x);
 }
 
-template <typename T, typename Out = T>
-void RunCase(RunContext* ctx, const Case& c, RtType type, RtType out_type, int layout, double tolerance) {
-  const ConvDesc d = MakeDesc(c, type, out_type, layout);
+// Small whole numbers, which every type holds, and what comes out.
+struct Problem {
+  const Case& c;
+  int layout;
+  std::vector<double> lhs, rhs, expected;
+};
+
+Problem MakeProblem(const Case& c, int layout) {
+  const ConvDesc d = MakeDesc(c, RtType::kF64, RtType::kF64, layout);
   std::mt19937 random(5);
-  std::vector<double> lhs(Count(d.batch, d.in_features, d.in));
-  std::vector<double> rhs(Count(d.in_features / d.feature_groups, d.out_features, d.kernel));
-  for (double& x : lhs) x = static_cast<int>(random() % 7) - 3;
-  for (double& x : rhs) x = static_cast<int>(random() % 5) - 2;
-  std::vector<T> l(lhs.size()), r(rhs.size());
-  for (size_t i = 0; i < l.size(); ++i) l[i] = FromDouble<T>(lhs[i]);
-  for (size_t i = 0; i < r.size(); ++i) r[i] = FromDouble<T>(rhs[i]);
-  const std::vector<double> expected = Naive(d, lhs, rhs);
-  std::vector<Out> out(expected.size(), FromDouble<Out>(77));
+  Problem p{c, layout};
+  p.lhs.resize(Count(d.batch, d.in_features, d.in));
+  p.rhs.resize(Count(d.in_features / d.feature_groups, d.out_features, d.kernel));
+  for (double& x : p.lhs) x = static_cast<int>(random() % 7) - 3;
+  for (double& x : p.rhs) x = static_cast<int>(random() % 5) - 2;
+  p.expected = Naive(d, p.lhs, p.rhs);
+  return p;
+}
+
+template <typename T, typename Out = T>
+void Solve(RunContext* ctx, const Problem& p, RtType type, RtType out_type, double tolerance) {
+  const ConvDesc d = MakeDesc(p.c, type, out_type, p.layout);
+  std::vector<T> l(p.lhs.size()), r(p.rhs.size());
+  for (size_t i = 0; i < l.size(); ++i) l[i] = FromDouble<T>(p.lhs[i]);
+  for (size_t i = 0; i < r.size(); ++i) r[i] = FromDouble<T>(p.rhs[i]);
+  std::vector<Out> out(p.expected.size(), FromDouble<Out>(77));
   const absl::Status status = Convolution(ctx, d, l.data(), r.data(), out.data());
-  ASSERT_TRUE(status.ok()) << c.name << ": " << status;
-  for (size_t i = 0; i < expected.size(); ++i) {
-    ASSERT_LE(std::abs(ToDouble(out[i]) - expected[i]), std::abs(expected[i]) * tolerance)
-        << c.name << " layout " << layout << " at " << i << ": " << ToDouble(out[i]) << " not " << expected[i];
+  ASSERT_TRUE(status.ok()) << p.c.name << ": " << status;
+  for (size_t i = 0; i < p.expected.size(); ++i) {
+    ASSERT_LE(std::abs(ToDouble(out[i]) - p.expected[i]), std::abs(p.expected[i]) * tolerance)
+        << p.c.name << " layout " << p.layout << " at " << i << ": " << ToDouble(out[i]) << " not " << p.expected[i];
   }
 }
 
 TEST(Convolution, AllKindsLayoutsAndKernels) {
   auto executor = NewThreadPoolExecutor(3);
   RunContext ctx(nullptr, executor.get());
-  for (bool onednn : {true, false}) {
-    SetConvolutionUseOneDnn(onednn);
-    for (const Case& c : kCases) {
-      for (int layout = 0; layout < 4; ++layout) {
-        RunCase<float>(&ctx, c, RtType::kF32, RtType::kF32, layout, 0);
-        RunCase<BF16>(&ctx, c, RtType::kBF16, RtType::kBF16, layout, 0.005);
-        RunCase<BF16, float>(&ctx, c, RtType::kBF16, RtType::kF32, layout, 0);
-        if (onednn) continue;
-        RunCase<double>(&ctx, c, RtType::kF64, RtType::kF64, layout, 0);
-        RunCase<int32_t>(&ctx, c, RtType::kS32, RtType::kS32, layout, 0);
-        RunCase<_Float16>(&ctx, c, RtType::kF16, RtType::kF16, layout, 0.001);
+  for (const Case& c : kCases) {
+    for (int layout = 0; layout < 4; ++layout) {
+      const Problem p = MakeProblem(c, layout);
+      for (bool onednn : {true, false}) {
+        SetConvolutionUseOneDnn(onednn);
+        Solve<float>(&ctx, p, RtType::kF32, RtType::kF32, 0);
+        Solve<BF16>(&ctx, p, RtType::kBF16, RtType::kBF16, 0.005);
+        Solve<BF16, float>(&ctx, p, RtType::kBF16, RtType::kF32, 0);
       }
+      Solve<double>(&ctx, p, RtType::kF64, RtType::kF64, 0);
+      Solve<int32_t>(&ctx, p, RtType::kS32, RtType::kS32, 0);
+      Solve<_Float16>(&ctx, p, RtType::kF16, RtType::kF16, 0.001);
     }
   }
   SetConvolutionUseOneDnn(true);
