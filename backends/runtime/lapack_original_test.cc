@@ -10,26 +10,10 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "backends/runtime/custom_call.h"
+#include "backends/runtime/custom_call_testing.h"
 
 namespace xc {
 namespace {
-
-// A batch in column-major matrices (vectors and numbers with `matrix` false).
-struct Array {
-  Array(RtType t, std::vector<int64_t> d, bool matrix = false) : type(t), dims(std::move(d)) {
-    int64_t n = SizeOf(type);
-    for (int64_t size : dims) n *= size;
-    bytes.resize(n);
-    for (int i = static_cast<int>(dims.size()) - 1; i >= 0; --i) layout.push_back(i);
-    if (matrix) std::swap(layout[0], layout[1]);
-  }
-  CallBuffer Buffer() const { return {type, dims, layout, nullptr}; }
-
-  RtType type;
-  std::vector<int64_t> dims, layout;
-  std::vector<char> bytes;
-};
 
 Array S32(int32_t value) {
   Array a(RtType::kS32, {});
@@ -45,18 +29,10 @@ Array U8(char value) {
 absl::Status CallOnce(const std::string& target, const std::string& config, std::vector<Array> inputs,
                       std::vector<Array>* outputs) {
   RunContext ctx;
-  std::vector<CallBuffer> from, to;
-  std::vector<void*> in, out;
-  for (Array& a : inputs) {
-    from.push_back(a.Buffer());
-    in.push_back(a.bytes.data());
-  }
-  for (Array& a : *outputs) {
-    to.push_back(a.Buffer());
-    out.push_back(a.bytes.data());
-  }
-  absl::StatusOr<PreparedCall> call = PreparedCall::Make({target, from, to, config, nullptr});
-  return call.ok() ? call->Run(&ctx, in.data(), out.data()) : call.status();
+  std::vector<Array*> in, out;
+  for (Array& a : inputs) in.push_back(&a);
+  for (Array& a : *outputs) out.push_back(&a);
+  return Call(&ctx, target, config, std::move(in), std::move(out));
 }
 
 struct Kind {
