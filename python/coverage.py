@@ -8,7 +8,8 @@ import types
 
 import numpy as np
 
-from xla._elementwise import EMITTERS, GUFUNCS
+from xla._elementwise import EMITTERS
+from xla._products import GUFUNCS
 from xla._tracer import HANDLERS
 
 # How a function that works differs from NumPy's.

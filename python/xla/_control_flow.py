@@ -14,12 +14,15 @@ import types
 import numpy as np
 
 from . import _control_flow_iterables as iterables
+from . import _control_flow_loops as loops
 from . import _control_flow_rewrite as rewrite
 from . import _control_flow_source as source
 from . import _control_flow_staged as staged
 from . import _hlo, _staging
+from ._control_flow_builtins import REPLACEMENTS
+from ._control_flow_staged import is_traced
 from ._errors import ControlFlowError, fail, user_location
-from ._tracer import Tracer, as_array, holds_tracer, tracer_of, value_of
+from ._tracer import Tracer, value_of
 
 # A loop over a range of more trips than this is kept as a loop; a shorter one is unrolled.
 ROLL_ABOVE = 16
@@ -116,10 +119,10 @@ def _draws(owner):
 
 def call(function):
     """What a converted function calls where its source calls `function`."""
-    if staged.in_trial() and _draws(getattr(function, "__self__", None)):
-        raise staged.Different("random numbers are drawn")
+    if loops.in_trial() and _draws(getattr(function, "__self__", None)):
+        raise loops.Different("random numbers are drawn")
     try:
-        replacement = _BUILTINS.get(function)
+        replacement = _REPLACEMENTS.get(function)
     except TypeError:
         replacement = None
     if replacement is not None:
@@ -138,15 +141,11 @@ def call(function):
     return _converted_object(function)
 
 
-def is_traced(value):
-    return isinstance(value, Tracer)
-
-
 # Expressions.
 
 
 def not_(value):
-    return staged.negated(_truth(value)) if is_traced(value) else not value
+    return staged.negated(staged.truth(value)) if is_traced(value) else not value
 
 
 def and_(first, others):
@@ -175,7 +174,7 @@ def _select(test, yes, no):
     """Python's `yes if test else no` of two values that are both there."""
     if yes is no:
         return yes
-    test = _truth(test)
+    test = staged.truth(test)
     is_bool = lambda v: isinstance(v, (bool, np.bool_)) or (is_traced(v) and v.dtype == np.bool_)
     if is_bool(yes) and is_bool(no):
         # `a and b`, `a or b` of two conditions: the common case.
@@ -187,7 +186,7 @@ def _select(test, yes, no):
 def conditional(test, yes, no, line):
     if not is_traced(test):
         return yes() if test else no()
-    return staged.conditional(_truth(test), yes, no, line)
+    return staged.conditional(staged.truth(test), yes, no, line)
 
 
 _COMPARE = {
@@ -232,25 +231,13 @@ def _contains(item, container):
     return item in container
 
 
-def _truth(value):
-    """A traced value as a condition: a scalar of type bool."""
-    if value.size != 1:
-        raise ControlFlowError(
-            f"the condition is an array of shape {value.shape}, which is neither true nor false: "
-            "use .any() or .all(), or np.where to choose element by element"
-        )
-    if value.shape != ():
-        value = value.reshape(())
-    return value if value.dtype == np.bool_ else value != 0
-
-
 # Statements.
 
 
 def if_(test, body, orelse, constants):
     if not is_traced(test):
         return body() if test else orelse()
-    return staged.branch(_truth(test), body, orelse, staged.Info(constants))
+    return staged.branch(staged.truth(test), body, orelse, staged.Info(constants))
 
 
 def while_(test, body, constants):
@@ -258,8 +245,8 @@ def while_(test, body, constants):
     first = True
     while True:
         go_on = test()
-        if is_traced(go_on) or (first and go_on and staged.turns_traced(test, body, info)):
-            return staged.while_(test, lambda: _as_condition(test()), body, info)
+        if is_traced(go_on) or (first and go_on and loops.turns_traced(test, body, info)):
+            return loops.while_(test, lambda: _as_condition(test()), body, info)
         if not go_on:
             return None
         body()
@@ -267,7 +254,7 @@ def while_(test, body, constants):
 
 
 def _as_condition(value):
-    return _truth(value) if is_traced(value) else bool(value)
+    return staged.truth(value) if is_traced(value) else bool(value)
 
 
 def for_(iterated, body, guard, constants):
@@ -278,10 +265,10 @@ def for_(iterated, body, guard, constants):
         items = iterables.items_of(iterated)
     if items is not None:
         if is_traced(items.count):
-            return staged.count(items.count, items.item, body, guard, info)
+            return loops.count(items.count, items.item, body, guard, info)
         if items.count > ROLL_ABOVE and _hlo.is_tracing() and info.pure:
             try:
-                return staged.count(items.count, items.item, body, guard, info, at_least_once=True, twice=True)
+                return loops.count(items.count, items.item, body, guard, info, at_least_once=True, twice=True)
             except Exception:  # pylint: disable=broad-except
                 pass  # the trips differ, or need numbers that are known: they are made one by one
     for item in iterated:
@@ -306,7 +293,7 @@ def assert_(test, message, line):
         return
     file, _ = user_location()
     said = "" if message is None else f": {message()}"
-    staged.check(_truth(test), AssertionError(f"{file}:{line}: the assertion does not hold{said}"))
+    staged.check(staged.truth(test), AssertionError(f"{file}:{line}: the assertion does not hold{said}"))
 
 
 def raise_(error, cause):
@@ -478,73 +465,8 @@ def _holds_traced(index):
     return any(is_traced(i) for i in index) if isinstance(index, tuple) else is_traced(index)
 
 
-# Python's own functions, where they meet traced values.
-
-
-def _range(*args):
-    if not any(map(is_traced, args)):
-        return range(*args)
-    return iterables.traced_range(*args)
-
-
-def _least(numpy_function, python_function):
-    def choose(*args, **kwargs):
-        items = args[0] if len(args) == 1 else args
-        if kwargs or not (is_traced(items) or (isinstance(items, (tuple, list)) and any(map(is_traced, items)))):
-            return python_function(*args, **kwargs)
-        return functools.reduce(numpy_function, list(items))
-
-    return choose
-
-
-def _every(numpy_function, python_function):
-    def decide(items):
-        if is_traced(items):
-            return numpy_function(items)
-        items = list(items)
-        if not any(map(is_traced, items)):
-            return python_function(items)
-        return functools.reduce(staged.both if python_function is all else staged.either, items)
-
-    return decide
-
-
-def _bool(*args):
-    return _truth(args[0]) if args and is_traced(args[0]) else bool(*args)
-
-
-def _array(function):
-    def make(values, dtype=None, **options):
-        if not holds_tracer(values):
-            return function(values, dtype, **options)
-        made = as_array(values)
-        return made.astype(made.dtype if dtype is None else dtype, copy=function is np.array)
-
-    return make
-
-
-def _full(shape, fill_value, dtype=None, **options):
-    if not is_traced(fill_value):
-        return np.full(shape, fill_value, dtype, **options)
-    filled = np.broadcast_to(fill_value, shape).copy()
-    return filled if dtype is None else filled.astype(dtype)
-
-
-def _take(a, indices, *args, **kwargs):
-    return np.take(tracer_of(a) if is_traced(indices) else a, indices, *args, **kwargs)
-
-
-_BUILTINS = {
-    np.array: _array(np.array),
-    np.asarray: _array(np.asarray),
-    np.full: _full,
-    np.take: _take,
-    range: _range,
-    min: _least(np.minimum, min),
-    max: _least(np.maximum, max),
-    all: _every(np.all, all),
-    any: _every(np.any, any),
-    bool: _bool,
+_REPLACEMENTS = {
+    **REPLACEMENTS,
     setattr: set_attribute,
     delattr: delete_attribute,
     copy.copy: _making(copy.copy),

@@ -1,12 +1,13 @@
 """Ufuncs on traced arrays: types by NumPy's own rules (`ufunc.resolve_dtypes`), broadcasting, out=, where=, and the ufunc
-methods. What each ufunc computes is in _elementwise.py."""
+methods. What each ufunc computes is in _elementwise.py and _products.py."""
 
 import functools
 
 import numpy as np
 
 from . import _errors, _ops
-from ._elementwise import EMITTERS, GUFUNCS
+from ._elementwise import EMITTERS
+from ._products import GUFUNCS
 from ._tracer import HANDLERS, Tracer, as_array, check_dtype, dtype_of, finish, is_array_like, shape_of, value_of
 
 _COMPARISONS = {

@@ -3,6 +3,7 @@
 import numpy as np
 
 from .. import _control_flow, _hlo, _ops, _pytree
+from .. import _control_flow_loops as loops
 from .. import _control_flow_staged as staged
 from .._errors import ControlFlowError, fail
 from .._tracer import Tracer, tracer_of, value_of
@@ -14,7 +15,7 @@ def _traced(*trees):
 
 def _condition(value):
     if isinstance(value, Tracer):
-        return _control_flow._truth(value)
+        return staged.truth(value)
     return bool(value)
 
 
@@ -33,7 +34,7 @@ def while_loop(cond_fun, body_fun, init_val):
             value = body_fun(value)
         return value
     test, step = _control_flow.call(cond_fun), _control_flow.call(body_fun)
-    return staged.loop_over(init_val, lambda value: _condition(test(value)), step)
+    return loops.loop_over(init_val, lambda value: _condition(test(value)), step)
 
 
 def fori_loop(lower, upper, body_fun, init_val):
@@ -51,7 +52,7 @@ def fori_loop(lower, upper, body_fun, init_val):
     first = Tracer(value_of(lower, np.int64), int)
     last = value_of(upper, np.int64)
     test = lambda state: Tracer(_ops.compare("LT", state[0].value, _hlo.current().local(last)))
-    return staged.loop_over((first, init_val), test, lambda state: (state[0] + 1, step(*state)))[1]
+    return loops.loop_over((first, init_val), test, lambda state: (state[0] + 1, step(*state)))[1]
 
 
 def scan(f, init, xs=None, length=None, reverse=False):
@@ -97,7 +98,7 @@ def scan(f, init, xs=None, length=None, reverse=False):
         return i + 1, carry, [Tracer(r) for r in rows]
 
     test = lambda state: Tracer(_ops.compare("LT", state[0].value, _ops.constant(n, np.int64)))
-    _, carry, stacked = staged.loop_over((zero, init, results), test, advance)
+    _, carry, stacked = loops.loop_over((zero, init, results), test, advance)
     return carry, _pytree.unflatten(out_structure, stacked)
 
 

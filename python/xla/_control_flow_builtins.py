@@ -1,0 +1,77 @@
+"""What converted functions call in place of functions of Python and NumPy that do not take traced values as they are."""
+
+import functools
+
+import numpy as np
+
+from . import _control_flow_iterables as iterables
+from . import _control_flow_staged as staged
+from ._control_flow_staged import is_traced
+from ._tracer import as_array, holds_tracer, tracer_of
+
+
+def _range(*args):
+    if not any(map(is_traced, args)):
+        return range(*args)
+    return iterables.traced_range(*args)
+
+
+def _least(numpy_function, python_function):
+    def choose(*args, **kwargs):
+        items = args[0] if len(args) == 1 else args
+        if kwargs or not (is_traced(items) or (isinstance(items, (tuple, list)) and any(map(is_traced, items)))):
+            return python_function(*args, **kwargs)
+        return functools.reduce(numpy_function, list(items))
+
+    return choose
+
+
+def _every(numpy_function, python_function):
+    def decide(items):
+        if is_traced(items):
+            return numpy_function(items)
+        items = list(items)
+        if not any(map(is_traced, items)):
+            return python_function(items)
+        return functools.reduce(staged.both if python_function is all else staged.either, items)
+
+    return decide
+
+
+def _bool(*args):
+    return staged.truth(args[0]) if args and is_traced(args[0]) else bool(*args)
+
+
+def _array(function):
+    def make(values, dtype=None, **options):
+        if not holds_tracer(values):
+            return function(values, dtype, **options)
+        made = as_array(values)
+        return made.astype(made.dtype if dtype is None else dtype, copy=function is np.array)
+
+    return make
+
+
+def _full(shape, fill_value, dtype=None, **options):
+    if not is_traced(fill_value):
+        return np.full(shape, fill_value, dtype, **options)
+    filled = np.broadcast_to(fill_value, shape).copy()
+    return filled if dtype is None else filled.astype(dtype)
+
+
+def _take(a, indices, *args, **kwargs):
+    return np.take(tracer_of(a) if is_traced(indices) else a, indices, *args, **kwargs)
+
+
+REPLACEMENTS = {
+    np.array: _array(np.array),
+    np.asarray: _array(np.asarray),
+    np.full: _full,
+    np.take: _take,
+    range: _range,
+    min: _least(np.minimum, min),
+    max: _least(np.maximum, max),
+    all: _every(np.all, all),
+    any: _every(np.any, any),
+    bool: _bool,
+}
