@@ -1,7 +1,6 @@
 """What the checks of the plugin share. Importing this starts TensorFlow with the plugin that the command line names.
 
-usage of scripts with checks: SCRIPT PLUGIN.so TF.py [NAME…]   (TF.py: python/xla/tf.py; NAME: only these checks, -NAME:
-all but these)
+usage of scripts with checks: SCRIPT PLUGIN.so TF.py [NAME…]   (TF.py: python/xla/tf.py; NAME: only these checks)
 """
 
 import os
@@ -68,12 +67,11 @@ def same(make, *args, rtol=1e-4, atol=1e-5, count=1):
 
 def run_checks():
     names = sys.argv[3:]
-    unknown = {name.lstrip("-") for name in names} - {function.__name__ for function in CHECKS}
+    unknown = set(names) - {function.__name__ for function in CHECKS}
     if unknown:
         sys.exit(f"there is no check {', '.join(sorted(unknown))}")
     for function in CHECKS:
-        name = function.__name__
-        if name in names or (f"-{name}" not in names and all(n.startswith("-") for n in names)):
-            print(name, flush=True)
+        if not names or function.__name__ in names:
+            print(function.__name__, flush=True)
             function()
     print(xla_tf.stats())
