@@ -6,24 +6,26 @@
 
 #include <algorithm>
 #include <chrono>
+#include <utility>
 
 namespace xc {
 
-void CompileQueue::Add(const void* owner, std::function<void()> task) {
+bool CompileQueue::Add(const void* owner, Demand demand, std::function<void()> task) {
   std::lock_guard<std::mutex> lock(mutex_);
-  if (stop_) return;
-  tasks_.emplace_back(owner, std::move(task));
+  if (stop_ || tasks_.size() >= kMaxTasks) return false;
+  tasks_.push_back({owner, std::move(demand), std::move(task)});
   if (thread_ == nullptr || process_ != getpid()) {
     busy_ = false;
     process_ = getpid();
     thread_ = new std::thread([this] { Work(); });
   }
   changed_.notify_all();
+  return true;
 }
 
 void CompileQueue::Cancel(const void* owner) {
   std::unique_lock<std::mutex> lock(mutex_);
-  tasks_.erase(std::remove_if(tasks_.begin(), tasks_.end(), [&](const auto& t) { return t.first == owner; }),
+  tasks_.erase(std::remove_if(tasks_.begin(), tasks_.end(), [&](const Task& t) { return t.owner == owner; }),
                tasks_.end());
   changed_.wait(lock, [&] { return !busy_ || running_ != owner; });
 }
@@ -57,19 +59,35 @@ void CompileQueue::Stop() {
   delete thread;
 }
 
+CompileQueue::Task CompileQueue::Next() {
+  auto next = tasks_.begin();
+  if (++turns_ % kOldestEvery != 0) {
+    auto asked = [](const Task& t) { return t.demand == nullptr ? 0 : t.demand->load(std::memory_order_relaxed); };
+    int64_t most = asked(*next);
+    for (auto it = tasks_.begin(); it != tasks_.end(); ++it) {
+      if (const int64_t n = asked(*it); n > most) {
+        most = n;
+        next = it;
+      }
+    }
+  }
+  Task task = std::move(*next);
+  tasks_.erase(next);
+  return task;
+}
+
 void CompileQueue::Work() {
   if (nice_ != 0) setpriority(PRIO_PROCESS, static_cast<id_t>(syscall(SYS_gettid)), nice_);
   std::unique_lock<std::mutex> lock(mutex_);
   for (;;) {
     changed_.wait(lock, [&] { return stop_ || !tasks_.empty(); });
     if (stop_) return;
-    auto [owner, task] = std::move(tasks_.front());
-    tasks_.pop_front();
-    running_ = owner;
+    Task task = Next();
+    running_ = task.owner;
     busy_ = true;
     lock.unlock();
-    task();
-    task = nullptr;
+    task.run();
+    task = {};  // what it holds may be freed only without the lock
     lock.lock();
     busy_ = false;
     changed_.notify_all();

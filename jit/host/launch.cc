@@ -74,9 +74,7 @@ std::vector<ClusterArg> ClusterLaunch::Args(const std::vector<Tensor>& inputs, c
   return args;
 }
 
-void ClusterLaunch::Compile(const std::vector<Tensor>& inputs, const std::set<int>& constants, Compiled* out,
-                            std::set<int>* needed) {
-  const std::vector<ClusterArg> args = Args(inputs, constants);
+void ClusterLaunch::Compile(const std::vector<ClusterArg>& args, Compiled* out, std::set<int>* needed) {
   out->signature = ArgsText(args);
   absl::StatusOr<ClusterCode> compiled;
   bool made = out->rows.empty();
@@ -108,12 +106,11 @@ void ClusterLaunch::Compile(const std::vector<Tensor>& inputs, const std::set<in
   compile_nanos_.fetch_add(static_cast<int64_t>(out->code->seconds * 1e9));
 }
 
-bool ClusterLaunch::Settle(const std::vector<Tensor>& inputs, const std::set<int>& constants,
-                           const std::shared_ptr<Compiled>& entry) {
+bool ClusterLaunch::Settle(const std::vector<ClusterArg>& args, const std::shared_ptr<Compiled>& entry) {
   std::set<int> needed;
   bool made = false;
   std::call_once(entry->once, [&] {
-    Compile(inputs, constants, entry.get(), &needed);
+    Compile(args, entry.get(), &needed);
     made = true;
   });
   if (!made) hits_.fetch_add(1);
@@ -126,16 +123,14 @@ bool ClusterLaunch::Settle(const std::vector<Tensor>& inputs, const std::set<int
       if (variable_args_.count(i) == 0) constant_args_.insert(i);
     }
     if (constant_args_.size() != before) {
-      cache_.clear();  // keys have another form now
+      for (const auto& other : cache_) other.second->outdated = true;  // keys have another form now
+      cache_.clear();
       own_ = 0;
       buckets_.Clear();
       return false;
     }
-    if (!made) {
-      // Another thread added what was missing, or nothing can.
-      auto it = cache_.find(Key(inputs, constant_args_));
-      if (it == cache_.end() || it->second != entry) return false;
-    }
+    // Another thread added what was missing, or nothing can.
+    if (entry->outdated) return false;
   }
   entry->ready.store(true, std::memory_order_release);
   return true;
@@ -198,13 +193,16 @@ absl::StatusOr<std::shared_ptr<ClusterLaunch::Compiled>> ClusterLaunch::FindOrCo
       return absl::UnavailableError("not compiled before more calls");
     }
     if (options_.policy == CompilePolicy::kBackground && options_.queue != nullptr) {
+      entry->demand->fetch_add(1);
       if (!entry->queued.exchange(true)) {
-        options_.queue->Add(this, [this, inputs, constants, entry] { Settle(inputs, constants, entry); });
+        auto task = [this, args = Args(inputs, constants), entry] { Settle(args, entry); };
+        // Where the queue is full, the next call asks again.
+        if (!options_.queue->Add(this, entry->demand, std::move(task))) entry->queued = false;
       }
       deferred_.fetch_add(1);
       return absl::UnavailableError("being compiled in the background");
     }
-    if (Settle(inputs, constants, entry)) return entry;
+    if (Settle(Args(inputs, constants), entry)) return entry;
   }
 }
 

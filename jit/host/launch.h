@@ -97,6 +97,8 @@ class ClusterLaunch {
   struct Compiled {
     std::once_flag once;
     std::atomic<bool> ready{false}, queued{false};
+    std::atomic<bool> outdated{false};  // keys have another form now
+    Demand demand = std::make_shared<std::atomic<int64_t>>(0);
     absl::Status status;
     std::string failed_node;
     ClusterCode code;
@@ -108,10 +110,9 @@ class ClusterLaunch {
 
   std::string Key(const std::vector<Tensor>& inputs, const std::set<int>& constants) const;
   std::vector<ClusterArg> Args(const std::vector<Tensor>& inputs, const std::set<int>& constants) const;
-  void Compile(const std::vector<Tensor>& inputs, const std::set<int>& constants, Compiled* out, std::set<int>* needed);
+  void Compile(const std::vector<ClusterArg>& args, Compiled* out, std::set<int>* needed);
   // Compiles what the entry stands for, unless that is done. False: keys have another form now, look it up again.
-  bool Settle(const std::vector<Tensor>& inputs, const std::set<int>& constants,
-              const std::shared_ptr<Compiled>& entry);
+  bool Settle(const std::vector<ClusterArg>& args, const std::shared_ptr<Compiled>& entry);
   absl::StatusOr<std::shared_ptr<Compiled>> FindOrCompile(const std::vector<Tensor>& inputs, Fallback* fallback);
   // Whether the host's kernels were found to be quicker.
   static bool Slower(const Compiled& entry);

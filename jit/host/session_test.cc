@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <future>
 #include <thread>
 
 namespace xc {
@@ -189,6 +190,33 @@ TEST(Session, TheHostServesWhileCodeIsMadeInTheBackground) {
   EXPECT_EQ((*out)[0].data<float>()[2], 12);
   EXPECT_EQ(s->executor().stats().deferred, 1);
   EXPECT_EQ(s->executor().clusters()[0]->stats().cache_hits, 1);
+}
+
+TEST(Session, WhatMostCallsWaitForIsCompiledFirst) {
+  LaunchOptions launch;
+  launch.policy = CompilePolicy::kBackground;
+  launch.queue = std::make_shared<CompileQueue>();
+  auto s = Load(Squares(), HostMode::kJit, launch);
+  std::promise<void> go;
+  launch.queue->Add(nullptr, nullptr, [&] { go.get_future().wait(); });
+  for (int n : {10, 20, 20}) ASSERT_TRUE(s->Run({Floats(std::vector<float>(n, 2.f))}).ok());
+  auto state = [&](int n) {
+    for (const auto& r : s->executor().clusters()[0]->Report()) {
+      if (r.arguments == "float[" + std::to_string(n) + "]") return r.compiled;
+    }
+    return false;
+  };
+  // It runs after what two calls have waited for, and before what one has.
+  bool often = false, rare = true;
+  launch.queue->Add(nullptr, std::make_shared<std::atomic<int64_t>>(2), [&] {
+    often = state(20);
+    rare = state(10);
+  });
+  go.set_value();
+  s->WaitForCompilations();
+  EXPECT_TRUE(often);
+  EXPECT_FALSE(rare);
+  EXPECT_TRUE(state(10));
 }
 
 TEST(Session, LazyCompilationWaitsForTheSecondRun) {

@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-#include "jit/host/compile_queue.h"
+#include <utility>
 
 namespace xc {
 namespace {
@@ -22,7 +22,9 @@ CompileQueue& TheQueue() {
 
 }  // namespace
 
-void CompileInBackground(std::function<void()> task) { TheQueue().Add(nullptr, std::move(task)); }
+bool CompileInBackground(Demand demand, std::function<void()> task) {
+  return TheQueue().Add(nullptr, std::move(demand), std::move(task));
+}
 int PendingCompilations() { return TheQueue().pending(); }
 bool WaitForCompilations(double seconds) { return TheQueue().DrainFor(seconds); }
 

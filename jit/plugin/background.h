@@ -4,10 +4,13 @@
 
 #include <functional>
 
+#include "jit/host/compile_queue.h"
+
 namespace xc {
 
-// Runs `task` some time on the process's compiling thread, which is started at first use and joined at exit.
-void CompileInBackground(std::function<void()> task);
+// Runs `task` some time on the process's compiling thread, which is started at first use and joined at exit; see
+// CompileQueue::Add.
+bool CompileInBackground(Demand demand, std::function<void()> task);
 // Tasks queued or running.
 int PendingCompilations();
 // Waits until there are none, `seconds` at most; whether that was reached.

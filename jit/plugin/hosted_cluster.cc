@@ -399,10 +399,14 @@ absl::StatusOr<int> HostedCluster::Run(absl::Span<const xc_tensor> args, const x
       entry = Find(args, settings);
       if (entry == nullptr || entry->state == kReady || entry->state == kHost) break;
       if (settings.policy == PluginPolicy::kBackground) {
-        int expected = kNew;
+        entry->demand->fetch_add(1);
+        int expected = kNew, queued = kQueued;
         if (entry->state.compare_exchange_strong(expected, kQueued)) {
           std::shared_ptr<HostedCluster> self = shared_from_this();
-          CompileInBackground([self, entry] { self->Compile(*entry, 1); });
+          // Where the queue is full, the next call asks again.
+          if (!CompileInBackground(entry->demand, [self, entry] { self->Compile(*entry, 1); })) {
+            entry->state.compare_exchange_strong(queued, kNew);
+          }
         }
         if (settings.wait_ms > 0) {
           std::shared_lock<std::shared_mutex> lock(mutex_);

@@ -68,6 +68,7 @@ class HostedCluster : public std::enable_shared_from_this<HostedCluster> {
     ClusterCode code;       // set before the state becomes kReady
     std::string reason;     // of kHost, or why code is not shared; under mutex_
     std::mutex compiling;
+    Demand demand = std::make_shared<std::atomic<int64_t>>(0);
     std::atomic<bool> judged{false};
     std::atomic<int64_t> runs{0}, best_ns{INT64_MAX}, host_runs{0}, host_best_ns{INT64_MAX};
   };

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <future>
 #include <map>
 #include <tuple>
 
@@ -131,6 +132,27 @@ TEST_F(HostedClusterTest, LazyAndBackgroundLeaveTheFirstRunsToTheHost) {
   ASSERT_TRUE(WaitForCompilations(120));
   EXPECT_EQ(Run(*cluster, other), XC_CLUSTER_RAN);
   EXPECT_THAT(other.results[0], ElementsAre(2));
+}
+
+TEST_F(HostedClusterTest, WhatMostCallsWaitForIsCompiledFirst) {
+  Configure("policy=background");
+  auto cluster = Make(kGraph);
+  std::promise<void> go;
+  CompileInBackground(nullptr, [&] { go.get_future().wait(); });
+  for (int i = 0; i < 4; ++i) CompileInBackground(nullptr, [] {});  // where it is the oldest task's turn
+  for (int size : {10, 20, 20}) {
+    Host host{{std::vector<float>(size, 0), std::vector<float>(size, 1)}};
+    EXPECT_EQ(Run(*cluster, host), XC_CLUSTER_ON_HOST);
+  }
+  // It runs after what two calls have waited for, and before what one has.
+  std::map<std::string, std::string> states;
+  CompileInBackground(std::make_shared<std::atomic<int64_t>>(2), [&] {
+    for (const auto& r : cluster->Report()) states[r.shapes] = r.state;
+  });
+  go.set_value();
+  ASSERT_TRUE(WaitForCompilations(120));
+  EXPECT_EQ(states["float[20], float[20]"], "compiled");
+  EXPECT_EQ(states["float[10], float[10]"], "not compiled yet");
 }
 
 TEST_F(HostedClusterTest, FurtherShapesGoToTheHost) {
