@@ -116,7 +116,9 @@ xc_plugin_stats xc_plugin_get_stats(void) {
           c.launch_ns,
           c.compiled_ns,
           static_cast<double>(c.compile_ns) * 1e-9,
-          xc::PendingCompilations()};
+          xc::PendingCompilations(),
+          c.shared_launches,
+          c.own_codes};
 }
 
 int xc_plugin_wait(double seconds) { return xc::WaitForCompilations(seconds) ? 1 : 0; }

@@ -11,17 +11,10 @@ namespace {
 
 constexpr int64_t kMaxConstantBytes = 1 << 16;  // of one argument's value in a cache key
 constexpr size_t kMaxEntries = 4096;
+constexpr int64_t kMaxOwnLater = 8;  // compiled for signatures that shared code served
 
 double Seconds(std::chrono::steady_clock::time_point since) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - since).count();
-}
-
-// The least of the times so far, in nanoseconds.
-void Lower(std::atomic<int64_t>* best, double seconds) {
-  int64_t nanos = std::max<int64_t>(1, static_cast<int64_t>(seconds * 1e9));
-  int64_t old = best->load();
-  while ((old == 0 || nanos < old) && !best->compare_exchange_weak(old, nanos)) {
-  }
 }
 
 void AppendInt(std::string* out, int64_t v) { out->append(reinterpret_cast<const char*>(&v), sizeof(v)); }
@@ -74,43 +67,69 @@ std::vector<ClusterArg> ClusterLaunch::Args(const std::vector<Tensor>& inputs, c
   return args;
 }
 
-void ClusterLaunch::Compile(const std::vector<ClusterArg>& args, Compiled* out, std::set<int>* needed) {
-  out->signature = ArgsText(args);
-  absl::StatusOr<ClusterCode> compiled;
-  bool made = out->rows.empty();
-  if (!made) {
-    compiled = buckets_.Fit(args, out->rows, options_.max_signatures, {}, &made);
-    if (!compiled.ok()) {
-      std::unique_lock<std::shared_mutex> lock(mutex_);
-      if (own_ >= options_.max_signatures) {
-        out->status = absl::UnavailableError(absl::StrCat("compiled for ", own_, " signatures already"));
-        return;
-      }
-      ++own_;
-      out->rows.clear();
-      made = true;
-    } else if (made && options_.policy == CompilePolicy::kBackground) {
-      buckets_.Prepare(args, out->rows);
-    }
-  }
-  if (out->rows.empty()) {
-    compiled = CompileCluster(*graph_, args, options_.client, options_.platform, {}, needed, &out->failed_node);
-  }
-  if (!compiled.ok()) {
-    out->status = compiled.status();
-    return;
-  }
-  out->code = *std::move(compiled);
-  if (!made) return;
+absl::StatusOr<ClusterCode> ClusterLaunch::CompileOwn(Compiled& entry, std::set<int>* needed) {
+  auto code = CompileCluster(*graph_, entry.args, options_.client, options_.platform, {}, needed, &entry.failed_node);
+  if (!code.ok()) return code;
   compilations_.fetch_add(1);
-  compile_nanos_.fetch_add(static_cast<int64_t>(out->code->seconds * 1e9));
+  compile_nanos_.fetch_add(static_cast<int64_t>((*code)->seconds * 1e9));
+  buckets_.Offer(entry.args, entry.siblings, *code);
+  return code;
 }
 
-bool ClusterLaunch::Settle(const std::vector<ClusterArg>& args, const std::shared_ptr<Compiled>& entry) {
+void ClusterLaunch::Compile(const std::shared_ptr<Compiled>& entry, std::set<int>* needed) {
+  absl::StatusOr<ClusterCode> code;
+  if (entry->siblings.rows.empty()) {
+    code = CompileOwn(*entry, needed);
+  } else {
+    RowBuckets::Done done;
+    code = buckets_.Fit(entry->args, entry->siblings, options_.max_signatures, {}, &done);
+    if (code.ok() && done.compiled) {
+      compilations_.fetch_add(1);
+      compile_nanos_.fetch_add(static_cast<int64_t>((*code)->seconds * 1e9));
+    }
+    if (code.ok() && done.first && options_.policy == CompilePolicy::kBackground && options_.queue != nullptr) {
+      const int64_t size = (*code)->rows > 0 ? (*code)->rows : entry->args[entry->siblings.rows[0]].dims[0];
+      options_.queue->Add(this, nullptr, [this, entry, size] { buckets_.Prepare(entry->args, entry->siblings, size); });
+    }
+    if (!code.ok()) {
+      {
+        std::unique_lock<std::shared_mutex> lock(mutex_);
+        if (own_ >= options_.max_signatures) {
+          entry->status = absl::UnavailableError(absl::StrCat("compiled for ", own_, " signatures already"));
+          return;
+        }
+        ++own_;
+      }
+      code = CompileOwn(*entry, needed);
+    }
+  }
+  if (code.ok()) {
+    entry->code.Set(*std::move(code));
+  } else {
+    entry->status = code.status();
+  }
+}
+
+void ClusterLaunch::AskForOwnCode(const std::shared_ptr<Compiled>& entry) {
+  if (options_.policy != CompilePolicy::kBackground || options_.queue == nullptr) return;
+  {
+    std::unique_lock<std::shared_mutex> lock(mutex_);
+    if (own_later_ >= kMaxOwnLater || own_ >= options_.max_signatures) return;
+    ++own_;
+    ++own_later_;
+  }
+  options_.queue->Add(this, nullptr, [this, entry] {
+    std::set<int> needed;
+    auto code = CompileOwn(*entry, &needed);
+    if (code.ok()) entry->code.SetOwn(*std::move(code));
+  });
+}
+
+bool ClusterLaunch::Settle(const std::shared_ptr<Compiled>& entry) {
   std::set<int> needed;
   bool made = false;
   std::call_once(entry->once, [&] {
-    Compile(args, entry.get(), &needed);
+    Compile(entry, &needed);
     made = true;
   });
   if (!made) hits_.fetch_add(1);
@@ -160,12 +179,12 @@ absl::StatusOr<std::shared_ptr<ClusterLaunch::Compiled>> ClusterLaunch::FindOrCo
       auto it = cache_.find(Key(inputs, constants));
       if (it == cache_.end()) {
         auto made = std::make_shared<Compiled>();
-        if (options_.buckets) {
-          const std::vector<ClusterArg> args = Args(inputs, constants);
-          made->rows = buckets_.RowArgs(args);
-          made->code = made->rows.empty() ? nullptr : buckets_.Ready(args, made->rows);
-          if (made->code != nullptr) {
-            made->signature = ArgsText(args);
+        made->args = Args(inputs, constants);
+        if (options_.buckets) made->siblings = buckets_.Look(made->args);
+        if (!made->siblings.rows.empty()) {
+          made->demand = buckets_.DemandFor(made->args, made->siblings);
+          if (auto code = buckets_.Ready(made->args, made->siblings); code != nullptr) {
+            made->code.Set(std::move(code));
             made->ready = true;
           }
         }
@@ -173,12 +192,13 @@ absl::StatusOr<std::shared_ptr<ClusterLaunch::Compiled>> ClusterLaunch::FindOrCo
         if (given_back_.empty() && own_ >= options_.max_signatures && hits_.load() < 4 * own_) {
           given_back_ = absl::StrCat("it was compiled for ", own_, " signatures and hardly any came again");
         }
-        if (full || (made->rows.empty() && !given_back_.empty())) {
+        const bool may_share = made->siblings.many || made->ready;
+        if (full || (!may_share && !given_back_.empty())) {
           returned_.fetch_add(1);
           return absl::UnavailableError(absl::StrCat(
               "cluster '", graph_->name, "' was given back: ", full ? "it has too many signatures" : given_back_));
         }
-        if (made->rows.empty()) ++own_;
+        if (made->siblings.rows.empty()) ++own_;
         it = cache_.emplace(Key(inputs, constants), std::move(made)).first;
       }
       entry = it->second;
@@ -195,27 +215,27 @@ absl::StatusOr<std::shared_ptr<ClusterLaunch::Compiled>> ClusterLaunch::FindOrCo
     if (options_.policy == CompilePolicy::kBackground && options_.queue != nullptr) {
       entry->demand->fetch_add(1);
       if (!entry->queued.exchange(true)) {
-        auto task = [this, args = Args(inputs, constants), entry] { Settle(args, entry); };
         // Where the queue is full, the next call asks again.
-        if (!options_.queue->Add(this, entry->demand, std::move(task))) entry->queued = false;
+        if (!options_.queue->Add(this, entry->demand, [this, entry] { Settle(entry); })) entry->queued = false;
       }
       deferred_.fetch_add(1);
       return absl::UnavailableError("being compiled in the background");
     }
-    if (Settle(Args(inputs, constants), entry)) return entry;
+    if (Settle(entry)) return entry;
   }
 }
 
 bool ClusterLaunch::Slower(const Compiled& entry) {
-  if (entry.runs.load() < 5 || entry.host_runs.load() < 3) return false;
-  return static_cast<double>(entry.best_nanos.load()) > 1.1 * static_cast<double>(entry.host_best_nanos.load());
+  const ServedCode::Choice& choice = *entry.code.Get();
+  if (choice.runs.load() < 5 || entry.host_runs.load() < 3) return false;
+  return static_cast<double>(choice.best_ns.load()) > 1.1 * static_cast<double>(entry.host_best_ns.load());
 }
 
 void ClusterLaunch::HostRan(const Fallback& fallback, double seconds) {
   if (fallback.signature == nullptr) return;
   auto& entry = *static_cast<Compiled*>(fallback.signature.get());
   entry.host_runs.fetch_add(1);
-  Lower(&entry.host_best_nanos, seconds);
+  LowerTo(entry.host_best_ns, static_cast<int64_t>(seconds * 1e9));
 }
 
 absl::Status ClusterLaunch::Run(const std::vector<Tensor>& inputs, std::vector<Tensor>* outputs, bool* needs_host) {
@@ -255,7 +275,8 @@ absl::Status ClusterLaunch::Run(const std::vector<Tensor>& inputs, std::vector<T
     return absl::UnavailableError("the host's kernels are quicker");
   }
   auto start = std::chrono::steady_clock::now();
-  const CompiledCluster& compiled = *entry.code;
+  ServedCode::Choice& choice = *entry.code.Get();
+  const CompiledCluster& compiled = *choice.code;
   const LoweredCluster& lowered = compiled.lowered;
   std::vector<Tensor> results;
   if (compiled.executable != nullptr) {
@@ -299,8 +320,7 @@ absl::Status ClusterLaunch::Run(const std::vector<Tensor>& inputs, std::vector<T
     variable.value = results[k];
   }
   fallback->needed = false;
-  entry.runs.fetch_add(1);
-  Lower(&entry.best_nanos, Seconds(start));
+  if (entry.code.Ran(choice, static_cast<int64_t>(Seconds(start) * 1e9))) AskForOwnCode(*found);
   return absl::OkStatus();
 }
 
@@ -335,24 +355,25 @@ std::vector<SignatureReport> ClusterLaunch::Report() const {
   for (const auto& entry : cache_) {
     const Compiled& c = *entry.second;
     SignatureReport r;
-    r.runs = c.runs.load();
+    const ServedCode::Choice* choice = c.code.Get();
+    r.runs = c.code.runs();
     r.host_runs = c.host_runs.load();
-    r.best_ms = static_cast<double>(c.best_nanos.load()) * 1e-6;
-    r.host_best_ms = static_cast<double>(c.host_best_nanos.load()) * 1e-6;
+    r.best_ms = choice != nullptr && choice->runs > 0 ? static_cast<double>(choice->best_ns.load()) * 1e-6 : 0;
+    r.host_best_ms = r.host_runs > 0 ? static_cast<double>(c.host_best_ns.load()) * 1e-6 : 0;
     if (!c.ready.load(std::memory_order_acquire)) {
       r.problem = "not compiled yet";
     } else {
-      r.arguments = c.signature;
+      r.arguments = ArgsText(c.args);
       r.compiled = c.status.ok();
-      if (c.code != nullptr) {
-        r.rows = c.code->rows;
-        r.compile_ms = c.code->seconds * 1e3;
+      if (choice != nullptr) {
+        r.rows = choice->code->rows;
+        r.compile_ms = choice->code->seconds * 1e3;
       }
       if (!c.status.ok()) r.problem = c.status.ToString();
       if (c.status.ok() && Slower(c)) r.problem = "given back: the host's kernels are quicker";
-      if (c.code != nullptr && c.code->executable != nullptr) {
-        r.temp_bytes = c.code->executable->temp_bytes();
-        r.code_bytes = c.code->executable->size_bytes();
+      if (choice != nullptr && choice->code->executable != nullptr) {
+        r.temp_bytes = choice->code->executable->temp_bytes();
+        r.code_bytes = choice->code->executable->size_bytes();
       }
     }
     out.push_back(std::move(r));

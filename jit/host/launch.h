@@ -15,6 +15,7 @@
 
 #include "jit/host/compile_queue.h"
 #include "jit/host/row_buckets.h"
+#include "jit/host/served_code.h"
 
 namespace xc {
 
@@ -101,18 +102,20 @@ class ClusterLaunch {
     Demand demand = std::make_shared<std::atomic<int64_t>>(0);
     absl::Status status;
     std::string failed_node;
-    ClusterCode code;
-    std::vector<int> rows;  // arguments with rows, if code for more rows may serve
-    std::string signature;
-    std::atomic<int64_t> calls{0}, runs{0}, host_runs{0};
-    std::atomic<int64_t> best_nanos{0}, host_best_nanos{0};
+    ServedCode code;
+    RowBuckets::Siblings siblings;  // in whose place code for more rows may serve
+    std::vector<ClusterArg> args;
+    std::atomic<int64_t> calls{0}, host_runs{0}, host_best_ns{INT64_MAX};
   };
 
   std::string Key(const std::vector<Tensor>& inputs, const std::set<int>& constants) const;
   std::vector<ClusterArg> Args(const std::vector<Tensor>& inputs, const std::set<int>& constants) const;
-  void Compile(const std::vector<ClusterArg>& args, Compiled* out, std::set<int>* needed);
+  void Compile(const std::shared_ptr<Compiled>& entry, std::set<int>* needed);
+  absl::StatusOr<ClusterCode> CompileOwn(Compiled& entry, std::set<int>* needed);
+  // The entry, which shared code serves, gets its own in the background, as far as there may be more.
+  void AskForOwnCode(const std::shared_ptr<Compiled>& entry);
   // Compiles what the entry stands for, unless that is done. False: keys have another form now, look it up again.
-  bool Settle(const std::vector<ClusterArg>& args, const std::shared_ptr<Compiled>& entry);
+  bool Settle(const std::shared_ptr<Compiled>& entry);
   absl::StatusOr<std::shared_ptr<Compiled>> FindOrCompile(const std::vector<Tensor>& inputs, Fallback* fallback);
   // Whether the host's kernels were found to be quicker.
   static bool Slower(const Compiled& entry);
@@ -124,7 +127,8 @@ class ClusterLaunch {
   std::set<int> constant_args_;  // grows as lowerings ask for values
   std::unordered_map<std::string, std::shared_ptr<Compiled>> cache_;
   std::string given_back_;
-  int64_t own_ = 0;  // entries with code of their own
+  int64_t own_ = 0;        // entries with code of their own
+  int64_t own_later_ = 0;  // of these: after shared code
   RowBuckets buckets_;
   std::atomic<int64_t> compilations_{0}, hits_{0}, fallbacks_{0}, compile_nanos_{0}, deferred_{0}, returned_{0};
 };

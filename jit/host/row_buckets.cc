@@ -4,6 +4,7 @@
 #include <bit>
 #include <chrono>
 #include <cstring>
+#include <set>
 
 #include "absl/strings/str_cat.h"
 #include "hlo/base/status.h"
@@ -36,15 +37,26 @@ std::vector<int> DifferInRows(const std::vector<ClusterArg>& a, const std::vecto
   return rows;
 }
 
+bool Equal(const std::vector<ClusterArg>& a, const std::vector<ClusterArg>& b) {
+  bool equal = a.size() == b.size();
+  for (size_t i = 0; equal && i < a.size(); ++i) {
+    equal = a[i].type == b[i].type && a[i].dims == b[i].dims && SameValue(a[i], b[i]);
+  }
+  return equal;
+}
+
+int64_t RowsOf(const std::vector<ClusterArg>& args, const std::vector<int>& rows) { return args[rows[0]].dims[0]; }
+
 std::vector<ClusterArg> WithRows(std::vector<ClusterArg> args, const std::vector<int>& rows, int64_t count) {
   for (int i : rows) args[i].dims[0] = count;
   return args;
 }
 
-std::string Key(const std::vector<ClusterArg>& args, const std::vector<int>& rows) {
+// What signatures that differ in their number of rows only have in common.
+std::string FamilyKey(const std::vector<ClusterArg>& args, const std::vector<int>& rows) {
   std::string key;
   for (int i : rows) absl::StrAppend(&key, i, " ");
-  for (const ClusterArg& a : args) {
+  for (const ClusterArg& a : WithRows(args, rows, 0)) {
     absl::StrAppend(&key, ";", a.type, DimsToString(a.dims), a.is_variable, a.initialized);
     if (a.constant != nullptr) {
       const Tensor& t = a.constant->tensor;
@@ -87,49 +99,105 @@ int64_t RowBuckets::SizeFor(int64_t rows) {
   return (rows + step - 1) / step * step;
 }
 
-std::vector<int> RowBuckets::RowArgs(const std::vector<ClusterArg>& args) {
+RowBuckets::Siblings RowBuckets::Look(const std::vector<ClusterArg>& args) {
   std::lock_guard<std::mutex> lock(mutex_);
+  Siblings found;
   std::map<std::vector<int>, int> alike;
-  for (const std::vector<ClusterArg>& other : seen_) {
-    std::vector<int> rows = DifferInRows(args, other);
-    if (!rows.empty() && ++alike[rows] >= kOwn && refusals_ < kMaxRefusals) return rows;
+  int most = 0;
+  for (size_t i = 0; i < seen_.size() && refusals_ < kMaxRefusals && most < kOwn; ++i) {
+    std::vector<int> rows = DifferInRows(args, seen_[i].args);
+    if (rows.empty()) continue;
+    if (const int count = ++alike[rows]; count > most) {
+      most = count;
+      found.rows = std::move(rows);
+    }
   }
-  if (seen_.size() < kMaxSeen) seen_.push_back(args);
-  return {};
+  found.many = most >= kOwn;
+  if (!found.many && seen_.size() < kMaxSeen) seen_.push_back({args, nullptr});
+  return found;
 }
 
-std::shared_ptr<RowBuckets::Bucket> RowBuckets::Find(const std::vector<ClusterArg>& args,
-                                                     const std::vector<int>& rows) const {
-  const std::string key = Key(WithRows(args, rows, SizeFor(args[rows[0]].dims[0])), rows);
+Demand RowBuckets::DemandFor(const std::vector<ClusterArg>& args, const Siblings& siblings) {
+  if (!siblings.many) return std::make_shared<std::atomic<int64_t>>(0);
   std::lock_guard<std::mutex> lock(mutex_);
-  auto it = buckets_.find(key);
-  return it == buckets_.end() ? nullptr : it->second;
+  Family& family = families_[FamilyKey(args, siblings.rows)];
+  Demand& demand = family.demands[SizeFor(RowsOf(args, siblings.rows))];
+  if (demand == nullptr) demand = std::make_shared<std::atomic<int64_t>>(0);
+  return demand;
 }
 
-ClusterCode RowBuckets::Ready(const std::vector<ClusterArg>& args, const std::vector<int>& rows) const {
-  std::shared_ptr<Bucket> bucket = Find(args, rows);
-  if (bucket == nullptr) return nullptr;
-  std::unique_lock<std::mutex> lock(bucket->mutex, std::try_to_lock);
-  if (!lock.owns_lock()) return nullptr;
-  auto it = bucket->fits.find(args[rows[0]].dims[0]);
-  return it == bucket->fits.end() ? nullptr : it->second;
+ClusterCode RowBuckets::Ready(const std::vector<ClusterArg>& args, const Siblings& siblings) const {
+  const int64_t count = RowsOf(args, siblings.rows);
+  std::lock_guard<std::mutex> lock(mutex_);
+  auto family = families_.find(FamilyKey(args, siblings.rows));
+  if (family == families_.end()) return nullptr;
+  const auto& buckets = family->second.buckets;
+  for (auto it = buckets.lower_bound(count); it != buckets.end() && Reaches(it->first, count); ++it) {
+    std::unique_lock<std::mutex> serving(it->second->mutex, std::try_to_lock);
+    if (!serving.owns_lock()) continue;
+    auto fit = it->second->fits.find(count);
+    if (fit != it->second->fits.end()) return fit->second;
+  }
+  return nullptr;
+}
+
+std::shared_ptr<RowBuckets::Bucket> RowBuckets::BucketOf(const ClusterCode& code, int64_t rows) const {
+  auto bucket = std::make_shared<Bucket>(rows);
+  bucket->executable = code->executable;
+  bucket->compile_seconds = code->seconds;
+  return bucket;
+}
+
+void RowBuckets::Offer(const std::vector<ClusterArg>& args, const Siblings& siblings, const ClusterCode& code) {
+  if (code->executable == nullptr) return;
+  std::lock_guard<std::mutex> lock(mutex_);
+  for (Seen& seen : seen_) {
+    if (Equal(seen.args, args)) seen.code = code;
+  }
+  if (!siblings.many) return;  // those that were seen find it
+  const int64_t count = RowsOf(args, siblings.rows);
+  auto& buckets = families_[FamilyKey(args, siblings.rows)].buckets;
+  if (buckets.count(count) == 0) buckets.emplace(count, BucketOf(code, count));
+}
+
+absl::StatusOr<std::shared_ptr<RowBuckets::Bucket>> RowBuckets::Choose(const std::vector<ClusterArg>& args,
+                                                                       const Siblings& siblings, int max_made,
+                                                                       bool* made) {
+  const std::vector<int>& rows = siblings.rows;
+  const int64_t count = RowsOf(args, rows);
+  std::lock_guard<std::mutex> lock(mutex_);
+  auto& buckets = families_[FamilyKey(args, rows)].buckets;
+  for (const Seen& seen : seen_) {
+    if (seen.code == nullptr || DifferInRows(args, seen.args) != rows) continue;
+    const int64_t size = RowsOf(seen.args, rows);
+    if (Reaches(size, count) && buckets.count(size) == 0) buckets.emplace(size, BucketOf(seen.code, size));
+  }
+  auto it = buckets.lower_bound(count);
+  if (it != buckets.end() && Reaches(it->first, count)) return it->second;
+  if (!siblings.many) return absl::NotFoundError("no code for hardly more rows");
+  if (made_ >= max_made) {
+    return absl::UnimplementedError(absl::StrCat("compiled for ", made_, " numbers of rows already"));
+  }
+  ++made_;
+  *made = true;
+  const int64_t size = SizeFor(count);
+  return buckets.emplace(size, std::make_shared<Bucket>(size)).first->second;
 }
 
 absl::StatusOr<ClusterCode> RowBuckets::FitIn(Bucket& bucket, const std::vector<ClusterArg>& args,
-                                              const std::vector<int>& rows, const CompileOptions& options,
-                                              bool* compiled) {
+                                              const std::vector<int>& rows, const CompileOptions& options, Done* done) {
   const auto start = std::chrono::steady_clock::now();
-  const int64_t count = args[rows[0]].dims[0];
+  const int64_t count = RowsOf(args, rows);
   std::lock_guard<std::mutex> lock(bucket.mutex);
   if (auto it = bucket.fits.find(count); it != bucket.fits.end()) return it->second;
   std::set<int> needed;
   XC_ASSIGN_OR_RETURN(LoweredCluster lowered, LowerCluster(graph_, args, &needed));
   if (lowered.module == nullptr) return absl::UnimplementedError("nothing is left to be compiled");
   if (bucket.lowered.module == nullptr) {
-    XC_ASSIGN_OR_RETURN(bucket.lowered, LowerCluster(graph_, WithRows(args, rows, SizeFor(count)), &needed));
+    XC_ASSIGN_OR_RETURN(bucket.lowered, LowerCluster(graph_, WithRows(args, rows, bucket.size), &needed));
     if (bucket.lowered.module == nullptr) return absl::UnimplementedError("nothing is left to be compiled");
   }
-  if (count == SizeFor(count) && count > 2 && bucket.executable == nullptr) {
+  if (count == bucket.size && count > 2 && bucket.executable == nullptr) {
     // It is the bucket itself: another number of rows must show that they are independent.
     XC_ASSIGN_OR_RETURN(LoweredCluster fewer, LowerCluster(graph_, WithRows(args, rows, count - 1), &needed));
     if (fewer.module == nullptr) return absl::UnimplementedError("nothing is left to be compiled");
@@ -140,8 +208,10 @@ absl::StatusOr<ClusterCode> RowBuckets::FitIn(Bucket& bucket, const std::vector<
   auto out = std::make_shared<CompiledCluster>();
   const std::vector<Shape> parameters = ParameterShapes(*lowered.module), results = ResultShapes(*lowered.module);
   if (bucket.executable == nullptr) {
+    const auto compiling = std::chrono::steady_clock::now();
     XC_ASSIGN_OR_RETURN(bucket.executable, client_->Compile(bucket.lowered.module->Clone(), platform_, options));
-    *compiled = true;
+    bucket.compile_seconds = Seconds(compiling);
+    done->compiled = true;
   }
   if (parameters != ParameterShapes(*bucket.lowered.module)) {
     // Which arrays differ may depend on the number of rows (half of 19 and of 20 rows, rounded up, are 10). Clusters
@@ -151,57 +221,61 @@ absl::StatusOr<ClusterCode> RowBuckets::FitIn(Bucket& bucket, const std::vector<
       bucket.pool = std::make_shared<ArenaPool>(size, /*guard=*/false, size <= 1 << 16 ? 4 : size <= 1 << 22 ? 1 : 0);
     }
     out->padding = std::make_shared<RowPadding>(parameters, results, *bucket.executable, bucket.pool);
-    out->rows = SizeFor(count);
+    out->rows = bucket.size;
+    out->copies = static_cast<double>(bucket.size - count) / static_cast<double>(bucket.size);
+    out->shared_seconds = bucket.compile_seconds;
   }
   lowered.module = nullptr;
   out->lowered = std::move(lowered);
   out->executable = bucket.executable;
   out->SetResults(graph_, results);
   out->seconds = Seconds(start);
+  done->first = bucket.fits.empty();
   bucket.fits.emplace(count, out);
   return out;
 }
 
-absl::StatusOr<ClusterCode> RowBuckets::Fit(const std::vector<ClusterArg>& args, const std::vector<int>& rows,
-                                            int max_buckets, const CompileOptions& options, bool* compiled) {
-  std::shared_ptr<Bucket> bucket = Find(args, rows);
-  const std::string key = Key(WithRows(args, rows, SizeFor(args[rows[0]].dims[0])), rows);
-  if (bucket == nullptr) {
-    std::lock_guard<std::mutex> lock(mutex_);
-    if (static_cast<int>(buckets_.size()) >= max_buckets) {
-      return absl::UnimplementedError(absl::StrCat("compiled for ", buckets_.size(), " numbers of rows already"));
-    }
-    std::shared_ptr<Bucket>& slot = buckets_[key];
-    if (slot == nullptr) slot = std::make_shared<Bucket>();
-    bucket = slot;
-  }
-  auto fit = FitIn(*bucket, args, rows, options, compiled);
+absl::StatusOr<ClusterCode> RowBuckets::Fit(const std::vector<ClusterArg>& args, const Siblings& siblings, int max_made,
+                                            const CompileOptions& options, Done* done) {
+  bool made = false;
+  XC_ASSIGN_OR_RETURN(std::shared_ptr<Bucket> bucket, Choose(args, siblings, max_made, &made));
+  auto fit = FitIn(*bucket, args, siblings.rows, options, done);
   if (fit.ok()) return fit;
   // One number of rows may be special; a bucket that serves none is of no use.
   std::scoped_lock lock(mutex_, bucket->mutex);
-  if (bucket->fits.empty()) {
-    ++refusals_;
-    buckets_.erase(key);
+  if (!bucket->fits.empty()) return fit.status();
+  ++refusals_;
+  if (made) {
+    --made_;
+    families_[FamilyKey(args, siblings.rows)].buckets.erase(bucket->size);
   }
   return fit.status();
 }
 
-void RowBuckets::Prepare(const std::vector<ClusterArg>& args, const std::vector<int>& rows) {
-  std::shared_ptr<Bucket> bucket = Find(args, rows);
-  if (bucket == nullptr) return;
-  const int64_t size = SizeFor(args[rows[0]].dims[0]);
-  const auto start = std::chrono::steady_clock::now();
-  for (int64_t count = size; count > 0 && SizeFor(count) == size && Seconds(start) < kPrepareSeconds; --count) {
-    bool compiled = false;
-    if (!FitIn(*bucket, WithRows(args, rows, count), rows, {}, &compiled).ok()) return;
+void RowBuckets::Prepare(const std::vector<ClusterArg>& args, const Siblings& siblings, int64_t size) {
+  std::shared_ptr<Bucket> bucket;
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    auto& buckets = families_[FamilyKey(args, siblings.rows)].buckets;
+    auto it = buckets.find(size);
+    if (it == buckets.end()) return;
+    bucket = it->second;
   }
+  const auto start = std::chrono::steady_clock::now();
+  for (int64_t count = size; count > 0 && Reaches(size, count) && Seconds(start) < kPrepareSeconds; --count) {
+    Done done;
+    if (!FitIn(*bucket, WithRows(args, siblings.rows, count), siblings.rows, {}, &done).ok()) break;
+  }
+  // The module, with the constants in it, is made again should another number of rows come.
+  std::lock_guard<std::mutex> lock(bucket->mutex);
+  bucket->lowered.module = nullptr;
 }
 
 void RowBuckets::Clear() {
   std::lock_guard<std::mutex> lock(mutex_);
   seen_.clear();
-  buckets_.clear();
-  refusals_ = 0;
+  families_.clear();
+  made_ = refusals_ = 0;
 }
 
 }  // namespace xc

@@ -149,9 +149,14 @@ TEST(Session, IncompatibleShapesNameTheNode) {
   }
 }
 
-TEST(Session, ManyThreadsWithChangingShapes) {
+class ManyThreads : public ::testing::TestWithParam<bool> {};
+
+TEST_P(ManyThreads, WithChangingShapes) {
+  LaunchOptions launch;
+  launch.buckets = GetParam();
   auto s = Load(Input("x", "DT_FLOAT") + N("y", "Mul", {"x", "x"}, Type("T", "DT_FLOAT")) +
-                N("z", "Exp", {"y"}, Type("T", "DT_FLOAT")));
+                    N("z", "Exp", {"y"}, Type("T", "DT_FLOAT")),
+                HostMode::kJit, launch);
   std::vector<std::thread> threads;
   std::atomic<int> wrong{0};
   for (int t = 0; t < 4; ++t) {
@@ -165,8 +170,11 @@ TEST(Session, ManyThreadsWithChangingShapes) {
   }
   for (auto& t : threads) t.join();
   EXPECT_EQ(wrong.load(), 0);
-  EXPECT_EQ(s->executor().stats().compilations, 9);
+  const int64_t compilations = s->executor().stats().compilations;
+  // Code for 9 rows may serve 8, and so on down to 4.
+  EXPECT_TRUE(launch.buckets ? compilations >= 6 && compilations <= 9 : compilations == 9) << compilations;
 }
+INSTANTIATE_TEST_SUITE_P(Session, ManyThreads, ::testing::Bool());
 
 const char kSquares[] = "z";
 
@@ -197,12 +205,16 @@ TEST(Session, WhatMostCallsWaitForIsCompiledFirst) {
   launch.policy = CompilePolicy::kBackground;
   launch.queue = std::make_shared<CompileQueue>();
   auto s = Load(Squares(), HostMode::kJit, launch);
-  std::promise<void> go;
-  launch.queue->Add(nullptr, nullptr, [&] { go.get_future().wait(); });
+  std::promise<void> begun, go;
+  launch.queue->Add(nullptr, nullptr, [&] {
+    begun.set_value();
+    go.get_future().wait();
+  });
+  begun.get_future().wait();
   for (int n : {10, 20, 20}) ASSERT_TRUE(s->Run({Floats(std::vector<float>(n, 2.f))}).ok());
   auto state = [&](int n) {
     for (const auto& r : s->executor().clusters()[0]->Report()) {
-      if (r.arguments == "float[" + std::to_string(n) + "]") return r.compiled;
+      if (r.arguments.find("[" + std::to_string(n) + "]") != std::string::npos) return r.compiled;
     }
     return false;
   };
@@ -256,10 +268,10 @@ TEST(Session, OtherNumbersOfRowsShareCode) {
     ASSERT_EQ((*out)[0].num_elements(), n);
     EXPECT_EQ((*out)[0].data<float>()[n - 1], 6);
   }
-  // 100, 99 and 98 by themselves, then code for 112, 96 and 80 rows.
-  EXPECT_EQ(s->executor().clusters()[0]->stats().compilations, 6);
+  // The code for 100 serves 80 and more; then there is code for 80, as there have been many.
+  EXPECT_EQ(s->executor().clusters()[0]->stats().compilations, 2);
   EXPECT_EQ(s->executor().stats().given_back, 0);
-  EXPECT_NE(s->Explain().find("for 80 rows"), std::string::npos) << s->Explain();
+  EXPECT_NE(s->Explain().find("for 100 rows"), std::string::npos) << s->Explain();
   EXPECT_NE(s->ExplainAsHtml().find("for 80 rows</td>"), std::string::npos);
 }
 
@@ -276,8 +288,29 @@ TEST(Session, SharedCodeIsReadyForAllItsNumbersOfRows) {
     return s->executor().stats().deferred == before;
   };
   for (int n : {100, 200, 300, 64}) EXPECT_FALSE(run(n)) << n;
-  for (int n = 57; n <= 64; ++n) EXPECT_TRUE(run(n)) << n;
-  EXPECT_FALSE(run(56));
+  for (int n = 52; n <= 64; ++n) EXPECT_TRUE(run(n)) << n;
+  EXPECT_FALSE(run(51));
+}
+
+TEST(Session, ANumberOfRowsThatComesOftenGetsCodeOfItsOwn) {
+  LaunchOptions launch;
+  launch.policy = CompilePolicy::kBackground;
+  auto s = Load(Squares(), HostMode::kJit, launch);
+  const ClusterLaunch& cluster = *s->executor().clusters()[0];
+  auto run = [&](int n) {
+    auto out = s->Run({Floats(std::vector<float>(n, 2.f))});
+    ASSERT_TRUE(out.ok()) << out.status();
+    EXPECT_EQ((*out)[0].data<float>()[n - 1], 6);
+  };
+  run(10000);
+  s->WaitForCompilations();
+  run(8000);
+  s->WaitForCompilations();
+  EXPECT_EQ(cluster.stats().compilations, 1) << "it runs with the code for 10,000";
+  for (int i = 0; i < 100'000 && cluster.stats().compilations == 1; ++i) run(8000);
+  s->WaitForCompilations();
+  EXPECT_EQ(cluster.stats().compilations, 2);
+  run(8000);
 }
 
 TEST(Session, ExplanationsSayWhatWouldChange) {

@@ -13,13 +13,11 @@
 #include "hlo/base/status.h"
 #include "jit/graph/serialize.h"
 #include "jit/plugin/background.h"
-#include "service/files.h"
 
 namespace xc {
 namespace {
 
 constexpr size_t kMaxConstantBytes = 1 << 16;  // of one argument's value in a signature
-constexpr int64_t kMaxConstantElements = 1024;
 constexpr size_t kMaxEntries = 4096;
 // The cost gate: runs that warm compiled code up, runs after which it decides, timings of the host that it needs (the
 // first makes the host's session), the shortest run that is worth them, and what counts as slower.
@@ -32,12 +30,6 @@ constexpr double kGateRatio = 1.03;
 int64_t NowNs() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
       .count();
-}
-
-void LowerTo(std::atomic<int64_t>& best, int64_t value) {
-  int64_t seen = best.load(std::memory_order_relaxed);
-  while (value < seen && !best.compare_exchange_weak(seen, value, std::memory_order_relaxed)) {
-  }
 }
 
 // Clusters alive, by their bytes.
@@ -143,10 +135,11 @@ HostedCluster::Entry* HostedCluster::Find(absl::Span<const xc_tensor> args, cons
     if (args[i].bytes > 0) std::memcpy(value->raw(), args[i].data, args[i].bytes);
     entry->args[i].constant = std::make_shared<const HostConstant>(*std::move(value));
   }
-  if (settings.buckets) entry->rows = buckets_.RowArgs(entry->args);
-  if (!entry->rows.empty()) {
-    if (auto code = buckets_.Ready(entry->args, entry->rows); code != nullptr) {
-      entry->code = std::move(code);
+  if (settings.buckets) entry->siblings = buckets_.Look(entry->args);
+  if (!entry->siblings.rows.empty()) {
+    entry->demand = buckets_.DemandFor(entry->args, entry->siblings);
+    if (auto code = buckets_.Ready(entry->args, entry->siblings); code != nullptr) {
+      entry->code.Set(std::move(code));
       entry->state = kReady;
     }
   } else if (num_compiled_ >= settings.max_shapes) {
@@ -161,139 +154,8 @@ HostedCluster::Entry* HostedCluster::Find(absl::Span<const xc_tensor> args, cons
   return raw;
 }
 
-std::string HostedCluster::TooManyShapes(int compiled) const {
-  LogOnce(absl::StrCat("cluster '", name_, "' has run with more than ", compiled,
-                       " sets of shapes: further ones run on the host (setting max_shapes)"));
-  return absl::StrCat("compiled for ", compiled, " shapes already");
-}
-
-void HostedCluster::GiveBack(Entry& entry, const std::string& reason) {
-  std::unique_lock<std::shared_mutex> lock(mutex_);
-  entry.reason = reason;
-  entry.state = kHost;
-}
-
-// Sizes, axes and bounds may be part of a signature; data would make every call another one.
-std::string HostedCluster::WhyNotInSignature(const Entry& entry, const std::set<int>& needed) const {
-  for (int i : needed) {
-    const ClusterArg& arg = entry.args[i];
-    int64_t elements = 1;
-    for (int64_t d : arg.dims) elements *= d;
-    bool integral = arg.type == DT_BOOL || IsInteger(arg.type);
-    if (elements > (integral ? kMaxConstantElements : 1)) {
-      return absl::StrCat("the value of argument ", i, " (", DataTypeName(arg.type), DimsToString(arg.dims),
-                          ") would have to be known while compiling");
-    }
-  }
-  return "";
-}
-
-void HostedCluster::Dump(const Entry& entry) const {
-  const std::string folder = CurrentPluginSettings().dump_dir;
-  if (folder.empty()) return;
-  static std::atomic<int> number{0};
-  std::set<int> needed;
-  auto lowered = LowerCluster(*graph_, entry.args, &needed);
-  if (!lowered.ok() || lowered->module == nullptr) return;
-  absl::Status status = MakeDirectories(folder);
-  if (status.ok()) {
-    status = WriteFile(absl::StrFormat("%s/cluster_%03d.hlo", folder, ++number), lowered->module->ToString());
-  }
-  if (!status.ok()) LogOnce(std::string(status.message()));
-}
-
-absl::StatusOr<ClusterCode> HostedCluster::MakeCode(Entry& entry, const CompileOptions& options, std::set<int>* needed,
-                                                    std::string* failed_node) {
-  const PluginSettings settings = CurrentPluginSettings();
-  bool compiled = true;
-  absl::StatusOr<ClusterCode> code;
-  if (!entry.rows.empty()) {
-    compiled = false;
-    code = buckets_.Fit(entry.args, entry.rows, settings.max_shapes, options, &compiled);
-    if (code.ok() && compiled && settings.policy == PluginPolicy::kBackground) {
-      buckets_.Prepare(entry.args, entry.rows);
-    }
-    if (!code.ok()) {
-      std::unique_lock<std::shared_mutex> lock(mutex_);
-      if (num_compiled_ >= settings.max_shapes) return absl::ResourceExhaustedError(TooManyShapes(num_compiled_));
-      ++num_compiled_;
-      entry.reason = absl::StrCat(", not for other numbers of rows: ", code.status().message());
-      entry.rows.clear();
-      compiled = true;
-    }
-  }
-  if (entry.rows.empty()) {
-    code = CompileCluster(*graph_, entry.args, Client::Default(), "cpu", options, needed, failed_node);
-  }
-  if (code.ok() && compiled) {
-    Counters().compilations.fetch_add(1);
-    Counters().compile_ns.fetch_add(static_cast<int64_t>((*code)->seconds * 1e9));
-  }
-  return code;
-}
-
-void HostedCluster::ServeWaiting() {
-  for (const std::unique_ptr<Entry>& entry : all_) {
-    if (entry->rows.empty() || (entry->state != kNew && entry->state != kQueued)) continue;
-    std::unique_lock<std::mutex> compiling(entry->compiling, std::try_to_lock);
-    if (!compiling.owns_lock()) continue;
-    ClusterCode code = buckets_.Ready(entry->args, entry->rows);
-    if (code == nullptr) continue;
-    entry->code = std::move(code);
-    entry->state = kReady;
-  }
-}
-
-bool HostedCluster::Compile(Entry& entry, int compile_threads) {
-  std::lock_guard<std::mutex> compiling(entry.compiling);
-  if (entry.state == kReady || entry.state == kHost) return false;
-  CompileOptions options;
-  options.compile_threads = compile_threads;
-  Dump(entry);
-  std::set<int> needed;
-  std::string failed_node;
-  auto code = MakeCode(entry, options, &needed, &failed_node);
-  bool retry = false;
-  if (code.ok()) {
-    entry.code = *std::move(code);
-    std::unique_lock<std::shared_mutex> lock(mutex_);
-    entry.state = kReady;
-    if (!entry.rows.empty()) ServeWaiting();
-  } else if (std::string why = WhyNotInSignature(entry, needed); !why.empty()) {
-    Counters().failures.fetch_add(1);
-    if (graph_->FindNode(failed_node) != nullptr) host_graph_.LeaveOut(failed_node, why);
-    LogOnce(absl::StrCat("cluster '", name_, "' runs on the host: ", why));
-    GiveBack(entry, why);
-  } else if (code.status().code() == absl::StatusCode::kFailedPrecondition && !needed.empty()) {
-    // Signatures have another form from now on; who asked looks for the new entry.
-    std::unique_lock<std::shared_mutex> lock(mutex_);
-    for (int i : constant_args_) needed.erase(i);
-    if (!needed.empty()) {
-      constant_args_.insert(constant_args_.end(), needed.begin(), needed.end());
-      entries_.clear();
-      num_compiled_ = 0;
-      buckets_.Clear();
-    }
-    retry = true;
-    entry.reason = "made anew with the values of constants";
-    entry.state = kHost;
-  } else {
-    Counters().failures.fetch_add(1);
-    std::string reason = code.status().ToString();
-    if (code.status().code() == absl::StatusCode::kUnimplemented && graph_->FindNode(failed_node) != nullptr) {
-      host_graph_.LeaveOut(failed_node, reason);
-      absl::StrAppend(&reason, "; the others form clusters without it");
-    }
-    LogOnce(absl::StrCat("cluster '", name_, "' runs on the host: ", reason));
-    GiveBack(entry, reason);
-  }
-  compiled_.notify_all();
-  return retry;
-}
-
-absl::StatusOr<int> HostedCluster::RunEntry(Entry& entry, absl::Span<const xc_tensor> args,
-                                            const xc_cluster_results& results, int threads, int64_t* compiled_ns) {
-  const CompiledCluster& code = *entry.code;
+absl::StatusOr<int> HostedCluster::RunCode(const CompiledCluster& code, absl::Span<const xc_tensor> args,
+                                           const xc_cluster_results& results, int threads, int64_t* compiled_ns) {
   const LoweredCluster& lowered = code.lowered;
   const size_t n = lowered.results.size();
   bool tentative = lowered.check_output >= 0;
@@ -424,7 +286,8 @@ absl::StatusOr<int> HostedCluster::Run(absl::Span<const xc_tensor> args, const x
     return XC_CLUSTER_ON_HOST;
   }
   int64_t compiled_ns = 0;
-  XC_ASSIGN_OR_RETURN(int outcome, RunEntry(*entry, args, results, threads, &compiled_ns));
+  ServedCode::Choice& choice = *entry->code.Get();
+  XC_ASSIGN_OR_RETURN(int outcome, RunCode(*choice.code, args, results, threads, &compiled_ns));
   int64_t total = NowNs() - start;
   if (outcome != XC_CLUSTER_RAN) {
     *ticket = nullptr;
@@ -435,24 +298,30 @@ absl::StatusOr<int> HostedCluster::Run(absl::Span<const xc_tensor> args, const x
   counters.launch_arguments.fetch_add(static_cast<int64_t>(args.size()), std::memory_order_relaxed);
   counters.launch_ns.fetch_add(total, std::memory_order_relaxed);
   counters.compiled_ns.fetch_add(compiled_ns, std::memory_order_relaxed);
-  LowerTo(entry->best_ns, total);
-  int64_t runs = entry->runs.fetch_add(1, std::memory_order_relaxed) + 1;
-  if (runs >= kGateRuns && !entry->judged) Judge(*entry);
+  if (choice.code->rows > 0) counters.shared_launches.fetch_add(1, std::memory_order_relaxed);
+  if (entry->code.Ran(choice, total)) AskForOwnCode(*entry);
+  if (choice.runs >= kGateRuns && !entry->judged) Judge(*entry, choice);
   return outcome;
 }
 
 bool HostedCluster::WantsHostTiming(const Entry& entry) const {
-  int64_t runs = entry.runs.load(std::memory_order_relaxed), host_runs = entry.host_runs;
+  const ServedCode::Choice& choice = *entry.code.Get();
+  int64_t runs = choice.runs.load(std::memory_order_relaxed), host_runs = entry.host_runs;
   bool turn = (runs + host_runs) % 2 == 0;  // between runs of the code, so that both see the same machine
-  return !entry.judged && runs >= kGateWarmRuns && turn && entry.best_ns >= kGateMinNs && host_runs < kGateHostRuns &&
+  return !entry.judged && runs >= kGateWarmRuns && turn && choice.best_ns >= kGateMinNs && host_runs < kGateHostRuns &&
          PluginCostGate();
 }
 
-void HostedCluster::Judge(Entry& entry) {
-  int64_t best = entry.best_ns, host = entry.host_best_ns;
+void HostedCluster::Judge(Entry& entry, const ServedCode::Choice& choice) {
+  if (entry.code.Get() != &choice) return;  // other code has taken its place
+  int64_t best = choice.best_ns, host = entry.host_best_ns;
   bool undecided = best >= kGateMinNs && entry.host_runs < kGateHostRuns;
   if (!PluginCostGate() || undecided || entry.judged.exchange(true)) return;
-  if (best < kGateMinNs || static_cast<double>(best) <= kGateRatio * static_cast<double>(host)) return;
+  const double limit = kGateRatio * static_cast<double>(host), copies = choice.code->copies;
+  if (best < kGateMinNs || static_cast<double>(best) <= limit) return;
+  // Without the copies among its rows the code may be quick enough.
+  const bool own = copies >= ServedCode::kMinCopies && static_cast<double>(best) * (1 - copies) <= limit;
+  if (own && (entry.own_under_way || (entry.code.AskForOwn() && AskForOwnCode(entry)))) return;
   Counters().given_back.fetch_add(1);
   GiveBack(entry, absl::StrCat("slower than the host's kernels: ", best / 1000, " us against ", host / 1000));
 }
@@ -474,13 +343,15 @@ std::vector<HostedCluster::ShapeReport> HostedCluster::Report() const {
     r.shapes = ArgsText(e.args);
     int state = e.state;
     r.state = state == kReady ? "compiled" : state == kHost ? "on the host: " + e.reason : "not compiled yet";
+    const ServedCode::Choice* choice = e.code.Get();
     if (state == kReady) {
-      r.compile_seconds = e.code->seconds;
-      absl::StrAppend(&r.state, e.reason, e.code->rows > 0 ? absl::StrCat(" for ", e.code->rows, " rows") : "");
-      r.temp_bytes = e.code->executable != nullptr ? e.code->executable->temp_bytes() : 0;
+      const CompiledCluster& code = *choice->code;
+      r.compile_seconds = code.seconds;
+      absl::StrAppend(&r.state, e.code.Note(), e.reason);
+      r.temp_bytes = code.executable != nullptr ? code.executable->temp_bytes() : 0;
     }
-    r.runs = e.runs;
-    r.best_ns = r.runs > 0 ? e.best_ns.load() : 0;
+    r.runs = e.code.runs();
+    r.best_ns = choice != nullptr && choice->runs > 0 ? choice->best_ns.load() : 0;
     r.host_runs = e.host_runs;
     r.host_best_ns = r.host_runs > 0 ? e.host_best_ns.load() : 0;
     out.push_back(std::move(r));

@@ -16,6 +16,7 @@
 #include "absl/container/inlined_vector.h"
 #include "jit/capi/xc_plugin.h"
 #include "jit/host/row_buckets.h"
+#include "jit/host/served_code.h"
 #include "jit/plugin/fallback_graph.h"
 #include "jit/plugin/settings.h"
 
@@ -25,6 +26,7 @@ namespace xc {
 struct PluginCounters {
   std::atomic<int64_t> graphs{0}, clusters{0}, launches{0}, host_runs{0}, compilations{0}, failures{0};
   std::atomic<int64_t> ops{0}, clustered_ops{0}, given_back{0}, launch_arguments{0};
+  std::atomic<int64_t> shared_launches{0}, own_codes{0};  // with code for more rows; code that took its place
   std::atomic<int64_t> launch_ns{0}, compiled_ns{0}, compile_ns{0};
 };
 PluginCounters& Counters();
@@ -64,13 +66,14 @@ class HostedCluster : public std::enable_shared_from_this<HostedCluster> {
     std::atomic<int> state{kNew};
     std::vector<int64_t> signature;
     std::vector<ClusterArg> args;
-    std::vector<int> rows;  // arguments with rows, if code for more rows may serve
-    ClusterCode code;       // set before the state becomes kReady
-    std::string reason;     // of kHost, or why code is not shared; under mutex_
+    RowBuckets::Siblings siblings;  // in whose place code for more rows may serve
+    ServedCode code;                // set before the state becomes kReady
+    std::string reason;             // of kHost, or why code is not shared; under mutex_
     std::mutex compiling;
     Demand demand = std::make_shared<std::atomic<int64_t>>(0);
-    std::atomic<bool> judged{false};
-    std::atomic<int64_t> runs{0}, best_ns{INT64_MAX}, host_runs{0}, host_best_ns{INT64_MAX};
+    std::atomic<bool> own_under_way{false};  // code of its own in the place of shared code
+    std::atomic<bool> judged{false};         // by the cost gate
+    std::atomic<int64_t> host_runs{0}, host_best_ns{INT64_MAX};
   };
   struct SignatureHash {
     using is_transparent = void;
@@ -85,11 +88,18 @@ class HostedCluster : public std::enable_shared_from_this<HostedCluster> {
   // The entry for the arguments, made if there is none; null if there are too many.
   Entry* Find(absl::Span<const xc_tensor> args, const PluginSettings& settings);
   bool MakeSignature(absl::Span<const xc_tensor> args, Signature* signature) const;
-  // The code for the entry, from a bucket or for itself.
+  // Code that is compiled for the entry.
+  absl::StatusOr<ClusterCode> CompileOwn(const Entry& entry, const CompileOptions& options, std::set<int>* needed,
+                                         std::string* failed_node);
+  // The code for the entry, from a bucket or for itself; null if the host runs it, as there is too much code.
   absl::StatusOr<ClusterCode> MakeCode(Entry& entry, const CompileOptions& options, std::set<int>* needed,
                                        std::string* failed_node);
   // Entries that wait for their turn, but whose code is there by now, get it; mutex_ is held.
   void ServeWaiting();
+  // Code for `size` rows, which serves the entry, gets ready for its siblings.
+  void PrepareSiblings(const Entry& entry, int64_t size);
+  // The entry, which shared code serves, gets its own in the background; false if there is enough code already.
+  bool AskForOwnCode(Entry& entry);
   // Compiles the entry if nobody has; true if the lowering asked for values of arguments, so that entries are others.
   bool Compile(Entry& entry, int compile_threads);
   std::string WhyNotInSignature(const Entry& entry, const std::set<int>& needed) const;
@@ -97,11 +107,11 @@ class HostedCluster : public std::enable_shared_from_this<HostedCluster> {
   void Dump(const Entry& entry) const;
   // The cost gate: whether the host should run the entry this time to be timed, and what follows from the timings.
   bool WantsHostTiming(const Entry& entry) const;
-  void Judge(Entry& entry);
+  void Judge(Entry& entry, const ServedCode::Choice& choice);
   std::string TooManyShapes(int compiled) const;
   void GiveBack(Entry& entry, const std::string& reason);
-  absl::StatusOr<int> RunEntry(Entry& entry, absl::Span<const xc_tensor> args, const xc_cluster_results& results,
-                               int threads, int64_t* compiled_ns);
+  absl::StatusOr<int> RunCode(const CompiledCluster& code, absl::Span<const xc_tensor> args,
+                              const xc_cluster_results& results, int threads, int64_t* compiled_ns);
 
   const std::string bytes_;
   const std::string name_;
@@ -114,6 +124,7 @@ class HostedCluster : public std::enable_shared_from_this<HostedCluster> {
   absl::flat_hash_map<std::vector<int64_t>, Entry*, SignatureHash, SignatureEq> entries_;
   std::vector<std::unique_ptr<Entry>> all_;  // entries live as long as the cluster
   int num_compiled_ = 0;                     // entries with code of their own
+  int own_codes_ = 0;                        // of these: after shared code
   RowBuckets buckets_;
 };
 

@@ -231,12 +231,14 @@ std::string PluginReport(bool html) {
   const PluginCounters& c = Counters();
   Writer out(html);
   out.Title(1, "xla.tf");
-  out.Begin({"graphs rewritten", "ops in clusters", "clusters", "launches", "host runs", "compilations", "failures",
-             "given back", "compile ms", "us per launch", "of them in compiled code", "arguments per launch"});
+  out.Begin({"graphs rewritten", "ops in clusters", "clusters", "launches", "of them with code for more rows",
+             "host runs", "compilations", "of them after shared code", "failures", "given back", "compile ms",
+             "us per launch", "of them in compiled code", "arguments per launch"});
   int64_t launches = std::max<int64_t>(c.launches, 1);
   out.Row({absl::StrCat(c.graphs.load()), absl::StrCat(c.clustered_ops.load(), " of ", c.ops.load()),
-           absl::StrCat(c.clusters.load()), absl::StrCat(c.launches.load()), absl::StrCat(c.host_runs.load()),
-           absl::StrCat(c.compilations.load()), absl::StrCat(c.failures.load()), absl::StrCat(c.given_back.load()),
+           absl::StrCat(c.clusters.load()), absl::StrCat(c.launches.load()), absl::StrCat(c.shared_launches.load()),
+           absl::StrCat(c.host_runs.load()), absl::StrCat(c.compilations.load()), absl::StrCat(c.own_codes.load()),
+           absl::StrCat(c.failures.load()), absl::StrCat(c.given_back.load()),
            Millis(static_cast<double>(c.compile_ns.load()) * 1e-9), Micros(c.launch_ns / launches),
            Micros(c.compiled_ns / launches),
            absl::StrFormat("%.1f", static_cast<double>(c.launch_arguments) / static_cast<double>(launches))});

@@ -28,6 +28,7 @@ class _CStats(ctypes.Structure):
         [(name, ctypes.c_int64) for name in _NAMES]
         + [("launch_nanoseconds", ctypes.c_int64), ("compiled_nanoseconds", ctypes.c_int64)]
         + [("compile_seconds", ctypes.c_double), ("pending_compilations", ctypes.c_int64)]
+        + [("shared_launches", ctypes.c_int64), ("own_codes", ctypes.c_int64)]
     )
 
 
@@ -49,6 +50,8 @@ class Stats:
     compiled_seconds: float  # inside compiled code
     compile_seconds: float
     pending_compilations: int
+    shared_launches: int  # launches with code for more rows than their arguments have
+    own_codes: int  # compilations for a number of rows that came often with such code
 
 
 def _opened_library():
@@ -161,6 +164,8 @@ def stats():
         compiled_seconds=raw.compiled_nanoseconds * 1e-9,
         compile_seconds=raw.compile_seconds,
         pending_compilations=raw.pending_compilations,
+        shared_launches=raw.shared_launches,
+        own_codes=raw.own_codes,
     )
 
 
