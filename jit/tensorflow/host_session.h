@@ -13,14 +13,15 @@ namespace xc_tensorflow {
 class HostSession {
  public:
   // Runs the graph (its session is made at the first call with these bytes, which stay where they are) on `args`, in
-  // the calling thread.
+  // the calling thread. A call hands over tensors by number, so that one turn of a loop costs little.
   absl::Status Run(const char* graph_def, size_t size, const std::vector<tensorflow::Tensor>& args, int num_results,
                    std::vector<tensorflow::Tensor>* results);
 
  private:
+  struct Prepared;
   std::mutex mutex_;
   const char* graph_def_ = nullptr;  // what the session was made from
-  std::shared_ptr<tensorflow::Session> session_;
+  std::shared_ptr<const Prepared> prepared_;
 };
 
 }  // namespace xc_tensorflow
