@@ -19,8 +19,8 @@ struct CompiledCluster {
   std::vector<Dims> result_dims;                 // of the module's results
   std::vector<DataType> result_types;
   double seconds = 0;
-  // Of an executable for more rows than the arguments have (row_buckets.h): how it runs, its rows, the part of them that
-  // are copies, and how long it took to compile.
+  // Of an executable for more rows than the arguments have (row_buckets.h): how it runs, its rows, the part of them
+  // that are copies, and how long it took to compile.
   std::shared_ptr<const RowPadding> padding;
   int64_t rows = 0;
   double copies = 0, shared_seconds = 0;
