@@ -3,6 +3,7 @@ make arrays longer are compiled; others stay in TensorFlow, and clusters inside 
 benchmarks/tensorflow_decoders.py)."""
 
 import os
+import time
 
 import numpy as np
 
@@ -67,6 +68,46 @@ def beam_search():
 @check
 def branches_of_different_lengths():
     decode("branches", 3, turns=1)
+
+
+@check
+def branches_in_the_thread_that_calls():
+    """Launches of which no two can run at the same time, as those of two branches, stay in the caller's thread; a pair
+    that can does not."""
+    w = tf.eye(384)
+
+    def products(x):
+        for _ in range(20):
+            x = tf.tanh(x @ w)
+        return x
+
+    def chosen(x):
+        h = products(x)
+        longer = lambda: tf.concat([h, products(h)], 0)
+        return tf.exp(tf.cond(tf.reduce_sum(h) > 1e9, longer, lambda: tf.tanh(products(h)))) * 2.0
+
+    def beside(x):
+        a, b = products(x), products(tf.cast(tf.strings.length(["ab"]), tf.float32) * x)
+        return tf.strings.length(tf.strings.as_string(a[0])), tf.reduce_sum(b)
+
+    x = tf.constant(np.random.default_rng(1).normal(size=(384, 384)).astype(np.float32))
+
+    def seconds(body, caller_thread):
+        xla_tf.configure(caller_thread=caller_thread)
+        try:
+            function = tf.function(body)
+            function(x)
+            before = time.thread_time()
+            for _ in range(3):
+                function(x)
+            return time.thread_time() - before
+        finally:
+            xla_tf.configure(caller_thread=True)
+
+    with launched(24):
+        waits, computes = seconds(chosen, False), seconds(chosen, True)
+        assert computes > 5 * waits, (computes, waits)
+        assert seconds(beside, True) < computes / 2
 
 
 @check

@@ -4,12 +4,16 @@
 #include <new>
 #include <string>
 #include <typeinfo>
+#include <utility>
+#include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/string_view.h"
 #include "tensorflow/core/common_runtime/executor.h"
 #include "tensorflow/core/common_runtime/executor_factory.h"
 #include "tensorflow/core/common_runtime/local_executor_params.h"
+#include "tensorflow/core/graph/algorithm.h"
 #include "tensorflow/core/graph/graph.h"
 
 namespace xc_tensorflow {
@@ -19,9 +23,8 @@ namespace tf = tensorflow;
 
 const Core* the_core = nullptr;
 
-// Whether one thread runs the graph as fast as several would: a single launch, and beside it only what passes values
-// on, reads or updates variables.
-bool IsOneLaunch(const tf::Graph& graph) {
+// What passes values on, chooses a branch, reads or updates variables: nothing that a second thread could help with.
+bool IsBeside(const tf::Node& node) {
   static const auto* const kBeside = new absl::flat_hash_set<absl::string_view>{"_Arg",
                                                                                 "_Retval",
                                                                                 "_DeviceArg",
@@ -31,6 +34,11 @@ bool IsOneLaunch(const tf::Graph& graph) {
                                                                                 "IdentityN",
                                                                                 "NoOp",
                                                                                 "Shape",
+                                                                                "Switch",
+                                                                                "Merge",
+                                                                                "Reshape",
+                                                                                "ExpandDims",
+                                                                                "Squeeze",
                                                                                 "VarHandleOp",
                                                                                 "Rank",
                                                                                 "Size",
@@ -38,15 +46,79 @@ bool IsOneLaunch(const tf::Graph& graph) {
                                                                                 "AssignVariableOp",
                                                                                 "AssignAddVariableOp",
                                                                                 "AssignSubVariableOp"};
-  int launches = 0;
+  return kBeside->contains(node.type_string());
+}
+
+// A node of a graph without loops.
+struct Place {
+  uint64_t after = 0;  // the launches that it comes after, by number
+  // Where it runs: choices, by the node and output that decide, with what was chosen.
+  absl::flat_hash_map<std::pair<int, int>, int> branches;
+};
+
+// What holds for all ways to a merge.
+void KeepCommon(Place* place, const Place& other) {
+  absl::erase_if(place->branches, [&](const auto& choice) {
+    auto it = other.branches.find(choice.first);
+    return it == other.branches.end() || it->second != choice.second;
+  });
+}
+
+// Whether two places are on different branches of one choice.
+bool Exclude(const Place& a, const Place& b) {
+  for (const auto& [by, chosen] : a.branches) {
+    auto it = b.branches.find(by);
+    if (it != b.branches.end() && it->second != chosen) return true;
+  }
+  return false;
+}
+
+Place PlaceOf(const tf::Node& node, const std::vector<Place>& places, const absl::flat_hash_map<int, int>& launches) {
+  Place out;
+  bool first = true;
+  for (const tf::Edge* edge : node.in_edges()) {
+    Place from = places[edge->src()->id()];
+    if (auto it = launches.find(edge->src()->id()); it != launches.end()) from.after |= uint64_t{1} << it->second;
+    const tf::Edge* chooser = nullptr;
+    if (edge->src()->IsSwitch() && !edge->IsControlEdge() && edge->src()->input_edge(1, &chooser).ok()) {
+      from.branches[{chooser->src()->id(), chooser->src_output()}] = edge->src_output();
+    }
+    out.after |= from.after;
+    if (!node.IsMerge() || first) {
+      out.branches.insert(from.branches.begin(), from.branches.end());
+    } else {
+      KeepCommon(&out, from);
+    }
+    first = false;
+  }
+  return out;
+}
+
+// Whether one thread runs the graph as fast as several would: launches of which no two could run at the same time, and
+// beside them only what takes no time.
+bool IsOneThread(const tf::Graph& graph) {
+  constexpr size_t kMaxLaunches = 64;
+  absl::flat_hash_map<int, int> launches;  // numbers by node
   for (const tf::Node* node : graph.op_nodes()) {
     if (node->type_string() == kLaunchOp) {
-      ++launches;
-    } else if (!kBeside->contains(node->type_string())) {
+      launches.emplace(node->id(), static_cast<int>(launches.size()));
+    } else if (!IsBeside(*node)) {
       return false;
     }
   }
-  return launches == 1;
+  if (launches.empty() || launches.size() > kMaxLaunches) return false;
+  if (launches.size() == 1) return true;
+  std::vector<tf::Node*> order;
+  tf::GetReversePostOrder(graph, &order);
+  std::vector<Place> places(graph.num_node_ids());
+  for (const tf::Node* node : order) places[node->id()] = PlaceOf(*node, places, launches);
+  for (const auto& [a, number_a] : launches) {
+    for (const auto& [b, number_b] : launches) {
+      const bool ordered = (places[a].after >> number_b & 1) || (places[b].after >> number_a & 1);
+      if (a < b && !ordered && !Exclude(places[a], places[b])) return false;
+    }
+  }
+  return true;
 }
 
 // Gives nothing to TensorFlow's pool: the graph has run when RunAsync returns.
@@ -77,7 +149,7 @@ class CallerFactory : public tf::ExecutorFactory {
     absl::Status status = tf::NewLocalExecutor(params, graph, &executor);
     if (!status.ok()) return status;
     out->reset(executor);
-    if (IsOneLaunch(graph) && the_core->caller_thread()) *out = std::make_unique<CallerExecutor>(std::move(*out));
+    if (IsOneThread(graph) && the_core->caller_thread()) *out = std::make_unique<CallerExecutor>(std::move(*out));
     return absl::OkStatus();
   }
 };

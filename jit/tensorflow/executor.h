@@ -1,4 +1,4 @@
-// Functions that are little more than one launch run in the thread that calls them: see docs/tensorflow.md.
+// Functions of launches that could not run beside each other run in the thread that calls them: see docs/tensorflow.md.
 #ifndef XC_JIT_TENSORFLOW_EXECUTOR_H_
 #define XC_JIT_TENSORFLOW_EXECUTOR_H_
 
