@@ -16,6 +16,8 @@ class Executor {
   virtual ~Executor() = default;
   // Threads that can work at once, the calling one included; at least 1.
   virtual int num_threads() const = 0;
+  // Of the others, those that look for a task right now: one reaches them within a microsecond, and wakes nobody.
+  virtual int ready() const = 0;
   // Runs `task` some time, on any thread but (normally) the caller's. Never called when num_threads() is 1.
   virtual void Schedule(std::function<void()> task) = 0;
 };
@@ -36,6 +38,12 @@ int AvailableCpus();
 // Returns when all pieces have run. `executor` may be null: one thread.
 void ParallelFor(Executor* executor, int limit, int64_t n, int64_t min_grain,
                  absl::FunctionRef<void(int64_t, int64_t)> fn);
+
+// ParallelFor for a loop that takes little longer than waking a thread does, and reads `bytes` of memory: only threads
+// that look for a task help, each with one piece. One is woken where a run has had so many such loops that it will find
+// it awake for long. `alone`: the run's count of bytes read without help, 0 at first.
+void SmallParallelFor(Executor* executor, int limit, int64_t n, int64_t min_grain, int64_t bytes, int64_t* alone,
+                      absl::FunctionRef<void(int64_t, int64_t)> fn);
 
 // Whether the calling thread is inside a ParallelFor's piece.
 bool InParallelFor();

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <utility>
 
+#include "absl/functional/function_ref.h"
 #include "absl/strings/str_cat.h"
 #include "backends/runtime/gemm_kernels.h"
 #include "backends/runtime/onednn.h"
@@ -100,6 +101,9 @@ Offsets OffsetsOf(const MatmulDesc& d, int64_t index) {
   return at;
 }
 
+// Bytes of the right operand.
+int64_t RightBytes(const MatmulDesc& d) { return d.n * d.k * SizeOf(Type(d.b_type)); }
+
 // How many batches, rows, columns and steps of the sum one task takes. Depends on the shape and the CPU alone.
 struct Plan {
   int64_t batch, m, n, k;
@@ -135,9 +139,14 @@ Plan MakePlan(const Problem& p, bool onednn) {
     // Wide tiles reuse packed rows; columns are cut first while they are many, then rows. Our own kernels pack both
     // operands for each tile: tiles of whole panels, and not too small.
     const bool own = !onednn && d.m > kSkinnyRows;
-    const int64_t n_step = d.m > kSkinnyRows ? 128 : (d.b_n == 1 ? 512 : 64), n_grain = own ? 48 : n_step;
+    // A few rows: long runs of memory, unless it is read from a cache.
+    constexpr int64_t kCached = int64_t{3} << 20;
+    const bool skinny = d.m <= kSkinnyRows;
+    const int64_t n_step = !skinny ? 128 : d.b_n != 1 ? 64 : RightBytes(d) <= kCached ? 256 : 512;
+    const int64_t n_grain = own ? 48 : skinny ? 32 : n_step;
     const int64_t m_step = own ? 128 : 64, m_grain = own ? 24 : m_step;
     int64_t n_parts = std::clamp<int64_t>(d.n / std::max(n_step, std::min<int64_t>(d.m, 256)), 1, left);
+    if (skinny && n_parts > 1) n_parts += n_parts % 2;
     plan.n = ((d.n + n_parts - 1) / n_parts + n_grain - 1) / n_grain * n_grain;
     plan.n = std::min(plan.n, d.n);
     n_parts = (d.n - 1) / plan.n + 1;
@@ -294,6 +303,37 @@ absl::Status RunTile(const Problem& p, bool onednn, const Ranges& r) {
   return absl::OkStatus();
 }
 
+// Whether it is a product of a few rows that takes microseconds.
+bool IsSmallSkinny(const Problem& p) {
+  constexpr int64_t kMostBytes = int64_t{3} << 19, kMostFlops = int64_t{2} << 20, kLeastColumns = 128;
+  const MatmulDesc& d = p.d;
+  const RtType type = Type(d.b_type);
+  if (type != RtType::kF32 && type != RtType::kBF16 && type != RtType::kF64) return false;
+  if (d.m > kSkinnyRows || p.batches != 1 || d.n < kLeastColumns || d.k == 0 || (d.b_n != 1 && d.b_k != 1))
+    return false;
+  return RightBytes(d) <= kMostBytes && 2 * d.m * d.n * d.k <= kMostFlops;
+}
+
+// Threads that are awake take columns of it, and find these in their caches where the product is made again. What a
+// column's sum is does not depend on those beside it, so that the borders are free.
+absl::Status SmallProduct(RunContext* ctx, const Problem& p, absl::FunctionRef<void(const Ranges&)> finish) {
+  constexpr int64_t kStep = 16, kLeastBytes = int64_t{96} << 10;
+  const int64_t right_bytes = RightBytes(p.d), steps = (p.d.n - 1) / kStep + 1;
+  const int64_t least = std::max<int64_t>((kLeastBytes * steps - 1) / right_bytes + 1, 4);
+  std::atomic<bool> failed{false};
+  absl::Status first_error;
+  ctx->SmallParallelFor(steps, least, right_bytes, [&](int64_t begin, int64_t end) {
+    const Ranges r{0, 1, 0, p.d.m, begin * kStep, std::min(p.d.n, end * kStep)};
+    absl::Status status = RunTile(p, false, r);
+    if (status.ok()) {
+      finish(r);
+    } else if (!failed.exchange(true)) {
+      first_error = status;
+    }
+  });
+  return first_error;
+}
+
 }  // namespace
 
 void SetMatmulUseOneDnn(bool use) { use_onednn = use; }
@@ -315,7 +355,16 @@ absl::Status Matmul(RunContext* ctx, const MatmulDesc& desc, const void* a, cons
   const bool transposed_result = d.c_n != 1 && d.c_m == 1 && d.m != 1;
   if (skinny_columns || (transposed_result && d.m > kSkinnyRows && d.a_type == d.b_type)) Swap(&p);
 
+  auto finish = [&](const Ranges& r) {
+    if (epilogue == nullptr) return;
+    if (p.swapped) {
+      epilogue(env, r.batch_begin, r.batch_end, r.n0, r.n1, r.m0, r.m1);
+    } else {
+      epilogue(env, r.batch_begin, r.batch_end, r.m0, r.m1, r.n0, r.n1);
+    }
+  };
   bool onednn = WantOneDnn(d);
+  if (!onednn && IsSmallSkinny(p)) return SmallProduct(ctx, p, finish);
   const Plan plan = MakePlan(p, onednn);
   if (onednn && plan.n_tiles == 1 && CopiesRight(d)) onednn = false;
   const int64_t per_batch = plan.m_tiles * plan.n_tiles;
@@ -326,14 +375,6 @@ absl::Status Matmul(RunContext* ctx, const MatmulDesc& desc, const void* a, cons
   if (plan.k_tiles > 1) {
     XC_ASSIGN_OR_RETURN(parts, ThreadScratch(plan.k_tiles * part_bytes, kPartialSumScratch));
   }
-  auto finish = [&](const Ranges& r) {
-    if (epilogue == nullptr) return;
-    if (p.swapped) {
-      epilogue(env, r.batch_begin, r.batch_end, r.n0, r.n1, r.m0, r.m1);
-    } else {
-      epilogue(env, r.batch_begin, r.batch_end, r.m0, r.m1, r.n0, r.n1);
-    }
-  };
   // Task t of those that take parts of the sums: into a dense result of its own.
   auto part_of_sum = [&](int64_t t) {
     const int64_t k0 = t * plan.k;

@@ -321,10 +321,44 @@ TEST(Matmul, SameBitsWithAnyNumberOfThreads) {
   SetMatmulUseOneDnn(true);
 }
 
+// Those that only threads that are awake help with, as one loop makes them again and again.
+TEST(Matmul, SmallOnesHaveTheSameBitsWithAnyHelp) {
+  std::mt19937 random(5);
+  std::normal_distribution<double> normal;
+  auto executor = NewThreadPoolExecutor(4);
+  RunContext ctx(nullptr, executor.get()), alone;
+  using T = RtType;
+  for (T type : {T::kF32, T::kF64, T::kBF16}) {
+    for (auto [m, n, k] : {std::array<int, 3>{1, 768, 256}, {3, 333, 301}, {4, 129, 510}, {600, 2, 300}}) {
+      for (bool transposed : {false, true}) {
+        const MatmulDesc d = MakeDesc(type, type, type, 1, 1, m, n, k, {false, transposed, false});
+        Data data = MakeData(d);
+        for (std::vector<char>* side : {&data.a, &data.b}) {
+          for (size_t i = 0; i < side->size() / SizeOf(type); ++i) {
+            const double x = normal(random);
+            const float f = x;
+            if (type == T::kF64) std::memcpy(&(*side)[i * 8], &x, 8);
+            if (type == T::kF32) std::memcpy(&(*side)[i * 4], &f, 4);
+            if (type == T::kBF16) std::memcpy(&(*side)[i * 2], reinterpret_cast<const char*>(&f) + 2, 2);
+          }
+        }
+        ASSERT_TRUE(Matmul(&alone, d, data.a.data(), data.b.data(), data.c.data()).ok());
+        const std::vector<char> first = data.c;
+        for (int turn = 0; turn < 40; ++turn) {
+          std::fill(data.c.begin(), data.c.end(), 0);
+          ASSERT_TRUE(Matmul(&ctx, d, data.a.data(), data.b.data(), data.c.data()).ok());
+          ASSERT_EQ(first, data.c) << m << " " << n << " " << k << " turn " << turn;
+        }
+      }
+    }
+  }
+}
+
 TEST(Matmul, EpilogueSeesEachElementOnce) {
   auto executor = NewThreadPoolExecutor(3);
   RunContext ctx(nullptr, executor.get());
-  const int64_t sizes[][5] = {{2, 3, 400, 500, 40}, {2, 3, 400, 2, 40}, {1, 1, 40, 6, 20000}, {1, 1, 3, 1, 524288}};
+  const int64_t sizes[][5] = {
+      {2, 3, 400, 500, 40}, {2, 3, 400, 2, 40}, {1, 1, 40, 6, 20000}, {1, 1, 3, 1, 524288}, {1, 1, 3, 700, 300}};
   for (const auto& s : sizes) {
     const MatmulDesc d = MakeDesc(RtType::kF32, RtType::kF32, RtType::kF32, s[0], s[1], s[2], s[3], s[4], {});
     Data data = MakeData(d);

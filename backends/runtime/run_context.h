@@ -50,6 +50,9 @@ class RunContext {
   void ParallelFor(int64_t n, int64_t min_grain, absl::FunctionRef<void(int64_t, int64_t)> fn) {
     xc::ParallelFor(executor_, thread_limit_, n, min_grain, fn);
   }
+  void SmallParallelFor(int64_t n, int64_t min_grain, int64_t bytes, absl::FunctionRef<void(int64_t, int64_t)> fn) {
+    xc::SmallParallelFor(executor_, thread_limit_, n, min_grain, bytes, &bytes_alone_, fn);
+  }
 
   // Keeps `status` if it is the run's first error. Returns 0 for OK and 1 for an error, as xc_rt_ functions do.
   int Record(const absl::Status& status);
@@ -78,6 +81,7 @@ class RunContext {
   friend struct RunContextLayout;
   Executor* executor_;
   int thread_limit_;
+  int64_t bytes_alone_ = 0;  // of small loops
   mutable std::mutex mu_;
   absl::Status status_;
   unsigned __int128 rng_state_ = 0x7012395ull;  // XLA's first state

@@ -60,6 +60,44 @@ TEST(ParallelFor, NestedCallsRunInline) {
   EXPECT_EQ(sum, 500);
 }
 
+TEST(SmallParallelFor, CoversTheRangeOnce) {
+  auto executor = NewThreadPoolExecutor(4);
+  RunContext ctx(nullptr, executor.get());
+  for (int turn = 0; turn < 300; ++turn) {
+    for (int64_t n : {1, 2, 7, 64}) {
+      std::vector<std::atomic<int>> hits(n);
+      ctx.SmallParallelFor(n, 2, int64_t{1} << 20, [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; ++i) ++hits[i];
+      });
+      for (auto& hit : hits) EXPECT_EQ(hit, 1);
+    }
+  }
+}
+
+TEST(SmallParallelFor, OneThreadStaysOnTheCaller) {
+  auto executor = NewThreadPoolExecutor(4);
+  const auto self = std::this_thread::get_id();
+  int64_t alone = 0;
+  for (Executor* e : {executor.get(), static_cast<Executor*>(nullptr)}) {
+    int calls = 0;
+    SmallParallelFor(e, 1, 1000, 1, int64_t{1} << 40, &alone, [&](int64_t begin, int64_t end) {
+      EXPECT_EQ(std::this_thread::get_id(), self);
+      calls += end - begin == 1000;
+    });
+    EXPECT_EQ(calls, 1);
+  }
+}
+
+TEST(Executor, ScheduledTasksRun) {
+  std::atomic<int> ran{0};
+  {
+    auto executor = NewThreadPoolExecutor(3);
+    EXPECT_EQ(executor->num_threads(), 3);
+    for (int i = 0; i < 100; ++i) executor->Schedule([&] { ++ran; });
+  }
+  EXPECT_EQ(ran, 100);
+}
+
 TEST(ParallelFor, ManyCallersShareAPool) {
   auto executor = NewThreadPoolExecutor(3);
   std::atomic<int64_t> sum{0};
