@@ -62,32 +62,25 @@ bool IsMachineOp(HloOpcode op) {
   }
 }
 
-// x / d for bf16 values in vectors x and a divisor d that all lanes share, before rounding to bf16. Quotients of two
-// numbers of 8 digits keep a relative distance of 2^-17 from what lies half-way between two others, so that the product
-// with the divisor's f32 reciprocal, off by 2^-22 at most, rounds to the same bf16 number. That takes a normal
-// reciprocal and normal quotients: elsewhere the code divides.
+// x / d for bf16 values in vectors x and a divisor d that all lanes share, before rounding to bf16. The product with
+// the divisor's f32 reciprocal, where that is normal, rounds to the same bf16 number. It is off by 2^-22 at most, and
+// quotients of two numbers of 8 digits keep a relative distance of 2^-17 from what lies half-way between two others. A
+// denormal quotient keeps at least 2^-142 from such a place, with errors of 2^-149, or is one: then the reciprocal's
+// error is less than half of an f32's last place there, and the product rounds to the quotient. (All pairs were tried.)
 V DivideByUniform(ElementEmitter& e, V x, V d) {
   auto& b = e.builder();
   const int lanes = ElementEmitter::Lanes(x);
   auto F = [&](V like, double v) { return llvm::ConstantFP::get(like->getType(), v); };
   V reciprocal = b.CreateFDiv(F(d, 1), d);
   V size = b.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, d);
-  V safe = b.CreateAnd(b.CreateFCmpOGE(size, F(d, 0x1p-100)), b.CreateFCmpOLE(size, F(d, 0x1p100)));
+  V safe = b.CreateAnd(b.CreateFCmpOGE(size, F(d, 0x1p-126)), b.CreateFCmpOLE(size, F(d, 0x1p126)));
   V product = b.CreateFMul(x, e.Splat(reciprocal, lanes));
-  // Denormal quotients: an exponent of zero for a number that is not.
-  auto none = [&](V value, int64_t mask) {
-    llvm::Type* bits = e.RegisterType(ElementType::kS32, lanes);
-    V masked = b.CreateAnd(b.CreateBitCast(value, bits), llvm::ConstantInt::get(bits, mask));
-    return b.CreateICmpEQ(masked, llvm::Constant::getNullValue(bits));
-  };
-  V denormal = b.CreateAnd(none(product, 0x7f800000), b.CreateNot(none(x, 0x7fffffff)));
-  V inexact = b.CreateOrReduce(b.CreateOr(denormal, e.Splat(b.CreateNot(safe), lanes)));
   llvm::Function* function = b.GetInsertBlock()->getParent();
   auto* before = b.GetInsertBlock();
   auto* divide = llvm::BasicBlock::Create(b.getContext(), "divide", function);
   auto* after = llvm::BasicBlock::Create(b.getContext(), "", function);
   // The weights keep LLVM from dividing in all cases and selecting afterwards.
-  b.CreateCondBr(inexact, divide, after, llvm::MDBuilder(b.getContext()).createUnlikelyBranchWeights());
+  b.CreateCondBr(safe, after, divide, llvm::MDBuilder(b.getContext()).createLikelyBranchWeights());
   b.SetInsertPoint(divide);
   V quotient = b.CreateFDiv(x, e.Splat(d, lanes));
   b.CreateBr(after);
