@@ -84,8 +84,8 @@ class FusedEmitter {
   Element Load(const HloInstruction* instruction, V base, const Index& position);
   // `elements`: how many there are from `base` on.
   V LoadComponent(ElementType type, V base, const Term& offset, int64_t elements);
-  // Elements a small stride apart, without reading beyond the last.
-  V LoadStrided(llvm::Type* scalar, V base, const Term& offset);
+  // Elements a small stride apart, without reading beyond the last; in lanes outside of `mask` (null: none) zeros.
+  V LoadStrided(llvm::Type* scalar, V base, const Term& offset, V mask);
   // Where a masked read of neighbouring elements begins: at `position`, or at the array's first element if no lane is
   // wanted. The mask would keep a page that is not there from being a fault, but that takes hundreds of cycles. So
   // conditions on single lanes count only where many of them may be about places outside of the array.

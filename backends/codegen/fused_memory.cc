@@ -43,7 +43,7 @@ Term FusedEmitter::Offset(const Shape& shape, const Index& position) {
   return index_.Linearize(Coordinates(position, shape), ElementStrides(shape));
 }
 
-V FusedEmitter::LoadStrided(llvm::Type* scalar, V base, const Term& offset) {
+V FusedEmitter::LoadStrided(llvm::Type* scalar, V base, const Term& offset, V mask) {
   auto& b = e_.builder();
   const llvm::Align align(scalar->getScalarSizeInBits() / 8);
   llvm::Type* type = llvm::FixedVectorType::get(scalar, lanes_);
@@ -52,7 +52,20 @@ V FusedEmitter::LoadStrided(llvm::Type* scalar, V base, const Term& offset) {
   for (int64_t part = 0; part < offset.stride; ++part) {
     const int64_t first = std::min<int64_t>(part * lanes_, last + 1 - lanes_);
     V place = b.CreateGEP(scalar, base, b.CreateAdd(offset.base, b.getInt64(first)));
-    V loaded = b.CreateAlignedLoad(type, place, align);
+    V loaded;
+    if (mask == nullptr) {
+      loaded = b.CreateAlignedLoad(type, place, align);
+    } else {
+      // What belongs to a lane that is wanted.
+      std::vector<int> lane_of;
+      for (int64_t i = first; i < first + lanes_; ++i) {
+        lane_of.push_back(i % offset.stride == 0 ? static_cast<int>(i / offset.stride) : lanes_);
+      }
+      V none = llvm::Constant::getNullValue(mask->getType());
+      V wanted = offset.stride == 1 ? mask : b.CreateShuffleVector(mask, none, lane_of);
+      loaded = b.CreateMaskedLoad(type, place, align, wanted, llvm::Constant::getNullValue(type));
+    }
+    if (offset.stride == 1) return loaded;
     // Lanes that lie in this part come from it, those before from the result so far.
     std::vector<int> pick;
     for (int64_t lane = 0; lane < lanes_; ++lane) {
@@ -91,23 +104,19 @@ V FusedEmitter::LoadComponent(ElementType type, V base, const Term& offset, int6
   V mask = And(tail_, And(lane_condition_, uniform_condition_));
   if (mask != nullptr) mask = e_.Splat(mask, lanes_);
   V zeros = llvm::Constant::getNullValue(type_of_lanes);
-  if (offset.vec == nullptr && offset.stride == 1) {
-    if (mask == nullptr) return b.CreateAlignedLoad(type_of_lanes, at(offset.base), align);
-    if (tail_ == nullptr && lane_condition_ == nullptr && elements >= lanes_) {
-      // All lanes are wanted or none: then any elements do.
-      return b.CreateAlignedLoad(type_of_lanes, at(MaskedStart(offset.base)), align);
-    }
-    if (e_.target().masked_memory) {
-      return b.CreateMaskedLoad(type_of_lanes, at(MaskedStart(offset.base)), align, mask, zeros);
-    }
-  }
-  if (offset.vec == nullptr && offset.stride == -1 && mask == nullptr) {
-    V first = b.CreateSub(offset.base, b.getInt64(lanes_ - 1));
-    V reversed = b.CreateAlignedLoad(type_of_lanes, at(first), align);
-    return b.CreateVectorReverse(reversed);
-  }
-  if (offset.vec == nullptr && offset.stride >= 2 && offset.stride <= kMaxLoadedStride && mask == nullptr) {
-    return LoadStrided(scalar, base, offset);
+  const int64_t stride = std::abs(offset.stride);
+  // All lanes are wanted or none: then any elements do.
+  const bool whole = tail_ == nullptr && lane_condition_ == nullptr && elements > stride * (lanes_ - 1);
+  if (offset.vec == nullptr && stride <= kMaxLoadedStride && (mask == nullptr || whole || e_.target().masked_memory)) {
+    // Backwards: from the last lane on, and turned around.
+    const bool backwards = offset.stride < 0;
+    Term from = offset;
+    if (backwards) from = {b.CreateAdd(offset.base, b.getInt64(offset.stride * (lanes_ - 1))), stride};
+    if (mask != nullptr) from.base = MaskedStart(from.base);
+    if (whole) mask = nullptr;
+    if (backwards && mask != nullptr) mask = b.CreateVectorReverse(mask);
+    V loaded = LoadStrided(scalar, base, from, mask);
+    return backwards ? b.CreateVectorReverse(loaded) : loaded;
   }
   V positions = index_.Lanes(offset);
   if (e_.target().masked_memory && scalar->getScalarSizeInBits() >= 32) {
