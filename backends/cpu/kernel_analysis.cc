@@ -190,13 +190,26 @@ void KernelShape::MakeNested() {
   while (lanes > 1 && lanes / 2 >= inner_size) lanes /= 2;
 }
 
+void KernelShape::TakeShortRows() {
+  constexpr int64_t kShort = 4, kMany = 8;
+  const int64_t last = static_cast<int64_t>(dims.size()) - 1;
+  if (flat || contiguous >= 0 || most_lanes == 1 || outer.empty() || inner != last || inner_size > kShort) return;
+  if (dims[outer.back()] < kMany) return;
+  row = inner_size;
+  inner = outer.back();
+  outer.pop_back();
+  inner_size = dims[inner];
+  lanes = most_lanes;
+  while (lanes > 1 && lanes / 2 >= inner_size) lanes /= 2;
+}
+
 KernelShape PlanArray(const Shape& shape, const codegen::CodegenTarget& target) {
   KernelShape plan;
   plan.dims = shape.dims();
   plan.elements = shape.ElementCount();
   const ElementType type = ComplexComponent(shape.type());
   const int width = IsFloating(type) ? std::max(32, ElementBits(type)) : std::max(8, ElementBits(type));
-  plan.lanes = std::max(1, std::min(64, target.vector_bytes * 8 / width));
+  plan.lanes = plan.most_lanes = std::max(1, std::min(64, target.vector_bytes * 8 / width));
   plan.flat = true;  // turned into loops here
   plan.MakeNested();
   return plan;
@@ -220,6 +233,7 @@ KernelShape PlanKernel(const std::vector<const HloInstruction*>& values, bool fu
   if (f.positions) width = std::max(width, 32);
   plan.lanes = std::max(1, std::min(64, target.vector_bytes * 8 / width));
   if (f.row_reduce) plan.lanes = 1;
+  plan.most_lanes = plan.lanes;
   plan.flat = f.flat && !f.row_reduce;
   if (plan.flat) {
     plan.inner_size = plan.elements;

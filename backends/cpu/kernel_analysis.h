@@ -20,6 +20,10 @@ struct KernelShape {
   int64_t inner_size = 1;
   int64_t elements = 1;
   int lanes = 1;
+  int most_lanes = 1;  // those of a vector, however short the rows are
+  // Elements of the minor dimension, where the nest is over the others only and the code of each position computes all
+  // of these; else 1.
+  int64_t row = 1;
   // For transposed reads: the dimension of `outer` along which they are contiguous. The loops then go over blocks of
   // the inner dimension, in each over this dimension, so that cache lines are used up. -1: none.
   int64_t contiguous = -1;
@@ -31,6 +35,9 @@ struct KernelShape {
   int64_t Grain() const;
   // Turns a flat shape into a nested one.
   void MakeNested();
+  // Where a nested shape has rows too short to fill vectors, lets them be computed as a whole, with vectors along the
+  // dimension before.
+  void TakeShortRows();
 };
 
 // The loop shape for computing `values`, of equal dimensions, together. `fused`: they belong to a fused computation;

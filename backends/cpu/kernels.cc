@@ -24,6 +24,62 @@ using codegen::Index;
 using codegen::Term;
 using V = llvm::Value*;
 
+// Whether code for the value is short enough to stand in a kernel several times.
+bool IsShort(const HloInstruction& value, bool fused) {
+  constexpr int64_t kShort = 64;
+  std::vector<const HloInstruction*> all = {&value};
+  absl::flat_hash_set<const HloInstruction*> seen;
+  while (!all.empty()) {
+    const HloInstruction* i = all.back();
+    all.pop_back();
+    if (!seen.insert(i).second) continue;
+    if (i->opcode() == HloOpcode::kReduce || i->opcode() == HloOpcode::kReduceWindow || seen.size() > kShort)
+      return false;
+    if (i->opcode() == HloOpcode::kMap || i->opcode() == HloOpcode::kCall || IsComplex(i->type())) return false;
+    if (i->opcode() == HloOpcode::kFusion) all.push_back(i->fused_root());
+    if (fused) all.insert(all.end(), i->operands().begin(), i->operands().end());
+  }
+  return true;
+}
+
+// The positions of the elements that a nest's body computes where it stands at `position`.
+std::vector<Index> RowPositions(FusedEmitter& fused, const KernelShape& plan, const Index& position) {
+  std::vector<Index> positions(plan.row, position);
+  for (int64_t i = 0; i < plan.row && plan.row > 1; ++i) positions[i].dims.back() = fused.index().Constant(i);
+  return positions;
+}
+
+absl::StatusOr<std::vector<codegen::Element>> GetRow(FusedEmitter& fused, const HloInstruction* value,
+                                                     const KernelShape& plan, const Index& position) {
+  std::vector<codegen::Element> row;
+  for (const Index& at : RowPositions(fused, plan, position)) {
+    XC_ASSIGN_OR_RETURN(codegen::Element element, fused.Get(value, at));
+    row.push_back(element);
+  }
+  return row;
+}
+
+// Makes a plan whose last dimension is all those of a value from dimension `d` on, or from a later one where these are
+// many elements. Returns which.
+int64_t MergeRuns(KernelShape* plan, int64_t d) {
+  constexpr int64_t kLong = 4096;
+  int64_t run = 1;
+  for (size_t i = d; i < plan->dims.size(); ++i) run *= plan->dims[i];
+  while (run > kLong && d + 1 < static_cast<int64_t>(plan->dims.size())) run /= plan->dims[d++];
+  plan->dims.resize(d);
+  plan->dims.push_back(run);
+  plan->lanes = plan->most_lanes;
+  plan->flat = true;  // turned into loops here
+  plan->MakeNested();
+  return d;
+}
+
+void StoreRow(FusedEmitter& fused, const Shape& shape, V base, const Index& position,
+              absl::Span<const codegen::Element> row) {
+  if (row.size() == 1) return fused.Store(shape, base, position, row[0]);
+  fused.StoreAlternately(shape, base, position, row);
+}
+
 }  // namespace
 
 IrEmitter::Leaves IrEmitter::CollectLeaves(const HloInstruction* instruction, KernelWriter& kernel) {
@@ -119,6 +175,8 @@ absl::Status IrEmitter::EmitFused(const HloInstruction* instruction) {
     std::vector<const HloInstruction*> members;
     for (size_t i : group) members.push_back(values[i]);
     plans.push_back(PlanKernel(members, fusion, codegen_target_));
+    const auto is_short = [&](const HloInstruction* value) { return IsShort(*value, fusion); };
+    if (std::all_of(members.begin(), members.end(), is_short)) plans.back().TakeShortRows();
   }
   const int64_t cost = ExpressionCost(*instruction);
   const bool single = groups.size() == 1;
@@ -142,14 +200,14 @@ absl::Status IrEmitter::EmitFused(const HloInstruction* instruction) {
           return absl::OkStatus();
         }
         // All values are read before any is written: an output may lie over an operand.
-        std::vector<codegen::Element> results;
+        std::vector<std::vector<codegen::Element>> results;
         for (size_t i : groups[g]) {
-          XC_ASSIGN_OR_RETURN(codegen::Element value, fused.Get(values[i], position));
-          results.push_back(value);
+          XC_ASSIGN_OR_RETURN(std::vector<codegen::Element> row, GetRow(fused, values[i], plans[g], position));
+          results.push_back(std::move(row));
         }
         for (size_t k = 0; k < results.size(); ++k) {
           const size_t i = groups[g][k];
-          fused.Store(values[i]->shape(), kernel.argument(outputs[i]), position, results[k]);
+          StoreRow(fused, values[i]->shape(), kernel.argument(outputs[i]), position, results[k]);
         }
         return absl::OkStatus();
       };
@@ -174,7 +232,11 @@ absl::Status IrEmitter::EmitConcatenate(const HloInstruction* instruction) {
     KernelShape plan;
     int64_t offset;         // in dimension d
     int64_t first, rounds;  // its share of the kernel's iterations
+    // The value is read as it lies: dimensions from this one on are one in the plan. -1: the plan has those of the
+    // value.
+    int64_t merged = -1;
   };
+  const std::vector<int64_t> strides = ElementStrides(root->shape());
   int64_t offset = 0;
   for (int64_t next = 0; next < root->operand_count();) {
     XC_RETURN_IF_ERROR(CheckDeadline());
@@ -186,7 +248,11 @@ absl::Status IrEmitter::EmitConcatenate(const HloInstruction* instruction) {
                 offset, work, 1};
       offset += value->shape().dim(d);
       if (part.plan.elements == 0) continue;
-      part.plan.MakeNested();
+      if (part.plan.flat || !fusion) {
+        part.merged = MergeRuns(&part.plan, d);
+      } else if (d + 1 < root->shape().rank() && IsShort(*value, true)) {
+        part.plan.TakeShortRows();
+      }
       if (!part.plan.outer.empty()) part.rounds = part.plan.Work();
       work += part.rounds;
       elements += part.plan.elements;
@@ -205,10 +271,25 @@ absl::Status IrEmitter::EmitConcatenate(const HloInstruction* instruction) {
       };
       for (const Part& part : parts) {
         auto body = [&](FusedEmitter& fused, const Index& position) -> absl::Status {
-          XC_ASSIGN_OR_RETURN(codegen::Element value, fused.Get(part.value, position));
-          Index target{fused.Coordinates(position, part.value->shape())};
-          target.dims[d] = fused.index().AddConst(target.dims[d], part.offset);
-          fused.Store(root->shape(), kernel.argument(outputs[0]), target, value);
+          Index from = position, to = position;
+          if (part.merged < 0) {
+            to.dims[d] = fused.index().AddConst(position.dims[d], part.offset);
+          } else {
+            // Places in memory: the same but for the rows' pitch and the parts before.
+            const auto place = [&](const Shape& shape, std::vector<int64_t> pitch, int64_t start) {
+              pitch.resize(part.merged);
+              pitch.push_back(1);
+              const Term linear = fused.index().Linearize(position.dims, pitch);
+              return Index{{},
+                           fused.index().AddConst(linear, start),
+                           Layout::Descending(shape.rank()).minor_to_major,
+                           shape.dims()};
+            };
+            from = place(part.value->shape(), ElementStrides(part.value->shape()), 0);
+            to = place(root->shape(), strides, part.offset * strides[d]);
+          }
+          XC_ASSIGN_OR_RETURN(std::vector<codegen::Element> row, GetRow(fused, part.value, part.plan, from));
+          StoreRow(fused, root->shape(), kernel.argument(outputs[0]), to, row);
           return absl::OkStatus();
         };
         LoopNest nest(element, part.plan, bind, body);

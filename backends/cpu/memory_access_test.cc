@@ -63,6 +63,50 @@ TEST(MemoryAccess, ArraysThatAlternate) {
       "ROOT r = T[70,300,2] concatenate(a, b), dimensions={2}");
 }
 
+// Rows of a few elements, which a kernel writes as a whole for several positions of the dimension before.
+TEST(MemoryAccess, ShortRows) {
+  const std::vector<std::string> types = {"f32", "bf16", "u8"};
+  for (int row : {2, 3, 4}) {
+    for (int width : {7, 69}) {
+      const auto shape = [&](int high, int wide) { return absl::StrCat("T[2,", high, ",", wide, ",", row, "]"); };
+      const std::string x = absl::StrCat("x = ", shape(5, width), " parameter(0)\n");
+      const std::string whole = absl::StrCat("[0:", row, "]");
+      // Cut, turned around, and chosen from by the element's place in its row.
+      Same(absl::StrCat(x, "s = ", shape(4, width - 3), " slice(x), slice={[0:2], [1:5], [2:", width - 1, "], ", whole,
+                        "} r = ", shape(4, width - 3), " reverse(s), dimensions={2} m = pred[", row,
+                        "] parameter(1) mb = pred[2,4,", width - 3, ",", row,
+                        "] broadcast(m), dimensions={3} ROOT q = ", shape(4, width - 3), " select(mb, r, s)"),
+           types);
+      // Around the array, between its elements, and less than it has.
+      struct Padding {
+        const char* text;
+        int high, wide;
+      };
+      for (const Padding& p : {Padding{"0_0x2_1x3_2x0_0", 8, width + 5}, Padding{"0_0x0_0x1_0_1x0_0", 5, 2 * width},
+                               Padding{"0_0x-1_1x-2_3x0_0", 5, width + 1}, Padding{"0_0x1_0_2x0_0x0_0", 14, width}}) {
+        Same(absl::StrCat(x, "z = T[] parameter(1) ROOT r = ", shape(p.high, p.wide), " pad(x, z), padding=", p.text),
+             types);
+      }
+      // From columns, and by index.
+      Same(absl::StrCat("x = T[2,", row, ",5,", width, "] parameter(0) ROOT t = ", shape(5, width),
+                        " transpose(x), dimensions={0,2,3,1}"),
+           types);
+      Same(absl::StrCat(x, "i = s32[2] parameter(1) ROOT g = ", shape(2, width),
+                        " gather(x, i), offset_dims={0,2,3}, collapsed_slice_dims={1}, start_index_map={1}, "
+                        "index_vector_dim=1, slice_sizes={2,1,",
+                        width, ",", row, "}"),
+           types);
+      // Parts side by side, as they lie and turned around.
+      for (int d : {1, 2}) {
+        const std::string joined = d == 1 ? shape(15, width) : shape(5, 3 * width);
+        Same(absl::StrCat(x, "r = ", shape(5, width), " reverse(x), dimensions={", d, "} y = ", shape(5, width),
+                          " parameter(1) ROOT c = ", joined, " concatenate(r, x, y), dimensions={", d, "}"),
+             types);
+      }
+    }
+  }
+}
+
 TEST(MemoryAccess, IndicesFromSeveralArrays) {
   Same(
       "x = T[20,30] parameter(0) i = s32[40,50] parameter(1) j = s32[50] parameter(2)\n"
