@@ -4,6 +4,7 @@ the usage)."""
 
 import os
 import pathlib
+import re
 import tempfile
 
 import numpy as np
@@ -353,6 +354,46 @@ def mixed_precision():
     for policy in ("mixed_float16", "mixed_bfloat16", "float64", "bfloat16"):
         tolerance = {"float64": 1e-4}.get(policy, 5e-2)
         same_result(lambda: run(policy), 8, rtol=tolerance, atol=tolerance)
+
+
+@check
+def sizes_that_modules_of_jax_refuse():
+    """Assertions about open sizes fail with TensorFlow's own message, and calls with other sizes run before and after."""
+    from jax.experimental import jax2tf
+
+    def outcomes(body, shapes, constraints, sizes):
+        module = jax2tf.convert(
+            body, polymorphic_shapes=[shapes], polymorphic_constraints=constraints, with_gradient=False
+        )
+        spec = tf.TensorSpec([None] * len(sizes[0]), tf.float32)
+        function = tf.function(lambda a: tf.exp(module(a * 2.0)) + 1.0, input_signature=[spec], autograph=False)
+        out = []
+        for size in sizes:
+            try:
+                out.append(np.asarray(function(tf.ones(size) / 4.0)).tolist())
+            except tf.errors.OpError as error:
+                # Behind it come the places in Python.
+                out.append(re.sub(r"__inference_\S+?_\d+", "function", error.message.splitlines()[0]))
+            assert xla_tf.wait()
+        return out
+
+    for body, shapes, constraints, good, bad in [
+        (lambda x: x @ x, "b, b", [], (3, 3), (3, 4)),
+        (lambda x: x.reshape(2, -1).sum(0), "2*b", [], (6,), (5,)),
+        (lambda x: x * 2.0, "b + 3", [], (5,), (3,)),
+        (lambda x: x * 2.0, "b", ["b >= 5"], (5,), (3,)),
+    ]:
+        program = (body, shapes, constraints)
+        expected = alone(outcomes, *program, [good, bad, good])
+        assert isinstance(expected[1], str), expected
+        for policy in ("now", "background"):
+            xla_tf.configure(policy=policy)
+            try:
+                got = outcomes(*program, [good, bad, good, bad])
+            finally:
+                xla_tf.configure(policy="now")
+            assert got[1] == got[3] == expected[1], f"{got[1]}\n{got[3]}\nalone: {expected[1]}"
+            np.testing.assert_allclose(got[0::2], expected[0::2], rtol=1e-5)
 
 
 if __name__ == "__main__":
