@@ -85,8 +85,11 @@ absl::Status ForType(const KernelContext& c, const Kernel& kernel) {
   }
 }
 
+// All is computed in f64 and rounded once: routines in each type would take four times as long to compile.
 using Wide = std::complex<double>;
 using WideMatrix = Matrix<Wide>;
+template <typename T>
+using Wider = std::conditional_t<Eigen::NumTraits<T>::IsComplex, Wide, double>;
 
 // The principal root of an upper triangular matrix, column by column (Björck and Hammarling, "A Schur method for the
 // square root of a matrix", 1983).
@@ -126,7 +129,14 @@ WideMatrix TriangularLogarithm(const WideMatrix& of) {
   return std::ldexp(1.0, roots) * sum;
 }
 
-// f(A) = U f(T) U^H for A = U T U^H.
+// f(A) = U f(T) U^H for A = U T U^H; empty if no decomposition is found.
+std::optional<WideMatrix> OfMatrix(const WideMatrix& a, WideMatrix (*of_triangular)(const WideMatrix&)) {
+  Eigen::ComplexSchur<WideMatrix> schur(a);
+  if (schur.info() != Eigen::Success) return std::nullopt;
+  const WideMatrix left = schur.matrixU() * of_triangular(schur.matrixT());
+  return WideMatrix(left * schur.matrixU().adjoint());
+}
+
 template <WideMatrix (*kOfTriangular)(const WideMatrix&)>
 absl::Status MatrixFunction(KernelContext& c) {
   XC_ASSIGN_OR_RETURN(Batch batch, ReadBatch(c, 0, true));
@@ -141,13 +151,26 @@ absl::Status MatrixFunction(KernelContext& c) {
         std::fill_n(out, n * n, T(std::numeric_limits<Real<T>>::quiet_NaN()));
         continue;
       }
-      Eigen::ComplexSchur<WideMatrix> schur(in);
-      if (schur.info() != Eigen::Success) return c.Error("no decomposition was found");
-      const WideMatrix left = schur.matrixU() * kOfTriangular(schur.matrixT());
-      Write(WideMatrix(left * schur.matrixU().adjoint()), out);
+      const std::optional<WideMatrix> made = OfMatrix(in, kOfTriangular);
+      if (!made.has_value()) return c.Error("no decomposition was found");
+      Write(*made, out);
     }
     return absl::OkStatus();
   });
+}
+
+struct EigenParts {
+  WideMatrix values, vectors;
+};
+
+// Empty if no decomposition is found.
+template <typename T>
+std::optional<EigenParts> Decompose(const Matrix<T>& a, bool vectors) {
+  std::conditional_t<Eigen::NumTraits<T>::IsComplex, Eigen::ComplexEigenSolver<Matrix<T>>,
+                     Eigen::EigenSolver<Matrix<T>>>
+      solver(a, vectors);
+  if (solver.info() != Eigen::Success) return std::nullopt;
+  return EigenParts{solver.eigenvalues(), vectors ? WideMatrix(solver.eigenvectors()) : WideMatrix()};
 }
 
 absl::Status Eig(KernelContext& c) {
@@ -160,14 +183,12 @@ absl::Status Eig(KernelContext& c) {
   return ForType(c, [&]<typename T>() -> absl::Status {
     using Complex = std::complex<Real<T>>;
     for (int64_t i = 0; i < batch.count; ++i) {
-      const Matrix<T> in = Read<T>(c.in(0).data<T>() + i * n * n, n, n);
+      const auto in = Read<Wider<T>>(c.in(0).data<T>() + i * n * n, n, n);
       if (!in.allFinite()) return c.Error("the input must be finite");
-      std::conditional_t<Eigen::NumTraits<T>::IsComplex, Eigen::ComplexEigenSolver<Matrix<T>>,
-                         Eigen::EigenSolver<Matrix<T>>>
-          solver(in, vectors);
-      if (solver.info() != Eigen::Success) return c.Error("no decomposition was found: the input may be not valid");
-      Write(Matrix<Complex>(solver.eigenvalues()), c.outputs[0].data<Complex>() + i * n);
-      if (vectors) Write(Matrix<Complex>(solver.eigenvectors()), c.outputs[1].data<Complex>() + i * n * n);
+      const std::optional<EigenParts> parts = Decompose(in, vectors);
+      if (!parts.has_value()) return c.Error("no decomposition was found: the input may be not valid");
+      Write(parts->values, c.outputs[0].data<Complex>() + i * n);
+      if (vectors) Write(parts->vectors, c.outputs[1].data<Complex>() + i * n * n);
     }
     return absl::OkStatus();
   });
@@ -212,10 +233,9 @@ absl::Status SolveLeastSquares(KernelContext& c) {
   XC_ASSIGN_OR_RETURN(c.outputs[0], c.Alloc(0, left.Sized({n, k})));
   if (m == 0 || n == 0 || k == 0) return absl::OkStatus();
   return ForType(c, [&]<typename T>() -> absl::Status {
-    using Wider = std::conditional_t<Eigen::NumTraits<T>::IsComplex, Wide, double>;
     for (int64_t i = 0; i < left.count; ++i) {
-      const auto a = Read<Wider>(c.in(0).data<T>() + i * m * n, m, n);
-      const auto b = Read<Wider>(c.in(1).data<T>() + i * m * k, m, k);
+      const auto a = Read<Wider<T>>(c.in(0).data<T>() + i * m * n, m, n);
+      const auto b = Read<Wider<T>>(c.in(1).data<T>() + i * m * k, m, k);
       T* x = c.outputs[0].data<T>() + i * n * k;
       if (fast) {
         auto solution = ByNormalEquations(a, b, regularizer);
