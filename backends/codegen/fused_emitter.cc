@@ -61,9 +61,34 @@ absl::StatusOr<Element> FusedEmitter::Get(const HloInstruction* instruction, con
   if (++depth_ > kMaxDepth) {
     return absl::ResourceExhaustedError(absl::StrCat("expression of ", instruction->name(), " nests too deeply"));
   }
-  absl::StatusOr<Element> value = Emit(instruction, position);
+  absl::StatusOr<Element> value = Compute(instruction, position);
   --depth_;
   if (value.ok()) cache_[std::move(key)] = {*value};
+  return value;
+}
+
+V FusedEmitter::PlaceInRow(const Index& position) {
+  if (position.dims.empty()) return nullptr;
+  const Term& at = position.dims.back();
+  if (at.vec != nullptr || (lanes_ > 1 && at.stride != 1)) return nullptr;
+  return e_.builder().CreateGEP(e_.RegisterType(kept_row_->made->type()), kept_row_->memory, at.base);
+}
+
+absl::StatusOr<Element> FusedEmitter::Compute(const HloInstruction* instruction, const Index& position) {
+  using State = KeptRow::State;
+  if (kept_row_ == nullptr) return Emit(instruction, position);
+  if (instruction == kept_row_->taken && kept_row_->state == State::kWritten) {
+    llvm::Type* type = e_.RegisterType(instruction->type(), lanes_);
+    if (V place = PlaceInRow(position)) return Element{e_.builder().CreateAlignedLoad(type, place, llvm::Align(4))};
+  }
+  XC_ASSIGN_OR_RETURN(Element value, Emit(instruction, position));
+  if (instruction == kept_row_->made) {
+    V place = PlaceInRow(position);
+    if (place != nullptr) e_.builder().CreateAlignedStore(e_.Splat(value, lanes_).re, place, llvm::Align(4));
+    if (place == nullptr || kept_row_->state == State::kUnknown) {
+      kept_row_->state = place == nullptr ? State::kUnusable : State::kWritten;
+    }
+  }
   return value;
 }
 

@@ -25,6 +25,14 @@ class Type;
 
 namespace xc::codegen {
 
+// A value along rows that one expression makes and another one, the same, takes for the same row, from memory between
+// them. It holds the registers of elements, with room for a vector behind the last.
+struct KeptRow {
+  const HloInstruction *made, *taken;
+  llvm::Value* memory = nullptr;
+  enum class State { kUnknown, kWritten, kUnusable } state = State::kUnknown;
+};
+
 class FusedEmitter {
  public:
   // `lanes` 1: scalar code.
@@ -36,6 +44,8 @@ class FusedEmitter {
   void BindValue(const HloInstruction* instruction, Element value) { values_[instruction] = value; }
   // The value of `instruction` is that of `other` at the same position (parameters of nested fusions).
   void BindAlias(const HloInstruction* instruction, const HloInstruction* other) { alias_[instruction] = other; }
+  // Keeps the row in memory where its maker is emitted, along the last dimension, and takes it from there afterwards.
+  void BindRow(KeptRow* row) { kept_row_ = row; }
   // Which lanes are inside the array, in a loop's last step. Lane 0 always is. Null: all.
   void SetTail(llvm::Value* mask) { tail_ = mask; }
 
@@ -81,6 +91,10 @@ class FusedEmitter {
   absl::StatusOr<std::vector<Element>> EmitReduceWindow(const HloInstruction* reduce, const std::vector<Term>& at);
   absl::StatusOr<std::vector<Element>> EmitRowReduce(const HloInstruction* reduce, const std::vector<Term>& at);
 
+  // The place of `position` in the kept row, if the lanes are neighbours there; else null.
+  V PlaceInRow(const Index& position);
+  absl::StatusOr<Element> Compute(const HloInstruction* instruction, const Index& position);
+
   Element Load(const HloInstruction* instruction, V base, const Index& position);
   // `elements`: how many there are from `base` on.
   V LoadComponent(ElementType type, V base, const Term& offset, int64_t elements);
@@ -124,6 +138,7 @@ class FusedEmitter {
   absl::flat_hash_map<const HloInstruction*, V> memory_;
   absl::flat_hash_map<const HloInstruction*, Element> values_;
   absl::flat_hash_map<const HloInstruction*, const HloInstruction*> alias_;
+  KeptRow* kept_row_ = nullptr;
   V tail_ = nullptr;
   V uniform_condition_ = nullptr;  // i1
   V lane_condition_ = nullptr;     // vector of i1

@@ -252,6 +252,7 @@ absl::StatusOr<std::vector<Element>> FusedEmitter::EmitRowReduce(const HloInstru
     inner->memory_ = memory_;
     inner->values_ = values_;
     inner->alias_ = alias_;
+    inner->kept_row_ = kept_row_;
     return inner;
   };
   const Element neutral = Neutral(e_, op, type, init);

@@ -107,6 +107,50 @@ TEST(MemoryAccess, ShortRows) {
   }
 }
 
+TEST(MemoryAccess, RowsKeptBetweenStages) {
+  // What the variance and the result both subtract or scale, rounded to a narrow type each time; rows of vectors, with
+  // a rest, and of a rest alone.
+  for (const char* type : {"bf16", "f16"}) {
+    for (const char* width : {"128", "77", "5"}) {
+      for (const char* cpu : {"", "x86-64-v2"}) {
+        BothOptions options;
+        options.cpu = cpu;
+        options.tolerance = 2e-2;  // sums are taken in another order, before they are rounded
+        ExpectSame(absl::StrReplaceAll(R"(HloModule m
+add { x = f32[] parameter(0) y = f32[] parameter(1) ROOT r = f32[] add(x, y) }
+ENTRY e {
+  x = T[40,N] parameter(0)
+  w = T[N] parameter(1)
+  wb = T[40,N] broadcast(w), dimensions={1}
+  xw = T[40,N] multiply(x, wb)
+  f = f32[40,N] convert(xw)
+  zero = f32[] constant(0)
+  s = f32[40] reduce(f, zero), dimensions={1}, to_apply=add
+  n = f32[] constant(N)
+  nb = f32[40] broadcast(n), dimensions={}
+  mean = f32[40] divide(s, nb)
+  m = T[40] convert(mean)
+  mb = T[40,N] broadcast(m), dimensions={0}
+  d = T[40,N] subtract(xw, mb)
+  dd = T[40,N] multiply(d, d)
+  ddf = f32[40,N] convert(dd)
+  v = f32[40] reduce(ddf, zero), dimensions={1}, to_apply=add
+  vn = f32[40] divide(v, nb)
+  sd = f32[40] sqrt(vn)
+  q = T[40] convert(sd)
+  qb = T[40,N] broadcast(q), dimensions={0}
+  ROOT r = T[40,N] divide(d, qb)
+})",
+                                       {{"T[", absl::StrCat(type, "[")},
+                                        {",N]", absl::StrCat(",", width, "]")},
+                                        {"T[N]", absl::StrCat(type, "[", width, "]")},
+                                        {"constant(N)", absl::StrCat("constant(", width, ")")}}),
+                   options);
+      }
+    }
+  }
+}
+
 TEST(MemoryAccess, IndicesFromSeveralArrays) {
   Same(
       "x = T[20,30] parameter(0) i = s32[40,50] parameter(1) j = s32[50] parameter(2)\n"

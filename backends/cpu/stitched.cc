@@ -1,5 +1,9 @@
 // Kernels of stitched fusions: for each row, what the row has in common (reductions, one value each), then the loop
 // along the row that uses it.
+#include <optional>
+#include <utility>
+#include <vector>
+
 #include "backends/codegen/fused_emitter.h"
 #include "backends/cpu/ir_emitter.h"
 #include "backends/cpu/ir_emitter_impl.h"
@@ -7,6 +11,7 @@
 #include "backends/cpu/kernel_writer.h"
 #include "backends/cpu/loop_nest.h"
 #include "hlo/base/status.h"
+#include "llvm/IR/IRBuilder.h"
 
 namespace xc::cpu {
 namespace {
@@ -25,6 +30,76 @@ Index RowPosition(const Shape& shape, const std::vector<Term>& row, FusedEmitter
     position.dims.push_back(shape.dim(d) == 1 ? fused.index().Constant(0) : row[next++]);
   }
   return position;
+}
+
+// Whether `a` in the computation of fusion `in_a` and `b` in that of `in_b` have the same value at each position. False
+// after `steps` instructions.
+bool SameValue(const HloInstruction* a, const HloInstruction* in_a, const HloInstruction* b, const HloInstruction* in_b,
+               int64_t* steps) {
+  if (--*steps < 0 || a->opcode() != b->opcode() || a->shape() != b->shape()) return false;
+  switch (a->opcode()) {
+    case HloOpcode::kParameter:
+      return in_a->operand(a->parameter_number()) == in_b->operand(b->parameter_number());
+    case HloOpcode::kConstant:
+      return a->shape().IsScalar() && a->literal().BitEqual(b->literal());
+    case HloOpcode::kBroadcast:
+      if (a->dimensions() != b->dimensions()) return false;
+      break;
+    case HloOpcode::kAdd:
+    case HloOpcode::kSubtract:
+    case HloOpcode::kMultiply:
+    case HloOpcode::kDivide:
+    case HloOpcode::kConvert:
+    case HloOpcode::kReshape:
+    case HloOpcode::kBitcast:
+      break;
+    default:
+      return false;
+  }
+  for (int64_t i = 0; i < a->operand_count(); ++i) {
+    if (!SameValue(a->operand(i), in_a, b->operand(i), in_b, steps)) return false;
+  }
+  return true;
+}
+
+// Appends the values that `i` is computed from element by element, itself the first.
+void ValuesAlong(const HloInstruction* i, const Shape& shape, std::vector<const HloInstruction*>* values) {
+  constexpr size_t kMany = 32;
+  if (!i->IsElementwise() || !SameDims(i->shape(), shape) || values->size() == kMany) return;
+  values->push_back(i);
+  for (const HloInstruction* operand : i->operands()) ValuesAlong(operand, shape, values);
+}
+
+// A value along the rows that the root and a stage before it both compute, and that costs more than memory in the
+// nearest cache: arithmetic with rounding to a narrow type.
+std::optional<codegen::KeptRow> FindKeptRow(const std::vector<const HloInstruction*>& stages,
+                                            const HloInstruction* root) {
+  constexpr int64_t kMostElements = 4096, kMostSteps = 100;
+  const Shape& shape = root->shape();
+  const int64_t last = shape.rank() - 1;
+  if (last < 0 || shape.dim(last) == 1 || shape.dim(last) > kMostElements) return std::nullopt;
+  std::vector<const HloInstruction*> taken;
+  ValuesAlong(root->fused_root(), shape, &taken);
+  std::erase_if(taken, [](const HloInstruction* i) {
+    const bool arithmetic = i->opcode() == HloOpcode::kAdd || i->opcode() == HloOpcode::kSubtract ||
+                            i->opcode() == HloOpcode::kMultiply || i->opcode() == HloOpcode::kDivide;
+    return !arithmetic || !IsFloating(i->type()) || ElementBits(i->type()) >= 32;
+  });
+  for (const HloInstruction* stage : stages) {
+    if (stage->opcode() != HloOpcode::kFusion) continue;
+    for (const HloInstruction* reduce : stage->fused_computation()->PostOrder()) {
+      if (!codegen::IsRowReduce(*reduce) || reduce->dimensions() != Int64List{last}) continue;
+      std::vector<const HloInstruction*> made;
+      ValuesAlong(reduce->operand(0), shape, &made);
+      for (const HloInstruction* t : taken) {
+        for (const HloInstruction* m : made) {
+          int64_t steps = kMostSteps;
+          if (SameValue(m, stage, t, root, &steps)) return codegen::KeptRow{m, t};
+        }
+      }
+    }
+  }
+  return std::nullopt;
 }
 
 }  // namespace
@@ -51,10 +126,20 @@ absl::Status IrEmitter::EmitStitched(const HloInstruction* fusion) {
   return kernel.Write(plan.Work(), plan.Grain(), ExpressionCost(*fusion), [&](V begin, V end) -> absl::Status {
     codegen::ElementEmitter element(b(), codegen_target_);
     std::vector<std::pair<const HloInstruction*, Element>> known;  // the row's values so far
+    std::optional<codegen::KeptRow> kept = along ? FindKeptRow(stages, root) : std::nullopt;
+    if (kept.has_value()) {
+      llvm::IRBuilder<> head(impl_->scope->jump);
+      const int64_t elements = root->shape().dim(root->shape().rank() - 1) + plan.lanes;
+      llvm::AllocaInst* row =
+          head.CreateAlloca(llvm::ArrayType::get(element.RegisterType(kept->made->type()), elements), nullptr, "row");
+      row->setAlignment(llvm::Align(64));
+      kept->memory = row;
+    }
     auto bind = [&](FusedEmitter& emitter) {
       for (auto& [leaf, argument] : leaves.memory) emitter.BindMemory(leaf, kernel.argument(argument));
       for (auto& [leaf, constant] : leaves.aliases) emitter.BindAlias(leaf, constant);
       for (auto& [stage, value] : known) emitter.BindValue(stage, value);
+      if (kept.has_value()) emitter.BindRow(&*kept);
     };
     auto start_row = [&](const std::vector<Term>& row) -> absl::Status {
       known.clear();
