@@ -1,7 +1,9 @@
 #include "jit/lowering/grown.h"
 
+#include <algorithm>
 #include <utility>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 
 namespace xc {
@@ -134,6 +136,154 @@ absl::Status ShapeOf(OpContext& c) {
   return absl::OkStatus();
 }
 
+// Whether two arrays of one loop are of the same length at any time.
+bool SameLength(const GrownArray& a, const GrownArray& b) {
+  return a.least == b.least && a.appended == b.appended && a.step == b.step;
+}
+
+// The array with `fill`, a scalar, behind its last element.
+Val Filled(Emitter& b, const GrownArray& x, Val fill) {
+  Val place = b.Iota(ElementType::kS32, x.items->shape().dims(), x.axis);
+  return b.Select(b.Lt(place, b.Splat(x.size, place->shape().dims())), x.items, fill);
+}
+
+Val WithZeros(Emitter& b, const GrownArray& x) {
+  return x.zeros ? x.items : Filled(b, x, b.Scalar(x.items->type(), 0));
+}
+
+// Output 0 as the array that `x` became, which grows along `axis`.
+void SetGrown(OpContext& c, GrownArray x, int64_t axis, bool zeros) {
+  x.items = c.outputs()[0].array;
+  x.axis = axis;
+  x.zeros = zeros;
+  c.set_value(0, GrownValue(c.out_type(0), std::move(x)));
+}
+
+absl::Status Elementwise(OpContext& c, LoweringFn lowering) {
+  const GrownArray* x = nullptr;
+  int64_t rank = 0, from_end = 0,
+          room = 0;  // of the dimension that grows: its place from the last one on, and its size
+  for (int i = 0; i < c.num_inputs(); ++i) {
+    rank = std::max(rank, c.rank(i));
+    const GrownArray* grown = c.value(i).grown.get();
+    if (grown == nullptr) continue;
+    const int64_t place = c.rank(i) - grown->axis, size = c.dims(i)[grown->axis];
+    if (x != nullptr && (place != from_end || size != room || !SameLength(*x, *grown))) {
+      return Refused(c, ", beside one that grows in another way");
+    }
+    x = grown;
+    from_end = place;
+    room = size;
+  }
+  const GrownArray grown = *x;
+  for (int i = 0; i < c.num_inputs(); ++i) {
+    if (c.value(i).grown != nullptr) {
+      c.value(i) = ArrayValue(c.type(i), c.value(i).grown->items);
+    } else if (c.rank(i) >= from_end && c.dims(i)[c.rank(i) - from_end] != 1) {
+      return Refused(c, ", beside one of fixed length");
+    }
+  }
+  XC_RETURN_IF_ERROR(lowering(c));
+  SetGrown(c, grown, rank - from_end, false);
+  return absl::OkStatus();
+}
+
+absl::Status Product(OpContext& c, LoweringFn lowering) {
+  const bool matrices = c.node.op == "MatMul";
+  XC_ASSIGN_OR_RETURN(const bool x_turned, c.node.Bool(matrices ? "transpose_a" : "adj_x"));
+  XC_ASSIGN_OR_RETURN(const bool y_turned, c.node.Bool(matrices ? "transpose_b" : "adj_y"));
+  if (c.rank(0) < 2 || c.rank(1) < 2) return c.Error("operands must be matrices");
+  const int64_t x_row = c.rank(0) - (x_turned ? 1 : 2), x_sum = c.rank(0) - (x_turned ? 2 : 1);
+  const int64_t y_column = c.rank(1) - (y_turned ? 2 : 1), y_sum = c.rank(1) - (y_turned ? 1 : 2);
+  const std::shared_ptr<const GrownArray> x = c.value(0).grown, y = c.value(1).grown;
+  const int64_t rank = std::max(c.rank(0), c.rank(1));
+  if (x != nullptr && y != nullptr) {
+    const bool summed = x->axis == x_sum && y->axis == y_sum && SameLength(*x, *y);
+    if (!summed || c.dims(0)[x_sum] != c.dims(1)[y_sum]) return Refused(c, ", twice");
+    c.value(0) = ArrayValue(c.type(0), WithZeros(c.b, *x));
+    c.value(1) = ArrayValue(c.type(1), WithZeros(c.b, *y));
+    return lowering(c);
+  }
+  const GrownArray& grown = x != nullptr ? *x : *y;
+  if (grown.axis != (x != nullptr ? x_row : y_column)) return Refused(c, ", along the sum or a batch");
+  const int operand = x != nullptr ? 0 : 1;
+  c.value(operand) = ArrayValue(c.type(operand), grown.items);
+  XC_RETURN_IF_ERROR(lowering(c));
+  SetGrown(c, grown, rank - (x != nullptr ? 2 : 1), false);
+  return absl::OkStatus();
+}
+
+absl::Status Softmax(OpContext& c, LoweringFn lowering) {
+  const GrownArray x = *c.value(0).grown;
+  const bool along = x.axis == c.rank(0) - 1;
+  c.value(0) = ArrayValue(c.type(0), along ? Filled(c.b, x, c.b.Lowest(x.items->type())) : x.items);
+  XC_RETURN_IF_ERROR(lowering(c));
+  SetGrown(c, x, x.axis, along && c.node.op == "Softmax" && x.least > 0);
+  return absl::OkStatus();
+}
+
+absl::Status Reduction(OpContext& c, LoweringFn lowering) {
+  if (c.value(1).grown != nullptr) return Refused(c, " as axes");
+  const GrownArray x = *c.value(0).grown;
+  XC_ASSIGN_OR_RETURN(std::vector<int64_t> axes, c.Ints(1));
+  XC_ASSIGN_OR_RETURN(const bool keep, c.node.Bool("keep_dims"));
+  bool along = false;
+  int64_t axis = x.axis;
+  std::vector<bool> seen(c.rank(0), false);
+  for (int64_t& a : axes) {
+    XC_ASSIGN_OR_RETURN(a, c.Axis(a, c.rank(0)));
+    along |= a == x.axis;
+    if (a < x.axis && !keep && !seen[a]) --axis;
+    seen[a] = true;
+  }
+  const std::string& op = c.node.op;
+  const ElementType type = x.items->type();
+  Val items = x.items;
+  if (along && (op == "Sum" || op == "Mean" || op == "Any")) {
+    items = WithZeros(c.b, x);
+  } else if (along && (op == "Prod" || op == "All")) {
+    items = Filled(c.b, x, c.b.Scalar(type, 1));
+  } else if (along) {
+    items = Filled(c.b, x, op == "Max" ? c.b.Lowest(type) : c.b.Highest(type));
+  }
+  c.value(0) = ArrayValue(c.type(0), items);
+  if (along && op == "Mean") {
+    if (type != ElementType::kF32 && type != ElementType::kF64) return Refused(c, ", of this type");
+    XC_RETURN_IF_ERROR(LoweringRegistry::Get().Find("Sum")->fn(c));
+    int64_t count = 1;  // of elements along the other dimensions that go
+    for (int64_t d = 0; d < c.rank(0); ++d) count *= seen[d] && d != x.axis ? c.dims(0)[d] : 1;
+    Val sum = c.outputs()[0].array, size = c.b.Mul(x.size, c.b.S32(count));
+    c.set(0, c.b.Div(sum, c.b.Splat(c.b.Convert(size, type), sum->shape().dims())));
+    return absl::OkStatus();
+  }
+  XC_RETURN_IF_ERROR(lowering(c));
+  if (!along) SetGrown(c, x, axis, false);
+  return absl::OkStatus();
+}
+
+absl::Status Transpose(OpContext& c, LoweringFn lowering) {
+  if (c.value(1).grown != nullptr) return Refused(c, " as a permutation");
+  const GrownArray x = *c.value(0).grown;
+  XC_ASSIGN_OR_RETURN(const std::vector<int64_t> order, c.Ints(1));
+  c.value(0) = ArrayValue(c.type(0), x.items);
+  XC_RETURN_IF_ERROR(lowering(c));
+  for (size_t d = 0; d < order.size(); ++d) {
+    if (order[d] == x.axis || order[d] + c.rank(0) == x.axis) SetGrown(c, x, static_cast<int64_t>(d), x.zeros);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ExpandDims(OpContext& c, LoweringFn lowering) {
+  if (c.value(1).grown != nullptr) return Refused(c, " as an axis");
+  const GrownArray x = *c.value(0).grown;
+  XC_ASSIGN_OR_RETURN(int64_t axis, c.Int(1));
+  XC_ASSIGN_OR_RETURN(axis, c.Axis(axis, c.rank(0) + 1));
+  c.value(0) = ArrayValue(c.type(0), x.items);
+  XC_RETURN_IF_ERROR(lowering(c));
+  SetGrown(c, x, x.axis + (axis <= x.axis), x.zeros);
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 bool HasGrown(OpContext& c) {
@@ -143,17 +293,69 @@ bool HasGrown(OpContext& c) {
   return false;
 }
 
+GrownUse UseOfGrown(const std::string& op) {
+  static const auto* const kUses = [] {
+    auto* uses = new absl::flat_hash_map<std::string, GrownUse>;
+    auto add = [&](GrownUse use, std::initializer_list<const char*> ops) {
+      for (const char* name : ops) uses->emplace(name, use);
+    };
+    add(GrownUse::kPass, {"Identity", "IdentityN", "StopGradient", "PreventGradient", "Snapshot"});
+    // None of these can fail on what follows the last element.
+    add(GrownUse::kElementwise,
+        {"Add",      "AddV2", "Sub",       "Mul",          "RealDiv", "Maximum",  "Minimum",  "SquaredDifference",
+         "Equal",    "Less",  "LessEqual", "GreaterEqual", "Greater", "NotEqual", "SelectV2", "LogicalAnd",
+         "Cast",     "Neg",   "Abs",       "Exp",          "Expm1",   "Log",      "Log1p",    "LogicalOr",
+         "Sqrt",     "Rsqrt", "Square",    "Tanh",         "Sigmoid", "Erf",      "Erfc",     "LogicalNot",
+         "Sin",      "Cos",   "Floor",     "Ceil",         "Round",   "Sign",     "Relu",     "Relu6",
+         "Softplus", "Elu",   "Selu",      "LeakyRelu",    "DivNoNan"});
+    add(GrownUse::kAppend, {"Concat", "ConcatV2"});
+    add(GrownUse::kLast, {"StridedSlice"});
+    add(GrownUse::kPick, {"Gather", "GatherV2"});
+    add(GrownUse::kShape, {"Shape", "ShapeN"});
+    add(GrownUse::kProduct, {"MatMul", "BatchMatMul", "BatchMatMulV2", "BatchMatMulV3"});
+    add(GrownUse::kSoftmax, {"Softmax", "LogSoftmax"});
+    add(GrownUse::kReduce, {"Sum", "Mean", "Max", "Min", "Prod", "Any", "All"});
+    add(GrownUse::kTranspose, {"Transpose"});
+    add(GrownUse::kExpandDims, {"ExpandDims"});
+    return uses;
+  }();
+  auto it = kUses->find(op);
+  return it == kUses->end() ? GrownUse::kNone : it->second;
+}
+
 absl::Status LowerGrown(OpContext& c, LoweringFn lowering) {
-  const std::string& op = c.node.op;
-  if (op == "Identity" || op == "IdentityN" || op == "StopGradient" || op == "PreventGradient" || op == "Snapshot") {
-    return lowering(c);
+  const GrownUse use = UseOfGrown(c.node.op);
+  if (use == GrownUse::kPass) return lowering(c);
+  for (int i = 0; i < c.num_inputs(); ++i) {
+    if (c.value(i).grown != nullptr && c.value(i).grown->variable < 0) {
+      return c.Unimplemented("an operand whose length only the run of a loop tells");
+    }
   }
-  if (op == "ConcatV2") return Append(c, 0, c.num_inputs() - 2, c.num_inputs() - 1);
-  if (op == "Concat") return Append(c, 1, c.num_inputs() - 1, 0);
-  if (op == "StridedSlice") return SliceOfEnd(c, lowering);
-  if (op == "Gather" || op == "GatherV2") return PickElsewhere(c, lowering);
-  if (op == "Shape" || op == "ShapeN") return ShapeOf(c);
-  return Refused(c, "");
+  switch (use) {
+    case GrownUse::kElementwise:
+      return Elementwise(c, lowering);
+    case GrownUse::kAppend:
+      return c.node.op == "Concat" ? Append(c, 1, c.num_inputs() - 1, 0)
+                                   : Append(c, 0, c.num_inputs() - 2, c.num_inputs() - 1);
+    case GrownUse::kLast:
+      return SliceOfEnd(c, lowering);
+    case GrownUse::kPick:
+      return PickElsewhere(c, lowering);
+    case GrownUse::kShape:
+      return ShapeOf(c);
+    case GrownUse::kProduct:
+      return Product(c, lowering);
+    case GrownUse::kSoftmax:
+      return Softmax(c, lowering);
+    case GrownUse::kReduce:
+      return Reduction(c, lowering);
+    case GrownUse::kTranspose:
+      return Transpose(c, lowering);
+    case GrownUse::kExpandDims:
+      return ExpandDims(c, lowering);
+    default:
+      return Refused(c, "");
+  }
 }
 
 }  // namespace xc

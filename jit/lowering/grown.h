@@ -1,11 +1,30 @@
-// Arrays that a loop makes longer, x = concat(x, y), in the few ops that compiled code has for them: what adds to their
-// end, reads it, asks for their shape, or moves along other dimensions.
+// Arrays that a loop makes longer, x = concat(x, y), in the ops that compiled code has for them: what adds to their
+// end, reads it, asks for their shape, works along other dimensions, or sums over them, as attention over a cache does.
 #ifndef XC_JIT_LOWERING_GROWN_H_
 #define XC_JIT_LOWERING_GROWN_H_
+
+#include <string>
 
 #include "jit/lowering/lowering.h"
 
 namespace xc {
+
+// How an op may take such an array.
+enum class GrownUse {
+  kNone,         // not at all
+  kPass,         // as it is
+  kElementwise,  // any operand
+  kAppend,       // the first part
+  kLast,         // x of a strided slice: a known number of last elements
+  kPick,         // x of a gather: along another dimension
+  kShape,        // its shape alone
+  kProduct,      // rows or columns; or both operands, where the sum goes over them
+  kSoftmax,
+  kReduce,
+  kTranspose,
+  kExpandDims,
+};
+GrownUse UseOfGrown(const std::string& op);
 
 // Whether an operand is such an array.
 bool HasGrown(OpContext& c);

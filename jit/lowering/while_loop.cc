@@ -172,7 +172,9 @@ class WhileLowering {
       grown.size = c_.b.S32(v.dims[g.axis]);
       grown.axis = g.axis;
       grown.least = v.dims[g.axis];
+      grown.step = g.count;
       grown.variable = g.variable;
+      grown.zeros = true;
       v.dims = grown.items->shape().dims();
       v.constant = nullptr;
       v.array = nullptr;
@@ -186,7 +188,7 @@ class WhileLowering {
     for (const LoopGrowth& g : growths_) {
       if (g.variable != i) continue;
       return r.grown != nullptr && r.grown->variable == i && r.grown->axis == g.axis && r.grown->appended <= g.count &&
-             r.dims == c_.value(i).dims;
+             r.grown->zeros && r.dims == c_.value(i).dims;
     }
     return false;
   }
@@ -328,7 +330,7 @@ class WhileLowering {
       } else {
         int at = carried_[i];
         LoweredValue after = Rebuild(model, c_.b, loop, &at, nullptr);
-        if (after.grown != nullptr && exact_) after = Whole(i, after);
+        if (after.grown != nullptr) after = exact_ ? Whole(i, after) : Ended(after);
         if (final_length_[i] >= 0) {
           // After the loop the length is known.
           if (final_length_[i] < after.list->length) {
@@ -346,6 +348,14 @@ class WhileLowering {
     }
     if (checks_) c_.FailIf(c_.b.Get(loop, shapes_.size()));
     return absl::OkStatus();
+  }
+
+  // A growing variable after the loop: no turn's arrays are as long as it.
+  static LoweredValue Ended(LoweredValue after) {
+    auto grown = std::make_shared<GrownArray>(*after.grown);
+    grown->variable = -1;
+    after.grown = std::move(grown);
+    return after;
   }
 
   // The array that the growing variable `i` is after a known number of turns.

@@ -1,20 +1,29 @@
 #include "jit/mark/growing.h"
 
-#include <algorithm>
 #include <vector>
+
+#include "jit/lowering/grown.h"
 
 namespace xc {
 namespace {
 
-bool Passes(const Node& n) {
-  return n.op == "Identity" || n.op == "StopGradient" || n.op == "PreventGradient" || n.op == "Snapshot";
+// The operand that may be an array that grows, for ops that take it only there; -1 for others.
+int GrowingOperand(const Node& n) {
+  switch (UseOfGrown(n.op)) {
+    case GrownUse::kAppend:
+      return n.op == "Concat" ? 1 : 0;
+    case GrownUse::kLast:
+    case GrownUse::kPick:
+    case GrownUse::kReduce:
+    case GrownUse::kTranspose:
+    case GrownUse::kExpandDims:
+      return 0;
+    default:
+      return -1;
+  }
 }
 
-// The operand of a concatenation or a pick that may be an array that grows.
-int GrowingOperand(const Node& n) {
-  if (n.op == "ConcatV2" || n.op == "GatherV2" || n.op == "Gather") return 0;
-  return n.op == "Concat" ? 1 : -1;
-}
+bool Passes(const Node& n) { return UseOfGrown(n.op) == GrownUse::kPass; }
 
 // The operand as a constant of the function; null if it is not one.
 const Node* ConstantOperand(const Graph& graph, const Node& n, size_t i) {
@@ -39,36 +48,36 @@ bool TakesLast(const Graph& graph, const Node& n) {
 
 }  // namespace
 
-bool OnlyGrows(const Graph& function, int index, bool grows, std::set<int>* nodes) {
-  const std::vector<int> args = function.Args();
-  const std::vector<std::vector<int>> users = function.Users();
-  if (index >= static_cast<int>(args.size())) return false;
-  std::vector<int> todo = {args[index]};  // nodes whose first output grows
-  std::set<int> seen = {args[index]};
-  bool returned = false;
-  while (!todo.empty()) {
-    const int from = todo.back();
-    todo.pop_back();
-    for (int id : users[from]) {
-      const Node& n = function.node(id);
-      const auto takes = [&](size_t i) { return n.inputs[i] == OutputRef{from, 0}; };
-      size_t operands = 0;
-      for (size_t i = 0; i < n.inputs.size(); ++i) operands += takes(i);
-      if (operands == 0) continue;  // waits for it only
-      if (n.op == "_Retval") {
-        if (!grows || n.Int("index").value_or(-1) != index) return false;
-        returned = true;
-        continue;
-      }
-      nodes->insert(id);
-      if (n.op == "Shape" || (n.op == "StridedSlice" && operands == 1 && takes(0) && TakesLast(function, n))) continue;
-      const int growing = Passes(n) ? 0 : GrowingOperand(n);
-      const bool appends = n.op == "ConcatV2" || n.op == "Concat";
-      if (growing < 0 || operands != 1 || !takes(growing) || (appends && !grows)) return false;
-      if (seen.insert(id).second) todo.push_back(id);
+bool TakesGrowing(const Graph& function, const std::set<OutputRef>& growing, std::set<int>* nodes) {
+  for (int id = 0; id < function.size(); ++id) {
+    if (!function.has(id)) continue;
+    const Node& n = function.node(id);
+    const int only = GrowingOperand(n);
+    bool takes = false;
+    for (size_t i = 0; i < n.inputs.size(); ++i) {
+      if (growing.count(n.inputs[i]) == 0) continue;
+      if (only >= 0 && static_cast<int>(i) != only) return false;
+      takes = true;
     }
+    if (!takes || n.op == "_Retval") continue;
+    const GrownUse use = UseOfGrown(n.op);
+    if (use == GrownUse::kNone || (use == GrownUse::kLast && !TakesLast(function, n))) return false;
+    nodes->insert(id);
   }
-  return returned || !grows;
+  return true;
+}
+
+bool Appends(const Graph& body, int index) {
+  const std::vector<int> results = body.Retvals();
+  if (index >= static_cast<int>(results.size())) return false;
+  OutputRef at = body.node(results[index]).inputs[0];
+  for (;;) {
+    const Node& n = body.node(at.node);
+    if (n.op == "_Arg") return n.Int("index").value_or(-1) == index;
+    const GrownUse use = UseOfGrown(n.op);
+    if (use != GrownUse::kPass && use != GrownUse::kAppend && use != GrownUse::kPick) return false;
+    at = n.inputs[use == GrownUse::kPass ? at.index : GrowingOperand(n)];
+  }
 }
 
 }  // namespace xc

@@ -1,5 +1,4 @@
-// Loop variables that do nothing but get longer, x = concat(x, y): loops of these compile as a whole
-// (lowering/grown.h).
+// Loop variables that get longer in ops that compiled code has for such arrays (lowering/grown.h).
 #ifndef XC_JIT_MARK_GROWING_H_
 #define XC_JIT_MARK_GROWING_H_
 
@@ -9,10 +8,12 @@
 
 namespace xc {
 
-// Adds the nodes of `function` that argument `index` and what they make of it go through to `nodes`. False if one of
-// them has no code for an array that grows, or it is not what result `index` is made of; for a condition (`grows` is
-// false), which only looks at it, there is no such result.
-bool OnlyGrows(const Graph& function, int index, bool grows, std::set<int>* nodes);
+// Whether code has the ops of `function`, a loop's body or condition, that take an array which grows: outputs of the
+// nodes `growing`. `nodes` gets these ops.
+bool TakesGrowing(const Graph& function, const std::set<OutputRef>& growing, std::set<int>* nodes);
+
+// Whether a turn adds to the end of argument `index` of a body and does nothing else to its elements.
+bool Appends(const Graph& body, int index);
 
 }  // namespace xc
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -49,6 +50,7 @@ class Inference {
       size_t index = static_cast<size_t>(n.Int("index").value_or(0));
       if (n.op == "_Arg" && index < args.size()) {
         values[id] = {args[index]};
+        if (&graph == watched_) Watch(id, values[id]);
         continue;
       }
       Tensors inputs;
@@ -63,6 +65,7 @@ class Inference {
       std::string why;
       values[id] = RunNode(graph, n, inputs, depth, &why);
       values[id].resize(n.num_outputs());
+      if (&graph == watched_) Watch(id, values[id]);
       if (std::any_of(inputs.begin(), inputs.end(), [](const SymbolicTensor& t) { return t.cut; })) {
         if (n.op == "Identity") {
           values[id][0].cut = true;
@@ -160,7 +163,7 @@ class Inference {
     }
     --widening_;
     bool counted = false;  // whether the number of turns hangs on counters alone
-    const bool grow = !changed.empty() && Grow(condition, body, before, changed, &counted);
+    const bool grow = !changed.empty() && Grow(condition, body, before, state, changed, depth, &counted);
     std::string inner;
     Run(body, state, depth + 1, &inner);
     if (inner.empty()) Run(condition, state, depth + 1, &inner);
@@ -188,20 +191,41 @@ class Inference {
 
   // Whether the loop variables only grow, in nodes that have code for that: these are left in peace from then on.
   // Something that does not change in an outer loop must bound the turns.
-  bool Grow(const Graph& condition, const Graph& body, const Tensors& before, const std::set<int>& variables,
-            bool* counted) {
+  bool Grow(const Graph& condition, const Graph& body, const Tensors& before, const Tensors& state,
+            const std::set<int>& variables, int depth, bool* counted) {
     const std::set<int> counters = TurnCounters(condition, body, counted);
     if (counters.empty()) return false;
     for (int i : counters) {
       if (i < static_cast<int>(before.size()) && ValueVaries(symbols_, before[i])) return false;
     }
-    std::set<int> in_body, in_condition;
     for (int i : variables) {
-      if (!OnlyGrows(body, i, true, &in_body) || !OnlyGrows(condition, i, false, &in_condition)) return false;
+      if (!Appends(body, i)) return false;
     }
-    growing_[&body] = std::move(in_body);
-    growing_[&condition] = std::move(in_condition);
+    for (const Graph* function : {&body, &condition}) {
+      if (!TakesGrowing(*function, Varying(*function, state, depth), &growing_[function])) {
+        growing_.erase(&body);
+        growing_.erase(&condition);
+        return false;
+      }
+    }
     return true;
+  }
+
+  // Outputs of the function's nodes whose shapes vary.
+  std::set<OutputRef> Varying(const Graph& function, const Tensors& args, int depth) {
+    const Graph* const outer = std::exchange(watched_, &function);
+    std::set<OutputRef> outer_varying = std::exchange(varying_, {});
+    ++widening_;
+    Run(function, args, depth + 1, nullptr);
+    --widening_;
+    watched_ = outer;
+    return std::exchange(varying_, std::move(outer_varying));
+  }
+
+  void Watch(int node, const Tensors& outputs) {
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      if (ShapeVaries(symbols_, outputs[i])) varying_.insert(OutputRef{node, static_cast<int>(i)});
+    }
   }
 
   // Whether the variable is known to become something else. `shape`: whether its shape does.
@@ -267,6 +291,8 @@ class Inference {
   int next_state_ = 0;
   int widening_ = 0;  // loops whose variables are not as wide yet as they get
   std::set<std::string> found_;
+  const Graph* watched_ = nullptr;  // whose varying shapes are noted
+  std::set<OutputRef> varying_;
   std::map<const Graph*, std::set<int>> growing_;  // nodes that arrays which grow in a loop go through
   std::map<const Graph*, std::vector<int>> orders_;
   std::vector<std::shared_ptr<const Graph>> kept_;

@@ -99,9 +99,10 @@ const std::string kConcat = "attr { key: 'N' value { i: 2 } } " + Type("Tidx", "
 const std::string kStep = F("product", "MatMul", {"h", "w"}) + F("tanh", "Tanh", {"product:product:0"});
 
 TEST(TurnShapes, AStateThatGrows) {
-  Found found = Find(Loop(kStep + F("grown", "ConcatV2", {"x", "tanh:y:0", "axis:output:0"}, kConcat) +
-                              F("seen", "Sum", {"grown:output:0", "axis:output:0"}, kFloat + Type("Tidx", "DT_INT32")),
-                          {"next:z:0", "grown:output:0", "tanh:y:0", "w"}));
+  Found found =
+      Find(Loop(kStep + F("grown", "ConcatV2", {"x", "tanh:y:0", "axis:output:0"}, kConcat) +
+                    F("seen", "Cumsum", {"grown:output:0", "axis:output:0"}, kFloat + Type("Tidx", "DT_INT32")),
+                {"next:z:0", "grown:output:0", "tanh:y:0", "w"}));
   EXPECT_EQ(found.why("loop"), "loop variable 1 changes its shape from turn to turn");
   // What takes or gives a shape that changes, and nothing else.
   EXPECT_EQ(found.shapes.nodes, (std::set<std::string>{"grown", "seen"}));
