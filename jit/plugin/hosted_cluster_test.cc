@@ -95,6 +95,21 @@ class HostedClusterTest : public ::testing::Test {
     return outcome.value_or(-1);
   }
 
+  // What `run` gives while the thread that compiles is held up; waits for what it compiles then.
+  template <typename Run>
+  int BeforeCompiling(Run run) {
+    std::promise<void> begun, go;
+    CompileInBackground(nullptr, [&] {
+      begun.set_value();
+      go.get_future().wait();
+    });
+    begun.get_future().wait();
+    const int outcome = run();
+    go.set_value();
+    EXPECT_TRUE(WaitForCompilations(120));
+    return outcome;
+  }
+
   void* ticket_ = nullptr;
   std::map<const char*, std::string> bytes_;
 };
@@ -131,8 +146,7 @@ TEST_F(HostedClusterTest, LazyAndBackgroundLeaveTheFirstRunsToTheHost) {
   EXPECT_EQ(Run(*cluster, host), XC_CLUSTER_RAN);
   Configure("policy=background");
   Host other{{{0}, {1}}};
-  EXPECT_EQ(Run(*cluster, other), XC_CLUSTER_ON_HOST);
-  ASSERT_TRUE(WaitForCompilations(120));
+  EXPECT_EQ(BeforeCompiling([&] { return Run(*cluster, other); }), XC_CLUSTER_ON_HOST);
   EXPECT_EQ(Run(*cluster, other), XC_CLUSTER_RAN);
   EXPECT_THAT(other.results[0], ElementsAre(2));
 }
@@ -201,27 +215,24 @@ TEST_F(HostedClusterTest, SharedCodeIsReadyForAllItsNumbersOfRows) {
   auto run = [&](int rows) {
     Host host{{std::vector<float>(rows, 0), std::vector<float>(rows, 1)}};
     int outcome = Run(*cluster, host);
-    EXPECT_TRUE(WaitForCompilations(120));
     if (outcome == XC_CLUSTER_RAN) {
       EXPECT_EQ(host.results[0], std::vector<float>(rows, 2));
     }
     return outcome;
   };
-  for (int rows : {100, 200, 300}) EXPECT_EQ(run(rows), XC_CLUSTER_ON_HOST);
-  EXPECT_EQ(run(64), XC_CLUSTER_ON_HOST);
+  auto first = [&](int rows) { return BeforeCompiling([&] { return run(rows); }); };
+  for (int rows : {100, 200, 300, 64}) EXPECT_EQ(first(rows), XC_CLUSTER_ON_HOST);
   // All that fit into 64 rows are known now.
   for (int rows = 52; rows <= 64; ++rows) EXPECT_EQ(run(rows), XC_CLUSTER_RAN);
-  EXPECT_EQ(run(51), XC_CLUSTER_ON_HOST);
+  EXPECT_EQ(first(51), XC_CLUSTER_ON_HOST);
   // Those that wait get their code together.
-  auto start = [&](int rows) {
-    Host host{{std::vector<float>(rows, 0), std::vector<float>(rows, 1)}};
-    return Run(*cluster, host);
-  };
-  for (int rows : {41, 42, 43}) EXPECT_EQ(start(rows), XC_CLUSTER_ON_HOST);
-  ASSERT_TRUE(WaitForCompilations(120));
-  for (int rows : {41, 42, 43, 48}) EXPECT_EQ(start(rows), XC_CLUSTER_RAN);
+  BeforeCompiling([&] {
+    for (int rows : {41, 42, 43}) EXPECT_EQ(run(rows), XC_CLUSTER_ON_HOST);
+    return 0;
+  });
+  for (int rows : {41, 42, 43, 48}) EXPECT_EQ(run(rows), XC_CLUSTER_RAN);
   Configure("buckets=0");
-  EXPECT_EQ(run(90), XC_CLUSTER_ON_HOST);
+  EXPECT_EQ(first(90), XC_CLUSTER_ON_HOST);
   EXPECT_EQ(run(90), XC_CLUSTER_ON_HOST) << "more than max_shapes";
   Configure("buckets=1\nmax_shapes=24");
 }
@@ -229,7 +240,7 @@ TEST_F(HostedClusterTest, SharedCodeIsReadyForAllItsNumbersOfRows) {
 TEST_F(HostedClusterTest, ANumberOfRowsThatComesOftenGetsCodeOfItsOwn) {
   Configure("policy=background");
   auto cluster = Make(kGraph);
-  const int64_t own = Counters().own_codes, compilations = Counters().compilations, shared = Counters().shared_launches;
+  const int64_t own = Counters().own_codes, compilations = Counters().compilations;
   auto run = [&](int rows) {
     Host host{{std::vector<float>(rows, 0), std::vector<float>(rows, 1)}};
     int outcome = Run(*cluster, host);
@@ -238,10 +249,8 @@ TEST_F(HostedClusterTest, ANumberOfRowsThatComesOftenGetsCodeOfItsOwn) {
     }
     return outcome;
   };
-  for (int rows : {10000, 8000}) {
-    EXPECT_EQ(run(rows), XC_CLUSTER_ON_HOST);
-    ASSERT_TRUE(WaitForCompilations(120));
-  }
+  for (int rows : {10000, 8000}) EXPECT_EQ(BeforeCompiling([&] { return run(rows); }), XC_CLUSTER_ON_HOST);
+  const int64_t shared = Counters().shared_launches;
   EXPECT_EQ(run(8000), XC_CLUSTER_RAN);
   EXPECT_EQ(Counters().compilations - compilations, 1);
   EXPECT_EQ(Counters().shared_launches - shared, 1);
