@@ -34,6 +34,7 @@ absl::Status Append(OpContext& c, int first, int last, int axis_operand) {
   XC_ASSIGN_OR_RETURN(int64_t axis, c.Int(axis_operand));
   if (c.value(first).grown == nullptr) return Refused(c, ", not as the first part");
   GrownArray grown = *c.value(first).grown;
+  if (grown.variable < 0) return Refused(c, ", after which there is no room");
   const int64_t rank = c.rank(first);
   XC_ASSIGN_OR_RETURN(axis, c.Axis(axis, rank));
   if (axis != grown.axis) return Refused(c, ", along another dimension");
@@ -136,8 +137,9 @@ absl::Status ShapeOf(OpContext& c) {
   return absl::OkStatus();
 }
 
-// Whether two arrays of one loop are of the same length at any time.
+// Whether two arrays are of the same length at any time: in one turn of a loop, or after one if it is one array's.
 bool SameLength(const GrownArray& a, const GrownArray& b) {
+  if (a.variable < 0 || b.variable < 0) return a.size == b.size;
   return a.least == b.least && a.appended == b.appended && a.step == b.step;
 }
 
@@ -326,11 +328,6 @@ GrownUse UseOfGrown(const std::string& op) {
 absl::Status LowerGrown(OpContext& c, LoweringFn lowering) {
   const GrownUse use = UseOfGrown(c.node.op);
   if (use == GrownUse::kPass) return lowering(c);
-  for (int i = 0; i < c.num_inputs(); ++i) {
-    if (c.value(i).grown != nullptr && c.value(i).grown->variable < 0) {
-      return c.Unimplemented("an operand whose length only the run of a loop tells");
-    }
-  }
   switch (use) {
     case GrownUse::kElementwise:
       return Elementwise(c, lowering);

@@ -51,8 +51,8 @@ struct GrownArray {
   int64_t least = 0;     // elements along `axis` that it always has
   int64_t appended = 0;  // elements along `axis` that came to it on this turn
   int64_t step = 0;      // elements along `axis` that come to it on each turn
-  int variable = -1;     // the loop variable that it was when the turn began; -1 after the loop
-  bool zeros = false;    // whether what follows its last element is zero
+  int variable = -1;  // the loop variable that it was when the turn began; after the loop -1, and there is no room left
+  bool zeros = false;  // whether what follows its last element is zero
 };
 
 // A resource variable during lowering: reads give `value`, assignments replace it.

@@ -67,6 +67,30 @@ bool TakesGrowing(const Graph& function, const std::set<OutputRef>& growing, std
   return true;
 }
 
+bool TakesCut(const Graph& graph, const Node& node, const std::vector<bool>& cut, bool* still) {
+  const int only = GrowingOperand(node);
+  int operands = 0;
+  for (size_t i = 0; i < cut.size(); ++i) {
+    if (cut[i] && only >= 0 && static_cast<int>(i) != only) return false;
+    operands += cut[i];
+  }
+  *still = true;
+  switch (UseOfGrown(node.op)) {
+    case GrownUse::kNone:
+    case GrownUse::kAppend:  // there is no room any more
+    case GrownUse::kShape:   // whatever is made of the length would have to be known
+      return false;
+    case GrownUse::kLast:
+      *still = false;
+      return TakesLast(graph, node);
+    case GrownUse::kProduct:
+      *still = operands == 1;
+      return true;
+    default:
+      return true;
+  }
+}
+
 bool Appends(const Graph& body, int index) {
   const std::vector<int> results = body.Retvals();
   if (index >= static_cast<int>(results.size())) return false;

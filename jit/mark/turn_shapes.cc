@@ -66,12 +66,8 @@ class Inference {
       values[id] = RunNode(graph, n, inputs, depth, &why);
       values[id].resize(n.num_outputs());
       if (&graph == watched_) Watch(id, values[id]);
-      if (std::any_of(inputs.begin(), inputs.end(), [](const SymbolicTensor& t) { return t.cut; })) {
-        if (n.op == "Identity") {
-          values[id][0].cut = true;
-        } else if (why.empty()) {
-          why = "takes an array whose length only the run of a loop tells";
-        }
+      if (why.empty() && !PassCut(graph, n, inputs, &values[id])) {
+        why = "takes an array whose length only the run of a loop tells";
       }
       if (growing != growing_.end() && growing->second.count(id) != 0) continue;
       if (widening_ == 0 && TakesPart(n, inputs, values[id])) found_.insert(n.name);
@@ -81,6 +77,17 @@ class Inference {
       if (problem != nullptr && problem->empty()) *problem = absl::StrCat("node '", n.name, "': ", why);
     }
     return results;
+  }
+
+  // What takes arrays whose length only the run of a loop tells may give such arrays; false if there is no code for it.
+  static bool PassCut(const Graph& graph, const Node& n, const Tensors& inputs, Tensors* outputs) {
+    std::vector<bool> cut;
+    for (const SymbolicTensor& t : inputs) cut.push_back(t.cut);
+    if (std::count(cut.begin(), cut.end(), true) == 0) return true;
+    bool still = false;
+    if (!TakesCut(graph, n, cut, &still)) return false;
+    for (SymbolicTensor& t : *outputs) t.cut = still && !(t.ranked && t.dims.empty());
+    return true;
   }
 
   bool complete() const { return budget_ >= 0; }
