@@ -163,8 +163,9 @@ void SetGrown(OpContext& c, GrownArray x, int64_t axis, bool zeros) {
 
 absl::Status Elementwise(OpContext& c, LoweringFn lowering) {
   const GrownArray* x = nullptr;
-  int64_t rank = 0, from_end = 0,
-          room = 0;  // of the dimension that grows: its place from the last one on, and its size
+  int64_t rank = 0;
+  // Of the dimension that grows: its place from the last one on, and its size.
+  int64_t from_end = 0, room = 0;
   for (int i = 0; i < c.num_inputs(); ++i) {
     rank = std::max(rank, c.rank(i));
     const GrownArray* grown = c.value(i).grown.get();
