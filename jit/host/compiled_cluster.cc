@@ -35,11 +35,13 @@ absl::StatusOr<CutResult> CutResult::Make(const Dims& room, int64_t axis, int64_
   CutResult cut;
   cut.dims_ = room;
   cut.dims_[axis] = size;
-  size_t inner = 1;
-  for (size_t d = 0; d < room.size(); ++d)
-    (d < static_cast<size_t>(axis) ? cut.outer_ : inner) *= d == static_cast<size_t>(axis) ? 1 : room[d];
-  cut.part_ = inner * size;
-  cut.whole_ = inner * room[axis];
+  cut.part_ = size;
+  cut.whole_ = room[axis];
+  for (int64_t d = 0; d < axis; ++d) cut.outer_ *= room[d];
+  for (size_t d = axis + 1; d < room.size(); ++d) {
+    cut.part_ *= room[d];
+    cut.whole_ *= room[d];
+  }
   return cut;
 }
 

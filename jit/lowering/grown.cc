@@ -29,6 +29,14 @@ LoweredValue GrownValue(DataType type, GrownArray grown) {
   return v;
 }
 
+// Output 0 as the array that `x` became, which grows along `axis`.
+void SetGrown(OpContext& c, GrownArray x, int64_t axis, bool zeros) {
+  x.items = c.outputs()[0].array;
+  x.axis = axis;
+  x.zeros = zeros;
+  c.set_value(0, GrownValue(c.out_type(0), std::move(x)));
+}
+
 // Parts `first` to `last` one after the other, the first of which grows.
 absl::Status Append(OpContext& c, int first, int last, int axis_operand) {
   XC_ASSIGN_OR_RETURN(int64_t axis, c.Int(axis_operand));
@@ -108,7 +116,7 @@ absl::Status SliceOfEnd(OpContext& c, LoweringFn lowering) {
 // Picks along another dimension than the one that grows.
 absl::Status PickElsewhere(OpContext& c, LoweringFn lowering) {
   if (c.value(0).grown == nullptr || c.value(1).grown != nullptr) return Refused(c, " as indices");
-  GrownArray x = *c.value(0).grown;
+  const GrownArray x = *c.value(0).grown;
   int64_t axis = 0, batch = 0;
   if (c.node.op == "GatherV2") {
     XC_ASSIGN_OR_RETURN(axis, c.Int(2));
@@ -119,9 +127,7 @@ absl::Status PickElsewhere(OpContext& c, LoweringFn lowering) {
   if (x.axis == axis || x.axis < batch) return Refused(c, ", along that dimension");
   c.value(0) = ArrayValue(c.type(0), x.items);
   XC_RETURN_IF_ERROR(lowering(c));
-  x.items = c.outputs()[0].array;
-  if (x.axis > axis) x.axis += c.rank(1) - batch - 1;
-  c.set_value(0, GrownValue(c.type(0), x));
+  SetGrown(c, x, x.axis > axis ? x.axis + c.rank(1) - batch - 1 : x.axis, x.zeros);
   return absl::OkStatus();
 }
 
@@ -151,14 +157,6 @@ Val Filled(Emitter& b, const GrownArray& x, Val fill) {
 
 Val WithZeros(Emitter& b, const GrownArray& x) {
   return x.zeros ? x.items : Filled(b, x, b.Scalar(x.items->type(), 0));
-}
-
-// Output 0 as the array that `x` became, which grows along `axis`.
-void SetGrown(OpContext& c, GrownArray x, int64_t axis, bool zeros) {
-  x.items = c.outputs()[0].array;
-  x.axis = axis;
-  x.zeros = zeros;
-  c.set_value(0, GrownValue(c.out_type(0), std::move(x)));
 }
 
 absl::Status Elementwise(OpContext& c, LoweringFn lowering) {
