@@ -1,44 +1,26 @@
-"""What the property tests run: for each NumPy function some calls, each with the kinds of arrays that it takes.
+"""What the property tests run: for each NumPy function some calls, each with the kinds of arrays that it takes. Products,
+linear algebra and Fourier transforms have theirs in cases_algebra.py.
 
-A case is (name of the function, the call, a strategy per argument). tests that all functions that the coverage page calls
+A case is (name of the function, the call, a strategy per argument). Tests that all functions that the coverage page calls
 "works" or "differs" have one are in coverage_test.py.
 """
 
 import numpy as np
 
-from strategies import (
-    B,
-    C,
-    F,
-    I,
-    N,
-    NO_NAN,
-    POSITIVE,
-    arrays,
-    matched,
-    matrices,
-    rows,
-    small_integers,
-    sorted_vector,
-    vector,
+import cases_algebra  # noqa: F401
+from case_list import (
+    CASES,  # noqa: F401
+    case,
+    any_array,
+    number,
+    real,
+    floats,
+    filled,
+    filled_rows,
+    at_least_1d,
+    at_least_2d,
 )
-
-CASES = []
-
-
-def case(name, call, *arguments, rtol=None, check=None):
-    """`arguments`: strategies of arrays. `check`: compares (got, wanted) instead of elements."""
-    CASES.append((name, call, arguments, rtol, check))
-
-
-any_array = arrays(N)
-number = arrays(F + C)
-real = arrays(F + I)
-floats = arrays(F)
-filled = arrays(F + I, min_side=1)
-filled_rows = arrays(F + I, min_dims=1, min_side=1)
-at_least_1d = arrays(N, min_dims=1)
-at_least_2d = arrays(N, min_dims=2)
+from strategies import B, C, F, I, N, NO_NAN, arrays, matched, matrices, sorted_vector, vector
 
 # Shapes and joining.
 case("reshape", lambda x: np.reshape(x, (-1,) if x.size else x.shape), any_array)
@@ -323,186 +305,6 @@ case("polyder", np.polyder, vector(F, 2))
 case("polyint", np.polyint, vector(["float64"], 1))
 case("polyfit", lambda y: np.polyfit(np.arange(6.0), y, 2), vector(["float64"], 6, 6, finite=True), rtol=1e-6)
 case("poly", lambda z: np.poly(z), vector(["float64"], 1, 4, finite=True, magnitude=4), rtol=1e-6)
-
-# Products.
-case("dot", np.dot, vector(F + I + C, 3, 3, finite=True), vector(F + I + C, 3, 3, finite=True))
-case("dot", np.dot, matrices(F + I, 2, 3, finite=True), matrices(F + I, 3, 2, finite=True))
-case("vdot", np.vdot, vector(F + C, 3, 3, finite=True), vector(F + C, 3, 3, finite=True))
-case("inner", np.inner, matrices(F, 2, 3, finite=True), matrices(F, 4, 3, finite=True))
-case("outer", np.outer, vector(F + I, finite=True), vector(F + I, finite=True))
-case("tensordot", lambda x, y: np.tensordot(x, y, 1), matrices(F, 2, 3, finite=True), matrices(F, 3, 2, finite=True))
-case(
-    "tensordot",
-    lambda x, y: np.tensordot(x, y, ([0], [1])),
-    matrices(F, 2, 3, finite=True),
-    matrices(F, 4, 2, finite=True),
-)
-case("kron", np.kron, matrices(F + I, 2, 3, finite=True), matrices(F + I, 2, 1, finite=True))
-case("einsum_path", lambda x, y: np.einsum_path("ij,jk,kl", x, y, x)[0][1:] + [x], matrices(F, 2, 3), matrices(F, 3, 2))
-case("trace", np.trace, matrices(F + I, finite=True))
-for text in ("ij,jk", "ij,jk->ik", "ij,kj->ki", "ij,ij->", "ii,ij->ij"):
-    sizes = {
-        "ij,jk": ((2, 3), (3, 2)),
-        "ij,jk->ik": ((2, 3), (3, 4)),
-        "ij,kj->ki": ((2, 3), (4, 3)),
-        "ij,ij->": ((2, 3), (2, 3)),
-    }
-    first, second = sizes.get(text, ((3, 3), (3, 2)))
-    case(
-        "einsum",
-        lambda x, y, text=text: np.einsum(text, x, y),
-        matrices(F, *first, finite=True),
-        matrices(F, *second, finite=True),
-    )
-case("einsum", lambda x: np.einsum("...ij->...ji", x), arrays(N, min_dims=2))
-case(
-    "einsum",
-    lambda x, y: np.einsum("ij,jk,kl->il", x, y, x),
-    matrices(F, 2, 3, finite=True),
-    matrices(F, 3, 2, finite=True),
-)
-case(
-    "einsum",
-    lambda x, y: np.einsum("b...i,i->b...", x, y),
-    arrays(["float64"], dims=3, side=2, finite=True),
-    vector(["float64"], 2, 2, finite=True),
-)
-
-# Linear algebra.
-well = matrices(["float32", "float64", "complex64", "complex128"], 4, 4, finite=True, regular=True)
-wide = matrices(["float32", "float64", "complex128"], 3, 4, finite=True, regular=True)
-tall = matrices(["float32", "float64"], 5, 3, finite=True, regular=True)
-case(
-    "linalg.solve",
-    lambda a, b: np.linalg.solve(a, b),
-    matrices(["float64"], 4, 4, regular=True),
-    matrices(["float64"], 4, 2, finite=True),
-)
-case(
-    "linalg.solve",
-    lambda a, b: np.linalg.solve(a, b),
-    matrices(["float32"], 3, 3, regular=True),
-    vector(["float32"], 3, 3, finite=True),
-    rtol=1e-3,
-)
-case("linalg.inv", np.linalg.inv, well, rtol=1e-3)
-case("linalg.pinv", np.linalg.pinv, tall, rtol=1e-3)
-case("linalg.det", np.linalg.det, well, rtol=1e-3)
-case("linalg.slogdet", np.linalg.slogdet, well, rtol=1e-3)
-case("linalg.cholesky", lambda a: np.linalg.cholesky(a @ np.conj(a.T)), well, rtol=1e-3)
-case("linalg.eigvalsh", lambda a: np.linalg.eigvalsh(a + np.conj(a.T)), well, rtol=1e-3)
-case("linalg.svdvals", np.linalg.svdvals, wide, rtol=1e-3)
-case("linalg.matrix_rank", np.linalg.matrix_rank, well)
-case("linalg.matrix_power", lambda a: np.linalg.matrix_power(a, 3), well, rtol=1e-3)
-case("linalg.matrix_power", lambda a: np.linalg.matrix_power(a, -2), well, rtol=1e-2)
-case(
-    "linalg.multi_dot",
-    lambda a, b: np.linalg.multi_dot([a, b, a]),
-    tall,
-    matrices(["float32", "float64"], 3, 5, regular=True),
-    rtol=1e-3,
-)
-case(
-    "linalg.tensorinv",
-    lambda a: np.linalg.tensorinv(a.reshape(2, 2, 4), 2),
-    matrices(["float64"], 4, 4, regular=True),
-    rtol=1e-6,
-)
-case(
-    "linalg.tensorsolve",
-    lambda a, b: np.linalg.tensorsolve(a.reshape(2, 2, 4), b),
-    matrices(["float64"], 4, 4, regular=True),
-    matrices(["float64"], 2, 2, finite=True),
-    rtol=1e-6,
-)
-case(
-    "linalg.lstsq",
-    lambda a, b: np.linalg.lstsq(a, b, rcond=None)[0],
-    matrices(["float64"], 5, 3, regular=True),
-    vector(["float64"], 5, 5, finite=True),
-    rtol=1e-6,
-)
-case("linalg.cond", np.linalg.cond, matrices(["float64"], 4, 4, regular=True), rtol=1e-6)
-case("linalg.cond", lambda a: np.linalg.cond(a, 1), matrices(["float64"], 4, 4, regular=True), rtol=1e-6)
-case(
-    "linalg.eigvals",
-    lambda a: np.sort_complex(np.linalg.eigvals(a) + 0j),
-    matrices(["float64"], 3, 3, regular=True),
-    rtol=1e-5,
-)
-
-
-def reconstructs(parts):
-    """Factors are unique only up to signs: what counts is the product."""
-    return lambda got, wanted: np.testing.assert_allclose(parts(got), parts(wanted), rtol=1e-3, atol=1e-3)
-
-
-case("linalg.qr", np.linalg.qr, tall, check=reconstructs(lambda f: f[0] @ f[1]))
-case("linalg.qr", lambda a: np.linalg.qr(a, "complete"), tall, check=reconstructs(lambda f: f[0] @ f[1]))
-case(
-    "linalg.eigh",
-    lambda a: np.linalg.eigh(a + np.conj(a.T)),
-    well,
-    check=reconstructs(lambda f: (f[1] * f[0]) @ np.conj(f[1].T)),
-)
-case(
-    "linalg.eig",
-    np.linalg.eig,
-    matrices(["float64"], 3, 3, regular=True),
-    check=reconstructs(lambda f: f[1] @ np.diag(f[0]) @ np.linalg.inv(f[1])),
-)
-case(
-    "linalg.svd",
-    lambda a: np.linalg.svd(a, full_matrices=False),
-    wide,
-    check=reconstructs(lambda f: (f[0] * f[1]) @ f[2]),
-)
-for order in (None, 1, 2, np.inf, -np.inf, 0, 3):
-    case("linalg.norm", lambda x, order=order: np.linalg.norm(x, order), vector(F, 1, finite=True), rtol=1e-3)
-for order in (None, "fro", "nuc", 1, -1, 2, -2, np.inf):
-    case(
-        "linalg.norm",
-        lambda x, order=order: np.linalg.norm(x, order),
-        matrices(["float64"], 3, 3, regular=True),
-        rtol=1e-6,
-    )
-case("linalg.norm", lambda x: np.linalg.norm(x, axis=0, keepdims=True), matrices(F, finite=True), rtol=1e-3)
-case("linalg.vector_norm", lambda x: np.linalg.vector_norm(x, axis=0), matrices(F, finite=True), rtol=1e-3)
-case("linalg.matrix_norm", np.linalg.matrix_norm, matrices(["float64"], 3, 4, finite=True), rtol=1e-6)
-case("linalg.outer", np.linalg.outer, vector(F, finite=True), vector(F, finite=True))
-case("linalg.trace", np.linalg.trace, matrices(F, finite=True))
-case("linalg.diagonal", np.linalg.diagonal, matrices(N))
-case("linalg.matrix_transpose", np.linalg.matrix_transpose, matrices(N))
-case("linalg.matmul", np.linalg.matmul, matrices(F, 2, 3, finite=True), matrices(F, 3, 2, finite=True))
-case(
-    "linalg.tensordot",
-    np.linalg.tensordot,
-    matrices(["float64"], 2, 2, finite=True),
-    matrices(["float64"], 2, 2, finite=True),
-)
-case("linalg.vecdot", np.linalg.vecdot, vector(F, 3, 3, finite=True), vector(F, 3, 3, finite=True))
-case("linalg.cross", np.linalg.cross, vector(F, 3, 3, finite=True), vector(F, 3, 3, finite=True))
-
-# Fourier transforms.
-signal = rows(["float32", "float64", "complex64", "complex128"])
-for name in ("fft", "ifft", "hfft", "irfft"):
-    f = getattr(np.fft, name)
-    data = rows(["float32", "float64", "complex64", "complex128"], 2 if name in ("hfft", "irfft") else 1)
-    case(f"fft.{name}", f, data, rtol=1e-4)
-    case(f"fft.{name}", lambda x, f=f: f(x, 5, axis=0, norm="ortho"), data, rtol=1e-4)
-    case(f"fft.{name}", lambda x, f=f: f(x, norm="forward"), data, rtol=1e-4)
-for name in ("rfft", "ihfft"):
-    f = getattr(np.fft, name)
-    case(f"fft.{name}", f, rows(["float32", "float64"]), rtol=1e-4)
-    case(f"fft.{name}", lambda x, f=f: f(x, 6, norm="ortho"), rows(["float32", "float64"]), rtol=1e-4)
-grid = arrays(["float64", "complex128"], dims=2, min_side=2, finite=True)
-for name in ("fft2", "ifft2", "fftn", "ifftn", "irfft2", "irfftn"):
-    case(f"fft.{name}", getattr(np.fft, name), grid, rtol=1e-6)
-for name in ("rfft2", "rfftn"):
-    case(f"fft.{name}", getattr(np.fft, name), arrays(["float64"], dims=2, min_side=2, finite=True), rtol=1e-6)
-case("fft.fftn", lambda x: np.fft.fftn(x, (3, 4), (0, 1), "ortho"), grid, rtol=1e-6)
-case("fft.fftshift", np.fft.fftshift, at_least_1d)
-case("fft.ifftshift", np.fft.ifftshift, at_least_1d)
 
 # Writes into arrays of the function's own, and indices.
 
