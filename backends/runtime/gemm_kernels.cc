@@ -1,77 +1,22 @@
 // The kernels of gemm_kernels.h. Compiled several times with other -march and XC_GEMM_ISA; so that no code compiled for
-// a newer CPU leaks into other files, everything but the table is in an unnamed namespace and no C++ library is used.
+// a newer CPU leaks into other files, all is in a namespace of the instruction set and no C++ library is used.
 #include "backends/runtime/gemm_kernels.h"
 
-#include <stdint.h>
-#include <string.h>
+#include "backends/runtime/gemm_elements.h"
 
-namespace xc {
+namespace xc::XC_GEMM_ISA {
 namespace {
 
-#if defined(__AVX512F__)
-constexpr int kVectorBytes = 64, kRows = 8, kVectors = 3;
-#elif defined(__AVX2__)
-constexpr int kVectorBytes = 32, kRows = 4, kVectors = 3;
-#else
-constexpr int kVectorBytes = 16, kRows = 4, kVectors = 2;
-#endif
+// Sums in registers at a time: so many elements of A by so many vectors of B.
+constexpr int kRows = kVectorBytes == 64 ? 8 : 4, kVectors = kVectorBytes == 16 ? 2 : 3;
 
 constexpr int64_t kKBlock = 256, kMBlock = 144, kUnpackedRows = 2 * kRows;
 
-struct BF16 {
-  uint16_t bits;
-};
 struct C64 {
   float re, im;
 };
 struct C128 {
   double re, im;
-};
-
-inline float ToFloat(BF16 x) {
-  uint32_t bits = static_cast<uint32_t>(x.bits) << 16;
-  float f;
-  memcpy(&f, &bits, 4);
-  return f;
-}
-
-inline BF16 ToBF16(float f) {
-  uint32_t bits;
-  memcpy(&bits, &f, 4);
-  if ((bits & 0x7fffffff) > 0x7f800000) return BF16{static_cast<uint16_t>((bits >> 16) | 0x40)};
-  return BF16{static_cast<uint16_t>((bits + 0x7fff + ((bits >> 16) & 1)) >> 16)};
-}
-
-// The value of an element as the accumulator's (real) type.
-template <typename Acc, typename T>
-inline Acc Load(T x) {
-  return static_cast<Acc>(x);
-}
-template <>
-inline float Load<float, BF16>(BF16 x) {
-  return ToFloat(x);
-}
-
-template <typename Acc, typename T>
-inline void Store(Acc x, T* to) {
-  *to = static_cast<T>(x);
-}
-template <>
-inline void Store<float, BF16>(float x, BF16* to) {
-  *to = ToBF16(x);
-}
-
-template <typename T>
-struct IsComplex {
-  static constexpr bool value = false;
-};
-template <>
-struct IsComplex<C64> {
-  static constexpr bool value = true;
-};
-template <>
-struct IsComplex<C128> {
-  static constexpr bool value = true;
 };
 
 template <typename Acc>
@@ -440,202 +385,10 @@ void RunGemm(const GemmTile& t, void* scratch) {
   Choose(t, &acc_bytes, &complex)(t, scratch);
 }
 
-// ---- skinny products -------------------------------------------------------------------------------------------
-
-// A vector of Acc, float or double, that may stand anywhere.
-template <typename Acc>
-struct Vector;
-template <>
-struct Vector<float> {
-  typedef float V __attribute__((vector_size(kVectorBytes), may_alias, aligned(4)));
-};
-template <>
-struct Vector<double> {
-  typedef double V __attribute__((vector_size(kVectorBytes), may_alias, aligned(8)));
-};
-template <typename Acc>
-constexpr int kLanes = kVectorBytes / sizeof(Acc);
-
-typedef Vector<float>::V VF;
-typedef uint32_t VU __attribute__((vector_size(kVectorBytes)));
-typedef uint16_t VH __attribute__((vector_size(kVectorBytes / 2), may_alias, aligned(2)));
-
-inline VF LoadVector(const float* from) { return *reinterpret_cast<const VF*>(from); }
-inline Vector<double>::V LoadVector(const double* from) { return *reinterpret_cast<const Vector<double>::V*>(from); }
-inline VF LoadVector(const BF16* from) {
-  VU wide = __builtin_convertvector(*reinterpret_cast<const VH*>(from), VU) << 16;
-  VF f;
-  memcpy(&f, &wide, sizeof(f));
-  return f;
-}
-
-template <typename Acc>
-inline Acc HorizontalSum(typename Vector<Acc>::V v) {
-  Acc part[kLanes<Acc>];
-  memcpy(part, &v, sizeof(v));
-  for (int width = kLanes<Acc> / 2; width > 0; width /= 2) {
-    for (int i = 0; i < width; ++i) part[i] += part[i + width];
-  }
-  return part[0];
-}
-
-// B contiguous along n: whole rows of B are added up in y (n is at most a few hundred), four at a time, so that memory
-// is read in long runs. x is [m][k].
-template <int M, typename Acc, typename B>
-void SkinnyColumns(int64_t n, int64_t k, const Acc* x, const B* b, int64_t b_k, Acc* y, int64_t y_stride) {
-  typedef typename Vector<Acc>::V V;
-  for (int i = 0; i < M; ++i) memset(y + i * y_stride, 0, n * sizeof(Acc));
-  int64_t p = 0;
-  for (; p + 4 <= k; p += 4) {
-    const B* rows[4] = {b + p * b_k, b + (p + 1) * b_k, b + (p + 2) * b_k, b + (p + 3) * b_k};
-    int64_t j = 0;
-    for (; j + kLanes<Acc> <= n; j += kLanes<Acc>) {
-      const V rhs[4] = {LoadVector(rows[0] + j), LoadVector(rows[1] + j), LoadVector(rows[2] + j),
-                        LoadVector(rows[3] + j)};
-#pragma GCC unroll 4
-      for (int i = 0; i < M; ++i) {
-        V* to = reinterpret_cast<V*>(y + i * y_stride + j);
-        V sum = *to;
-#pragma GCC unroll 4
-        for (int r = 0; r < 4; ++r) sum += rhs[r] * x[i * k + p + r];
-        *to = sum;
-      }
-    }
-    for (; j < n; ++j) {
-      for (int r = 0; r < 4; ++r) {
-        const Acc rhs = Load<Acc>(rows[r][j]);
-        for (int i = 0; i < M; ++i) y[i * y_stride + j] += rhs * x[i * k + p + r];
-      }
-    }
-  }
-  for (; p < k; ++p) {
-    for (int64_t j = 0; j < n; ++j) {
-      const Acc rhs = Load<Acc>(b[p * b_k + j]);
-      for (int i = 0; i < M; ++i) y[i * y_stride + j] += rhs * x[i * k + p];
-    }
-  }
-}
-
-// B contiguous along k: dot products, several columns and vectors at a time.
-template <int M, int N, typename Acc, typename B>
-inline void Dots(int64_t k, const Acc* x, const B* b, int64_t b_n, Acc* y, int64_t y_stride) {
-  typedef typename Vector<Acc>::V V;
-  constexpr int kUnroll = M * N >= 8 ? 1 : (M * N >= 4 ? 2 : 4);
-  V sum[M][N][kUnroll] = {};
-  int64_t p = 0;
-  for (; p + kUnroll * kLanes<Acc> <= k; p += kUnroll * kLanes<Acc>) {
-#pragma GCC unroll 4
-    for (int u = 0; u < kUnroll; ++u) {
-#pragma GCC unroll 4
-      for (int j = 0; j < N; ++j) {
-        const V rhs = LoadVector(b + j * b_n + p + u * kLanes<Acc>);
-#pragma GCC unroll 4
-        for (int i = 0; i < M; ++i) sum[i][j][u] += rhs * LoadVector(x + i * k + p + u * kLanes<Acc>);
-      }
-    }
-  }
-  for (int i = 0; i < M; ++i) {
-    for (int j = 0; j < N; ++j) {
-      for (int u = 1; u < kUnroll; ++u) sum[i][j][0] += sum[i][j][u];
-      Acc total = HorizontalSum<Acc>(sum[i][j][0]);
-      for (int64_t q = p; q < k; ++q) total += Load<Acc>(b[j * b_n + q]) * x[i * k + q];
-      y[i * y_stride + j] = total;
-    }
-  }
-}
-
-template <int M, typename Acc, typename B>
-void SkinnyRows(int64_t n, int64_t k, const Acc* x, const B* b, int64_t b_n, Acc* y, int64_t y_stride) {
-  int64_t j = 0;
-  for (; j + 4 <= n; j += 4) Dots<M, 4>(k, x, b + j * b_n, b_n, y + j, y_stride);
-  for (; j < n; ++j) Dots<M, 1>(k, x, b + j * b_n, b_n, y + j, y_stride);
-}
-
-template <int M, typename Acc, typename B>
-void SkinnyBlock(const GemmTile& t, const B* b, int64_t n, const Acc* x, Acc* y, int64_t y_stride) {
-  if (t.b_n == 1) {
-    SkinnyColumns<M>(n, t.k, x, b, t.b_k, y, y_stride);
-  } else {
-    SkinnyRows<M>(n, t.k, x, b, t.b_n, y, y_stride);
-  }
-}
-
-inline void StoreRow(const float* y, int64_t n, const GemmTile& t, int64_t at) {
-  if (t.c_type == RtType::kF32) {
-    float* c = static_cast<float*>(t.c) + at;
-    for (int64_t q = 0; q < n; ++q) c[q * t.c_n] = y[q];
-  } else {
-    BF16* c = static_cast<BF16*>(t.c) + at;
-    for (int64_t q = 0; q < n; ++q) c[q * t.c_n] = ToBF16(y[q]);
-  }
-}
-inline void StoreRow(const double* y, int64_t n, const GemmTile& t, int64_t at) {
-  double* c = static_cast<double*>(t.c) + at;
-  for (int64_t q = 0; q < n; ++q) c[q * t.c_n] = y[q];
-}
-
-template <typename B, typename Acc>
-void SkinnyAll(const GemmTile& t, const Acc* x) {
-  constexpr int64_t kColumns = 512;
-  Acc y[kSkinnyRows * kColumns];
-  for (int64_t j = 0; j < t.n; j += kColumns) {
-    const int64_t n = t.n - j < kColumns ? t.n - j : kColumns;
-    const B* b = static_cast<const B*>(t.b) + j * t.b_n;
-    switch (t.m) {
-      case 1:
-        SkinnyBlock<1>(t, b, n, x, y, kColumns);
-        break;
-      case 2:
-        SkinnyBlock<2>(t, b, n, x, y, kColumns);
-        break;
-      case 3:
-        SkinnyBlock<3>(t, b, n, x, y, kColumns);
-        break;
-      default:
-        SkinnyBlock<4>(t, b, n, x, y, kColumns);
-        break;
-    }
-    for (int64_t i = 0; i < t.m; ++i) StoreRow(y + i * kColumns, n, t, i * t.c_m + j * t.c_n);
-  }
-}
-
-bool Small(RtType type) { return type == RtType::kF32 || type == RtType::kBF16; }
-
-bool Skinny(const GemmTile& t, void* scratch) {
-  if (t.m < 1 || t.m > kSkinnyRows || (t.b_n != 1 && t.b_k != 1)) return false;
-  if (t.a_type == RtType::kF64 && t.b_type == RtType::kF64 && t.c_type == RtType::kF64) {
-    double* x = static_cast<double*>(scratch);
-    for (int64_t i = 0; i < t.m; ++i) {
-      const double* a = static_cast<const double*>(t.a) + i * t.a_m;
-      for (int64_t p = 0; p < t.k; ++p) x[i * t.k + p] = a[p * t.a_k];
-    }
-    SkinnyAll<double>(t, x);
-    return true;
-  }
-  if (!Small(t.a_type) || !Small(t.b_type) || !Small(t.c_type)) return false;
-  float* x = static_cast<float*>(scratch);
-  for (int64_t i = 0; i < t.m; ++i) {
-    if (t.a_type == RtType::kF32) {
-      const float* a = static_cast<const float*>(t.a) + i * t.a_m;
-      for (int64_t p = 0; p < t.k; ++p) x[i * t.k + p] = a[p * t.a_k];
-    } else {
-      const BF16* a = static_cast<const BF16*>(t.a) + i * t.a_m;
-      for (int64_t p = 0; p < t.k; ++p) x[i * t.k + p] = ToFloat(a[p * t.a_k]);
-    }
-  }
-  if (t.b_type == RtType::kF32) {
-    SkinnyAll<float>(t, x);
-  } else {
-    SkinnyAll<BF16>(t, x);
-  }
-  return true;
-}
-
 }  // namespace
 
-namespace XC_GEMM_ISA {
+bool Skinny(const GemmTile& tile, void* scratch);
 bool Tiny(const GemmTile& tile, int64_t count, int64_t a_batch, int64_t b_batch, int64_t c_batch);
 const GemmKernels kKernels = {GemmScratch, RunGemm, kUnpackedRows, Skinny, Tiny};
-}  // namespace XC_GEMM_ISA
 
-}  // namespace xc
+}  // namespace xc::XC_GEMM_ISA

@@ -3,18 +3,11 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "backends/runtime/gemm_elements.h"
 #include "backends/runtime/gemm_kernels.h"
 
-namespace xc {
+namespace xc::XC_GEMM_ISA {
 namespace {
-
-#if defined(__AVX512F__)
-constexpr int64_t kVectorBytes = 64;
-#elif defined(__AVX2__)
-constexpr int64_t kVectorBytes = 32;
-#else
-constexpr int64_t kVectorBytes = 16;
-#endif
 
 // `V` vectors of `lanes` elements hold a row of C while it is summed. B is packed, its rows filled up with zeros, and
 // stays in the first-level cache.
@@ -74,8 +67,6 @@ void Choose(const GemmTile& t, int64_t count, int64_t a_batch, int64_t b_batch, 
 
 }  // namespace
 
-namespace XC_GEMM_ISA {
-
 bool Tiny(const GemmTile& t, int64_t count, int64_t a_batch, int64_t b_batch, int64_t c_batch) {
   if (t.m > kTinySize || t.n > kTinySize || t.k > kTinySize || t.b_type != t.a_type || t.c_type != t.a_type) {
     return false;
@@ -90,6 +81,4 @@ bool Tiny(const GemmTile& t, int64_t count, int64_t a_batch, int64_t b_batch, in
   return true;
 }
 
-}  // namespace XC_GEMM_ISA
-
-}  // namespace xc
+}  // namespace xc::XC_GEMM_ISA

@@ -1,5 +1,6 @@
-// oneDNN, opened at run time, as single-threaded kernels on dense or strided parts of tensors. No other file knows the
-// library. Where it is missing or has no fast kernel, functions say "not supported" and callers use code of their own.
+// oneDNN, opened at run time, as single-threaded kernels on dense or strided parts of tensors. No other file but
+// those named after it knows the library. Where it is missing or has no fast kernel, functions say "not supported" and
+// callers use code of their own.
 #ifndef XC_BACKENDS_RUNTIME_ONEDNN_H_
 #define XC_BACKENDS_RUNTIME_ONEDNN_H_
 

@@ -6,82 +6,15 @@
 #include <atomic>
 #include <cstring>
 #include <utility>
-#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "backends/runtime/scratch.h"
 #include "backends/runtime/sort_keys.h"
+#include "backends/runtime/sort_records.h"
 #include "hlo/base/status.h"
 
 namespace xc {
 namespace {
-
-// A key with the index of its element, as one integer: the order of records is that of a stable sort.
-struct Record128 {
-  uint64_t key;
-  uint32_t index;
-  friend bool operator<(const Record128& a, const Record128& b) {
-    return a.key != b.key ? a.key < b.key : a.index < b.index;
-  }
-};
-
-template <typename Record>
-struct Traits;
-template <>
-struct Traits<uint32_t> {  // 16-bit keys and indices
-  static constexpr int kShift = 16;
-  static uint32_t Make(uint64_t key, uint32_t index) { return static_cast<uint32_t>(key << 16) | index; }
-  static uint32_t Key(uint32_t r, int shift, uint32_t mask) { return (r >> (16 + shift)) & mask; }
-  static uint32_t Index(uint32_t r) { return r & 0xffff; }
-  static uint64_t Key(uint32_t r) { return r >> 16; }
-};
-template <>
-struct Traits<uint64_t> {
-  static uint64_t Make(uint64_t key, uint32_t index) { return key << 32 | index; }
-  static uint32_t Key(uint64_t r, int shift, uint32_t mask) { return static_cast<uint32_t>(r >> (32 + shift)) & mask; }
-  static uint32_t Index(uint64_t r) { return static_cast<uint32_t>(r); }
-  static uint64_t Key(uint64_t r) { return r >> 32; }
-};
-template <>
-struct Traits<Record128> {
-  static Record128 Make(uint64_t key, uint32_t index) { return {key, index}; }
-  static uint32_t Key(const Record128& r, int shift, uint32_t mask) {
-    return static_cast<uint32_t>(r.key >> shift) & mask;
-  }
-  static uint32_t Index(const Record128& r) { return r.index; }
-  static uint64_t Key(const Record128& r) { return r.key; }
-};
-
-// Sorts records by `bits` bits of key; equal keys keep their order, which is that of their indices. `spare` has n
-// records as well.
-template <typename Record>
-void SortRecords(Record* records, Record* spare, int64_t n, int bits) {
-  using T = Traits<Record>;
-  if (n < 128 || (bits > 16 && n < 512)) {
-    std::sort(records, records + n);
-    return;
-  }
-  constexpr int kMaxDigits = 8;
-  const int digit = n < 16384 ? 8 : 11;
-  const int passes = (bits + digit - 1) / digit;
-  const uint32_t mask = (1u << digit) - 1;
-  uint32_t counts[kMaxDigits][2048];
-  for (int p = 0; p < passes; ++p) std::memset(counts[p], 0, sizeof(uint32_t) << digit);
-  for (int64_t i = 0; i < n; ++i) {
-    for (int p = 0; p < passes; ++p) ++counts[p][T::Key(records[i], p * digit, mask)];
-  }
-  Record* from = records;
-  Record* to = spare;
-  for (int p = 0; p < passes; ++p) {
-    uint32_t* count = counts[p];
-    if (count[T::Key(from[0], p * digit, mask)] == n) continue;  // all alike in this digit
-    uint32_t sum = 0;
-    for (uint32_t d = 0; d <= mask; ++d) sum += std::exchange(count[d], sum);
-    for (int64_t i = 0; i < n; ++i) to[count[T::Key(from[i], p * digit, mask)]++] = from[i];
-    std::swap(from, to);
-  }
-  if (from != records) std::memcpy(static_cast<void*>(records), from, n * sizeof(Record));
-}
 
 // How many of the first `rank` records of the merged order come from a.
 template <typename Record>
@@ -397,181 +330,10 @@ absl::Status Sort(RunContext* ctx, const SortDesc& d, const void* const* in, voi
   }
 }
 
-// ---- top-k
-// -----------------------------------------------------------------------------------------------------------
-
-namespace {
-
-// The keys of a KeyMap in total order without branches, so that a block of them is computed in vectors.
-template <typename U>
-class TotalOrderKey {
- public:
-  explicit TotalOrderKey(const KeyMap<U>& map)
-      : negative_(map.kind == KeyKind::kFloat ? static_cast<U>(~kSign) : U{0}),
-        base_(static_cast<U>((map.kind == KeyKind::kUnsigned ? U{0} : kSign) ^ map.flip)) {}
-  U operator()(U bits) const {
-    const U sign = static_cast<U>(U{0} - static_cast<U>(bits >> (sizeof(U) * 8 - 1)));
-    return static_cast<U>(bits ^ (sign & negative_) ^ base_);
-  }
-
- private:
-  static constexpr U kSign = static_cast<U>(U{1} << (sizeof(U) * 8 - 1));
-  const U negative_, base_;
-};
-
-int64_t TopKCapacity(const TopKDesc& d, int64_t n) { return std::min(n, std::max<int64_t>(2 * d.k, d.k + 256)); }
-
-// Gathers candidates for the k best of elements [begin, end) in `best` (TopKCapacity of them at most), in no order once
-// `*full` is set; returns their number.
-template <typename U, typename Record>
-int64_t TopKCandidates(const TopKDesc& d, const TotalOrderKey<U>& map, const U* row, int64_t begin, int64_t end,
-                       Record* best, bool* full) {
-  using T = Traits<Record>;
-  // Until there are 2 k (and some), then they are cut back to the best k, whose last one is the bar for the next.
-  const int64_t capacity = TopKCapacity(d, end - begin);
-  int64_t count = 0;
-  U bar = 0;
-  auto take = [&](U key, int64_t i) {
-    if (*full && key >= bar) return;  // an equal key comes later, so it loses
-    best[count++] = T::Make(key, static_cast<uint32_t>(i));
-    if (count == capacity && i + 1 < end) {
-      std::nth_element(best, best + (d.k - 1), best + count);
-      count = d.k;
-      bar = static_cast<U>(T::Key(best[d.k - 1]));
-      *full = true;
-    }
-  };
-  // Once there is a bar, most blocks have nothing below it.
-  constexpr int64_t kBlock = 128 / sizeof(U);
-  int64_t i = begin;
-  for (; i + kBlock <= end; i += kBlock) {
-    U keys[kBlock];
-    for (int64_t l = 0; l < kBlock; ++l) keys[l] = map(row[i + l]);
-    U below = 0;
-    for (int64_t l = 0; l < kBlock; ++l) below |= static_cast<U>(keys[l] < bar);
-    if (*full && below == 0) continue;
-    for (int64_t l = 0; l < kBlock; ++l) take(keys[l], i + l);
-  }
-  for (; i < end; ++i) take(map(row[i]), i);
-  return count;
-}
-
-template <typename U, typename Record>
-void WriteTopK(const TopKDesc& d, const U* row, const Record* best, U* values, int32_t* indices) {
-  for (int64_t i = 0; i < d.k; ++i) {
-    const uint32_t index = Traits<Record>::Index(best[i]);
-    values[i] = row[index];
-    indices[i] = static_cast<int32_t>(index);
-  }
-}
-
-template <typename U, typename Record>
-absl::Status TopKRow(const TopKDesc& d, const TotalOrderKey<U>& map, const U* row, U* values, int32_t* indices) {
-  const int64_t capacity = TopKCapacity(d, d.n);
-  XC_ASSIGN_OR_RETURN(char* scratch, ThreadScratch(2 * capacity * sizeof(Record) + 64, kOuterScratch));
-  Record* best = reinterpret_cast<Record*>(scratch);
-  bool full = false;
-  int64_t count = TopKCandidates<U, Record>(d, map, row, 0, d.n, best, &full);
-  if (count > 4 * d.k) {
-    std::nth_element(best, best + (d.k - 1), best + count);
-    count = d.k;
-    std::sort(best, best + count);
-  } else if (full) {
-    std::sort(best, best + count);  // candidates are no longer in order of their indices
-  } else {
-    SortRecords(best, best + capacity, count, sizeof(U) * 8);
-  }
-  WriteTopK(d, row, best, values, indices);
-  return absl::OkStatus();
-}
-
-// One long row in parts on several threads: the best of each part, then the best of those. Records of one key are in
-// the order of their indices, so that the parts do not show in the result.
-template <typename U, typename Record>
-absl::Status TopKLongRow(RunContext* ctx, const TopKDesc& d, const TotalOrderKey<U>& map, int64_t parts, const U* row,
-                         U* values, int32_t* indices) {
-  XC_ASSIGN_OR_RETURN(char* scratch, ThreadScratch(parts * d.k * sizeof(Record) + 64, kPackScratch));
-  Record* all = reinterpret_cast<Record*>(scratch);
-  std::atomic<bool> failed{false};
-  absl::Status error;
-  ctx->ParallelFor(parts, 1, [&](int64_t first, int64_t last) {
-    for (int64_t part = first; part < last; ++part) {
-      const int64_t begin = d.n * part / parts, end = d.n * (part + 1) / parts;
-      absl::StatusOr<char*> own = ThreadScratch(TopKCapacity(d, end - begin) * sizeof(Record) + 64, kOuterScratch);
-      if (!own.ok()) {
-        if (!failed.exchange(true)) error = own.status();
-        return;
-      }
-      Record* best = reinterpret_cast<Record*>(*own);
-      bool full = false;
-      const int64_t count = TopKCandidates<U, Record>(d, map, row, begin, end, best, &full);
-      std::nth_element(best, best + (d.k - 1), best + count);
-      std::copy(best, best + d.k, all + part * d.k);
-    }
-  });
-  XC_RETURN_IF_ERROR(error);
-  std::partial_sort(all, all + d.k, all + parts * d.k);
-  WriteTopK(d, row, all, values, indices);
-  return absl::OkStatus();
-}
-
-template <typename U>
-absl::Status TopKRows(RunContext* ctx, const TopKDesc& d, KeyKind kind, const void* in, void* values,
-                      int32_t* indices) {
-  using Record = std::conditional_t<sizeof(U) == 8, Record128, uint64_t>;
-  const TotalOrderKey<U> map(KeyMap<U>(static_cast<RtType>(d.type), kind, SortKey::kTotalOrder, d.largest != 0));
-  constexpr int64_t kPart = 32768;
-  const int64_t parts = d.n / kPart;
-  if (parts > 1 && d.rows < 4 && d.k <= kPart / 8) {
-    for (int64_t r = 0; r < d.rows; ++r) {
-      XC_RETURN_IF_ERROR((TopKLongRow<U, Record>(ctx, d, map, parts, static_cast<const U*>(in) + r * d.n,
-                                                 static_cast<U*>(values) + r * d.k, indices + r * d.k)));
-    }
-    return absl::OkStatus();
-  }
-  std::atomic<bool> failed{false};
-  absl::Status error;
-  ctx->ParallelFor(d.rows, std::max<int64_t>(1, 4096 / std::max<int64_t>(1, d.n)), [&](int64_t begin, int64_t end) {
-    for (int64_t r = begin; r < end; ++r) {
-      absl::Status status = TopKRow<U, Record>(d, map, static_cast<const U*>(in) + r * d.n,
-                                               static_cast<U*>(values) + r * d.k, indices + r * d.k);
-      if (!status.ok() && !failed.exchange(true)) error = status;
-    }
-  });
-  return error;
-}
-
-}  // namespace
-
-absl::Status TopK(RunContext* ctx, const TopKDesc& d, const void* in, void* values, int32_t* indices) {
-  if (d.k < 0 || d.k > d.n || d.rows < 0 || d.n > INT32_MAX) {
-    return absl::InvalidArgumentError(absl::StrCat("top-k: k is ", d.k, " and the rows have ", d.n, " elements"));
-  }
-  if (d.k == 0 || d.rows == 0) return absl::OkStatus();
-  KeyKind kind;
-  switch (KeyBytes(static_cast<RtType>(d.type), &kind)) {
-    case 1:
-      return TopKRows<uint8_t>(ctx, d, kind, in, values, indices);
-    case 2:
-      return TopKRows<uint16_t>(ctx, d, kind, in, values, indices);
-    case 4:
-      return TopKRows<uint32_t>(ctx, d, kind, in, values, indices);
-    case 8:
-      return TopKRows<uint64_t>(ctx, d, kind, in, values, indices);
-    default:
-      return absl::UnimplementedError(absl::StrCat("top-k of element type ", d.type));
-  }
-}
-
 }  // namespace xc
 
 int xc_rt_sort(void* ctx, const xc::SortDesc* desc, const void* const* in, void* const* out, xc::SortComparator less,
                void* env) {
   auto* run = static_cast<xc::RunContext*>(ctx);
   return run->Record(xc::Sort(run, *desc, in, out, less, env));
-}
-
-int xc_rt_top_k(void* ctx, const xc::TopKDesc* desc, const void* in, void* values, int32_t* indices) {
-  auto* run = static_cast<xc::RunContext*>(ctx);
-  return run->Record(xc::TopK(run, *desc, in, values, indices));
 }
