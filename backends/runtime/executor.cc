@@ -19,6 +19,13 @@ namespace {
 
 thread_local int parallel_depth = 0;
 
+// For how long a worker without a task looks for one before it sleeps.
+constexpr std::chrono::microseconds kLook{20};
+
+// The last small loop that this thread ran alone: its run's bytes with it, and when it ended.
+thread_local int64_t last_alone = 0;
+thread_local std::chrono::steady_clock::time_point last_alone_end;
+
 // Workers look for tasks for a while before they sleep, so that a run finds them awake from one loop to the next.
 class PoolExecutor : public Executor {
  public:
@@ -52,8 +59,6 @@ class PoolExecutor : public Executor {
   }
 
  private:
-  static constexpr std::chrono::microseconds kLook{20};
-
   void Work() {
     while (std::function<void()> task = Next()) task();
   }
@@ -232,10 +237,17 @@ void SmallParallelFor(Executor* executor, int limit, int64_t n, int64_t min_grai
   int64_t helpers = std::min<int64_t>(executor->ready(), threads - 1);
   const bool ready = helpers > 0;
   if (!ready) {
+    // A run that follows at once goes on counting: a thread once woken stays awake from one to the next.
+    if (*alone == 0 && last_alone != 0 && Clock::now() - last_alone_end < kLook) *alone = last_alone;
     *alone += bytes;
     const int64_t wait = wake_after.load(std::memory_order_relaxed);
-    if (*alone < wait) return RunAlone(n, fn);
-    *alone = 0;
+    if (*alone < wait) {
+      RunAlone(n, fn);
+      last_alone = *alone;
+      last_alone_end = Clock::now();
+      return;
+    }
+    *alone = last_alone = 0;
     wake_after.store(std::min(2 * wait, kManyBytes), std::memory_order_relaxed);
     helpers = threads - 1;
   }

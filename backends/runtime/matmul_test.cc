@@ -4,11 +4,14 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <chrono>
 #include <cmath>
 #include <complex>
 #include <cstring>
+#include <functional>
 #include <random>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "backends/runtime/gemm_kernels.h"
@@ -379,6 +382,28 @@ TEST(Matmul, EpilogueSeesEachElementOnce) {
     for (int64_t i = 0; i < static_cast<int64_t>(data.c.size() / 4); ++i) env.c[i] -= 1000;
     ExpectProduct(d, data, "epilogue");
   }
+}
+
+TEST(Matmul, FewRowsWakeNobodyForAFewMegabytes) {
+  struct Sleeper : Executor {
+    int num_threads() const override { return 2; }
+    int ready() const override { return 0; }
+    void Schedule(std::function<void()>) override { ++woken; }
+    int woken = 0;
+  };
+  const auto woken = [](RtType type, int64_t rows, int64_t n, int64_t k) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));  // so that it counts by itself
+    Sleeper executor;
+    RunContext ctx(nullptr, &executor);
+    const MatmulDesc d = MakeDesc(type, type, type, 1, 1, rows, n, k, {});
+    Data data = MakeData(d);
+    EXPECT_EQ(xc_rt_matmul(&ctx, &d, data.a.data(), data.b.data(), data.c.data()), 0);
+    return executor.woken;
+  };
+  EXPECT_EQ(woken(RtType::kF32, 1, 512, 784), 0);
+  EXPECT_EQ(woken(RtType::kF32, 4, 512, 1800), 0);
+  EXPECT_EQ(woken(RtType::kBF16, 2, 1024, 1800), 0);
+  EXPECT_GT(woken(RtType::kF32, 1, 2048, 2048), 0);
 }
 
 TEST(Matmul, BroadcastOperand) {

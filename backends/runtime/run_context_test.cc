@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
 #include <cstring>
+#include <functional>
 #include <thread>
 #include <vector>
 
@@ -86,6 +88,33 @@ TEST(SmallParallelFor, OneThreadStaysOnTheCaller) {
     });
     EXPECT_EQ(calls, 1);
   }
+}
+
+// One that sleeps whenever it is asked, and counts how often it would have been woken.
+class Sleeper : public Executor {
+ public:
+  int num_threads() const override { return 2; }
+  int ready() const override { return 0; }
+  void Schedule(std::function<void()>) override { ++woken; }
+  int woken = 0;
+};
+
+// Runs with one loop of a megabyte each, until `end` or until the executor is woken.
+void SmallRuns(Sleeper* executor, std::chrono::steady_clock::time_point end, std::chrono::microseconds pause) {
+  while (executor->woken == 0 && std::chrono::steady_clock::now() < end) {
+    RunContext ctx(nullptr, executor);
+    ctx.SmallParallelFor(64, 1, int64_t{1} << 20, [](int64_t, int64_t) {});
+    if (pause.count() > 0) std::this_thread::sleep_for(pause);
+  }
+}
+
+TEST(SmallParallelFor, WakesForRunsThatFollowAtOnce) {
+  Sleeper executor;
+  const auto now = std::chrono::steady_clock::now();
+  SmallRuns(&executor, now + std::chrono::milliseconds(300), std::chrono::microseconds(100));
+  EXPECT_EQ(executor.woken, 0);
+  SmallRuns(&executor, now + std::chrono::seconds(20), std::chrono::microseconds(0));
+  EXPECT_EQ(executor.woken, 1);
 }
 
 TEST(Executor, ScheduledTasksRun) {
