@@ -126,6 +126,14 @@ Demand RowBuckets::DemandFor(const std::vector<ClusterArg>& args, const Siblings
   return demand;
 }
 
+std::shared_ptr<SiblingTimes> RowBuckets::TimesFor(const std::vector<ClusterArg>& args, const Siblings& siblings) {
+  const int power = std::bit_width(static_cast<uint64_t>(RowsOf(args, siblings.rows) - 1));
+  std::lock_guard<std::mutex> lock(mutex_);
+  std::shared_ptr<SiblingTimes>& times = families_[FamilyKey(args, siblings.rows)].times[power];
+  if (times == nullptr) times = std::make_shared<SiblingTimes>();
+  return times;
+}
+
 ClusterCode RowBuckets::Ready(const std::vector<ClusterArg>& args, const Siblings& siblings) const {
   const int64_t count = RowsOf(args, siblings.rows);
   std::lock_guard<std::mutex> lock(mutex_);

@@ -11,6 +11,7 @@
 
 #include "jit/host/compile_queue.h"
 #include "jit/host/compiled_cluster.h"
+#include "jit/host/sibling_times.h"
 
 namespace xc {
 
@@ -36,6 +37,9 @@ class RowBuckets {
   Siblings Look(const std::vector<ClusterArg>& args);
   // Calls that wait for code for the signature, or for one that the same code will serve.
   Demand DemandFor(const std::vector<ClusterArg>& args, const Siblings& siblings);
+
+  // How code for signatures with about as many rows compares with the host's kernels; there must be siblings.
+  std::shared_ptr<SiblingTimes> TimesFor(const std::vector<ClusterArg>& args, const Siblings& siblings);
 
   // What Fit did besides finding code.
   struct Done {
@@ -81,6 +85,7 @@ class RowBuckets {
   struct Family {
     std::map<int64_t, std::shared_ptr<Bucket>> buckets;  // by rows
     std::map<int64_t, Demand> demands;
+    std::map<int, std::shared_ptr<SiblingTimes>> times;  // by the power of two that the rows reach
   };
   // The bucket with the fewest rows that reaches the signature, or a new one, in which case *made is set.
   absl::StatusOr<std::shared_ptr<Bucket>> Choose(const std::vector<ClusterArg>& args, const Siblings& siblings,

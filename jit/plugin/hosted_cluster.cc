@@ -138,6 +138,7 @@ HostedCluster::Entry* HostedCluster::Find(absl::Span<const xc_tensor> args, cons
   if (settings.buckets) entry->siblings = buckets_.Look(entry->args);
   if (!entry->siblings.rows.empty()) {
     entry->demand = buckets_.DemandFor(entry->args, entry->siblings);
+    entry->times = buckets_.TimesFor(entry->args, entry->siblings);
     if (auto code = buckets_.Ready(entry->args, entry->siblings); code != nullptr) {
       entry->code.Set(std::move(code));
       entry->state = kReady;
@@ -309,14 +310,19 @@ bool HostedCluster::WantsHostTiming(const Entry& entry) const {
   int64_t runs = choice.runs.load(std::memory_order_relaxed), host_runs = entry.host_runs;
   bool turn = (runs + host_runs) % 2 == 0;  // between runs of the code, so that both see the same machine
   return !entry.judged && runs >= kGateWarmRuns && turn && choice.best_ns >= kGateMinNs && host_runs < kGateHostRuns &&
-         PluginCostGate();
+         PluginCostGate() && !LikeQuickerSiblings(entry, choice);
+}
+
+bool HostedCluster::LikeQuickerSiblings(const Entry& entry, const ServedCode::Choice& choice) {
+  return entry.times != nullptr && entry.times->Quicker(choice.code->copies);
 }
 
 void HostedCluster::Judge(Entry& entry, const ServedCode::Choice& choice) {
   if (entry.code.Get() != &choice) return;  // other code has taken its place
   int64_t best = choice.best_ns, host = entry.host_best_ns;
-  bool undecided = best >= kGateMinNs && entry.host_runs < kGateHostRuns;
-  if (!PluginCostGate() || undecided || entry.judged.exchange(true)) return;
+  const bool timed = entry.host_runs >= kGateHostRuns;
+  const bool undecided = best >= kGateMinNs && !timed && !LikeQuickerSiblings(entry, choice);
+  if (!PluginCostGate() || undecided || entry.judged.exchange(true) || !timed) return;
   const double limit = kGateRatio * static_cast<double>(host), copies = choice.code->copies;
   if (best < kGateMinNs || static_cast<double>(best) <= limit) return;
   // Without the copies among its rows the code may be quick enough.
@@ -332,6 +338,9 @@ void HostedCluster::HostRan(void* ticket, int64_t nanoseconds) {
   Entry& entry = *static_cast<Entry*>(ticket);
   LowerTo(entry.host_best_ns, nanoseconds);
   entry.host_runs.fetch_add(1);
+  if (entry.times == nullptr || entry.state != kReady) return;
+  const ServedCode::Choice& choice = *entry.code.Get();
+  if (choice.runs >= kGateWarmRuns) entry.times->Add(nanoseconds, choice.best_ns, choice.code->copies);
 }
 
 std::vector<HostedCluster::ShapeReport> HostedCluster::Report() const {

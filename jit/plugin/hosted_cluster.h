@@ -74,6 +74,7 @@ class HostedCluster : public std::enable_shared_from_this<HostedCluster> {
     std::atomic<bool> own_under_way{false};  // code of its own in the place of shared code
     std::atomic<bool> judged{false};         // by the cost gate
     std::atomic<int64_t> host_runs{0}, host_best_ns{INT64_MAX};
+    std::shared_ptr<SiblingTimes> times;  // null without siblings
   };
   struct SignatureHash {
     using is_transparent = void;
@@ -107,6 +108,8 @@ class HostedCluster : public std::enable_shared_from_this<HostedCluster> {
   void Dump(const Entry& entry) const;
   // The cost gate: whether the host should run the entry this time to be timed, and what follows from the timings.
   bool WantsHostTiming(const Entry& entry) const;
+  // Whether the choice can be taken to be quicker than the host's kernels, from its siblings' timings.
+  static bool LikeQuickerSiblings(const Entry& entry, const ServedCode::Choice& choice);
   void Judge(Entry& entry, const ServedCode::Choice& choice);
   std::string TooManyShapes(int compiled) const;
   void GiveBack(Entry& entry, const std::string& reason);

@@ -352,6 +352,32 @@ TEST_F(HostedClusterTest, WhatIsSlowerThanTheHostIsGivenBack) {
   }
 }
 
+TEST_F(HostedClusterTest, CodeWhoseSiblingsWereFoundQuickerIsNotTimed) {
+  for (const bool quicker : {true, false}) {
+    SCOPED_TRACE(quicker);
+    auto cluster = Make(kGraph);
+    std::vector<int> on_host;
+    int outcome = XC_CLUSTER_RAN;
+    // The first one has no siblings yet. The last two have about as many rows; one code serves both.
+    for (const int size : {4 << 20, 3 << 20, (3 << 20) - 4096}) {
+      Host host{{std::vector<float>(size, 0), std::vector<float>(size, 1)}};
+      on_host.push_back(0);
+      for (int runs = 0; runs < 24; ++runs) {
+        outcome = Run(*cluster, host);
+        if (outcome == XC_CLUSTER_RAN) continue;
+        ++on_host.back();
+        cluster->HostRan(ticket_, quicker ? int64_t{1} << 40 : 1);
+      }
+    }
+    if (quicker) {
+      EXPECT_THAT(on_host, ElementsAre(6, 6, 0));
+    } else {
+      EXPECT_THAT(on_host, ElementsAre(24 - 16, 24 - 16, 24 - 16)) << "each is given up for what itself took";
+    }
+    EXPECT_EQ(outcome, quicker ? XC_CLUSTER_RAN : XC_CLUSTER_ON_HOST);
+  }
+}
+
 TEST_F(HostedClusterTest, HostGraphHasPlaceholdersAndResults) {
   GraphDef def;
   ASSERT_TRUE(def.ParseFromString(Make(kGraph)->HostGraph()));
