@@ -76,10 +76,10 @@ class Simulation {
 
   // `bound`: whether the most turns that what is known allows are of use where their number is not known.
   LoopTurns Loop(const Graph& condition, const Graph& body, const std::vector<Known>& before, int depth,
-                 const std::vector<LoopGrowth>& growths = {}, bool bound = false) {
+                 const std::vector<LoopGrowth>& growths = {}, bool bound = false, int64_t max_turns = kMaxTurns) {
     LoopTurns out;
     std::vector<Known> state = before;
-    for (int64_t turns = 0; turns <= kMaxTurns; ++turns) {
+    for (int64_t turns = 0; turns <= max_turns; ++turns) {
       std::vector<Known> go = Evaluate(condition, state, depth + 1);
       const bool known = go.size() == 1 && go[0].constant != nullptr && go[0].constant->tensor.dtype() == DT_BOOL &&
                          go[0].constant->tensor.num_elements() == 1;
@@ -331,6 +331,10 @@ LoopTurns FindLoopTurns(const Graph& condition, const Graph& body, const std::ve
                       .Loop(condition, body, before, 0, growths, /*bound=*/true);
   if (out.at_most < 0) out.wanted = std::move(wanted);
   return out;
+}
+
+int64_t KnownTurns(const Graph& condition, const Graph& body, const std::vector<Known>& before, int64_t most) {
+  return Simulation().Loop(condition, body, before, 0, {}, /*bound=*/false, most).at_most;
 }
 
 std::set<int> TurnCounters(const Graph& condition, const Graph& body, bool* all) {

@@ -46,6 +46,9 @@ struct LoopTurns {
 LoopTurns FindLoopTurns(const Graph& condition, const Graph& body, const std::vector<Known>& before,
                         const std::vector<LoopGrowth>& growths);
 
+// The number of the loop's turns; -1 if it is not known, or greater than `most`.
+int64_t KnownTurns(const Graph& condition, const Graph& body, const std::vector<Known>& before, int64_t most);
+
 // The loop variables that are counters and limits of the number of turns. `all`: whether it hangs on nothing else.
 std::set<int> TurnCounters(const Graph& condition, const Graph& body, bool* all);
 

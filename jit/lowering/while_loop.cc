@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "jit/lowering/callees.h"
 #include "jit/lowering/loop_sizes.h"
+#include "jit/lowering/unrolled_loop.h"
 
 namespace xc {
 namespace {
@@ -395,7 +396,13 @@ absl::Status LowerWhile(OpContext& c) {
   XC_ASSIGN_OR_RETURN(NameAttrList body, c.node.Func("body"));
   XC_ASSIGN_OR_RETURN(auto condition_graph, Body(c, condition));
   XC_ASSIGN_OR_RETURN(auto body_graph, Body(c, body));
-  return WhileLowering(c, condition_graph, body_graph).Run();
+  std::vector<LoweredValue> state;
+  for (int i = 0; i < c.num_inputs(); ++i) state.push_back(c.value(i));
+  absl::Status status = WhileLowering(c, condition_graph, body_graph).Run();
+  if (!absl::IsUnimplemented(status)) return status;
+  absl::Status unrolled = LowerUnrolled(c, *condition_graph, *body_graph, std::move(state));
+  if (!absl::IsUnimplemented(unrolled)) return unrolled;
+  return absl::UnimplementedError(absl::StrCat(status.message(), "; nor turn by turn: ", unrolled.message()));
 }
 
 }  // namespace xc

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "jit/lowering/loop_sizes.h"
 #include "jit/lowering/lowering.h"
+#include "jit/lowering/unrolled_loop.h"
 #include "jit/mark/growing.h"
 #include "jit/mark/shape_rules.h"
 
@@ -171,6 +172,7 @@ class Inference {
     --widening_;
     bool counted = false;  // whether the number of turns hangs on counters alone
     const bool grow = !changed.empty() && Grow(condition, body, before, state, changed, depth, &counted);
+    const std::set<std::string> found = found_;
     std::string inner;
     Run(body, state, depth + 1, &inner);
     if (inner.empty()) Run(condition, state, depth + 1, &inner);
@@ -180,6 +182,11 @@ class Inference {
       *why = absl::StrCat("loop variable ", *changed.begin(), " changes its shape from turn to turn");
     } else if (!inner.empty()) {
       *why = absl::StrCat(inner, " of '", body.name, "'");
+    }
+    if (!why->empty() && Unrolls(condition, body, before, state, depth)) {
+      why->clear();
+      found_ = found;
+      counted = true;
     }
     Tensors out = before;
     for (size_t i = 0; i < out.size(); ++i) {
@@ -216,6 +223,55 @@ class Inference {
       }
     }
     return true;
+  }
+
+  // Whether each turn may have code of its own: they are few, by constants of the graph (a number that only a call
+  // tells could turn out too large for code, when it is too late for clusters inside of the loop), and nothing but what
+  // differs from turn to turn keeps one from compiling.
+  bool Unrolls(const Graph& condition, const Graph& body, const Tensors& before, const Tensors& state, int depth) {
+    bool counted = false;
+    const std::set<int> counters = TurnCounters(condition, body, &counted);
+    if (!counted || counters.size() > before.size()) return false;
+    std::vector<Known> known;
+    for (size_t i = 0; i < before.size(); ++i) {
+      if (ShapeVaries(symbols_, before[i])) return false;
+      if (counters.count(static_cast<int>(i)) != 0 && ValueVaries(symbols_, before[i])) return false;
+      known.push_back(KnownOf(before[i], body, static_cast<int>(i)));
+    }
+    const int64_t most = kMaxUnrolledNodes / std::max<int64_t>(1, TurnNodes(condition, body));
+    if (KnownTurns(condition, body, known, most) < 0) return false;
+    Tensors turn = state;
+    for (SymbolicTensor& t : turn) {
+      for (std::vector<Size>* sizes : {&t.dims, &t.elements}) {
+        for (Size& s : *sizes) s = symbols_.Varies(s) ? symbols_.Fresh(false) : s;
+      }
+      t.shape_varies = t.varies = false;
+    }
+    std::string why;
+    Run(body, turn, depth + 1, &why);
+    if (why.empty()) Run(condition, turn, depth + 1, &why);
+    return why.empty();
+  }
+
+  static Known KnownOf(const SymbolicTensor& t, const Graph& body, int index) {
+    Known known;
+    auto number = [](const Size& s) { return s.IsNumber(); };
+    const std::vector<int> args = body.Args();
+    if (!t.ranked || !std::all_of(t.dims.begin(), t.dims.end(), number)) return known;
+    known.has_dims = true;
+    for (const Size& s : t.dims) known.dims.push_back(s.offset);
+    if (!t.known || index >= static_cast<int>(args.size())) return known;
+    if (!std::all_of(t.elements.begin(), t.elements.end(), number)) return known;
+    const DataType type = body.node(args[index]).output_types[0];
+    if (type != DT_INT32 && type != DT_INT64) return known;
+    auto tensor = Tensor::Create(type, known.dims);
+    if (!tensor.ok() || tensor->num_elements() != static_cast<int64_t>(t.elements.size())) return known;
+    for (size_t e = 0; e < t.elements.size(); ++e) {
+      if (type == DT_INT32) tensor->data<int32_t>()[e] = static_cast<int32_t>(t.elements[e].offset);
+      if (type == DT_INT64) tensor->data<int64_t>()[e] = t.elements[e].offset;
+    }
+    known.constant = std::make_shared<const HostConstant>(*std::move(tensor));
+    return known;
   }
 
   // Outputs of the function's nodes whose shapes vary.

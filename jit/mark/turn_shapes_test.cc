@@ -55,8 +55,8 @@ std::string Function(const std::string& name, const std::vector<std::string>& ar
   return out + "} " + nodes + rets + "} ";
 }
 
-// A loop over a counter, a [?, 4] state `x`, a [4, 4] state `h` and the weights `w`.
-std::string Loop(const std::string& body, const std::vector<std::string>& results) {
+// A loop of `turns` over a counter, a [?, 4] state `x`, a [4, 4] state `h` and the weights `w`.
+std::string Loop(const std::string& body, const std::vector<std::string>& results, int turns = 5000) {
   const std::vector<std::string> args = {"i", "x", "h", "w"};
   return Input("x", {-1, 4}) + Input("h", {-1, 4}) + Input("w", {4, 4}) + Ints("zero", {0}, true, "node") +
          N("loop", "StatelessWhile", {"zero", "x", "h", "w"},
@@ -64,10 +64,10 @@ std::string Loop(const std::string& body, const std::vector<std::string>& result
            "attr { key: 'cond' value { func { name: 'test' } } } attr { key: 'body' value { func { name: 'turn' } } "
            "}") +
          N("after", "Exp", {"loop:2"}) + "library { " +
-         Function(
-             "test", args,
-             Ints("five", {5}, true, "node_def") + F("less", "Less", {"i", "five:output:0"}, Type("T", "DT_INT32")),
-             {"less:z:0"}) +
+         Function("test", args,
+                  Ints("turns", {turns}, true, "node_def") +
+                      F("less", "Less", {"i", "turns:output:0"}, Type("T", "DT_INT32")),
+                  {"less:z:0"}) +
          Function("turn", args,
                   Ints("one", {1}, true, "node_def") + Ints("axis", {0}, true, "node_def") +
                       F("next", "AddV2", {"i", "one:output:0"}, Type("T", "DT_INT32")) + body,
@@ -113,6 +113,16 @@ TEST(TurnShapes, AStateThatGrows) {
   ASSERT_TRUE(marking.ok()) << marking.status();
   EXPECT_EQ(marking->nodes[found.graph->FindNode("loop")->id].reason, found.why("loop"));
   EXPECT_GE(marking->nodes[found.graph->FindNode("after")->id].cluster, 0);
+}
+
+TEST(TurnShapes, FewTurns) {
+  // Each has its own code.
+  const std::string body = kStep + F("grown", "ConcatV2", {"tanh:y:0", "x", "axis:output:0"}, kConcat);
+  const std::vector<std::string> results = {"next:z:0", "grown:output:0", "tanh:y:0", "w"};
+  Found found = Find(Loop(body, results, 5));
+  EXPECT_EQ(found.why("loop"), "");
+  EXPECT_TRUE(found.shapes.nodes.empty());
+  EXPECT_EQ(Find(Loop(body, results, 5000)).why("loop"), "loop variable 1 changes its shape from turn to turn");
 }
 
 TEST(TurnShapes, AStateThatKeepsItsShape) {

@@ -1,0 +1,25 @@
+// Loops that no code of one turn serves, since shapes or values that must be constant differ from turn to turn: small
+// ones are lowered turn by turn.
+#ifndef XC_JIT_LOWERING_UNROLLED_LOOP_H_
+#define XC_JIT_LOWERING_UNROLLED_LOOP_H_
+
+#include <vector>
+
+#include "jit/lowering/lowering.h"
+
+namespace xc {
+
+// How many nodes all turns of such a loop may have together.
+inline constexpr int64_t kMaxUnrolledNodes = 4096;
+
+// Nodes of one turn that compute something, with those of the functions that they call; stops counting at the limit.
+int64_t TurnNodes(const Graph& condition, const Graph& body);
+
+// Lowers the loop `c` turn by turn where it stands, beginning with `state`. Whether there is another turn must be known
+// while lowering: values of counters and limits that would tell are asked of the graph's arguments
+// (FailedPrecondition). Unimplemented: that is not known, or it would be too much code or memory.
+absl::Status LowerUnrolled(OpContext& c, const Graph& condition, const Graph& body, std::vector<LoweredValue> state);
+
+}  // namespace xc
+
+#endif  // XC_JIT_LOWERING_UNROLLED_LOOP_H_
