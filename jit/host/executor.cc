@@ -279,8 +279,9 @@ absl::Status GraphExecutor::RunOp(Step& step, const std::vector<Tensor>& inputs,
     if (status.code() != absl::StatusCode::kUnimplemented) return status;
   }
   if (step.single == nullptr) return status;
-  bool needs_host = false;
-  status = step.single->Run(inputs, outputs, &needs_host);
+  ClusterLaunch::Fallback fallback;
+  fallback.missing = step.kernel == nullptr || prefer_kernel;
+  status = step.single->Run(inputs, outputs, &fallback);
   if (status.ok()) return status;
   if (step.kernel != nullptr && !prefer_kernel) {
     absl::Status kernel_status = by_kernel();

@@ -11,7 +11,8 @@ namespace {
 
 constexpr int64_t kMaxConstantBytes = 1 << 16;  // of one argument's value in a cache key
 constexpr size_t kMaxEntries = 4096;
-constexpr int64_t kMaxOwnLater = 8;  // compiled for signatures that shared code served
+constexpr size_t kMaxForgotten = 256;  // entries that are dropped together, where a cluster cannot be given back
+constexpr int64_t kMaxOwnLater = 8;    // compiled for signatures that shared code served
 
 double Seconds(std::chrono::steady_clock::time_point since) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - since).count();
@@ -94,7 +95,7 @@ void ClusterLaunch::Compile(const std::shared_ptr<Compiled>& entry, std::set<int
     if (!code.ok()) {
       {
         std::unique_lock<std::shared_mutex> lock(mutex_);
-        if (own_ >= options_.max_signatures) {
+        if (own_ >= options_.max_signatures && !entry->required) {
           entry->status = absl::UnavailableError(absl::StrCat("compiled for ", own_, " signatures already"));
           return;
         }
@@ -180,6 +181,7 @@ absl::StatusOr<std::shared_ptr<ClusterLaunch::Compiled>> ClusterLaunch::FindOrCo
       if (it == cache_.end()) {
         auto made = std::make_shared<Compiled>();
         made->args = Args(inputs, constants);
+        made->required = fallback->missing;
         if (options_.buckets) made->siblings = buckets_.Look(made->args);
         if (!made->siblings.rows.empty()) {
           made->demand = buckets_.DemandFor(made->args, made->siblings);
@@ -188,12 +190,13 @@ absl::StatusOr<std::shared_ptr<ClusterLaunch::Compiled>> ClusterLaunch::FindOrCo
             made->ready = true;
           }
         }
+        if (fallback->missing && cache_.size() >= kMaxForgotten) cache_.clear();
         const bool full = cache_.size() >= kMaxEntries;
         if (given_back_.empty() && own_ >= options_.max_signatures && hits_.load() < 4 * own_) {
           given_back_ = absl::StrCat("it was compiled for ", own_, " signatures and hardly any came again");
         }
         const bool may_share = made->siblings.many || made->ready;
-        if (full || (!may_share && !given_back_.empty())) {
+        if (full || (!fallback->missing && !may_share && !given_back_.empty())) {
           returned_.fetch_add(1);
           return absl::UnavailableError(absl::StrCat(
               "cluster '", graph_->name, "' was given back: ", full ? "it has too many signatures" : given_back_));
@@ -207,6 +210,10 @@ absl::StatusOr<std::shared_ptr<ClusterLaunch::Compiled>> ClusterLaunch::FindOrCo
     if (entry->ready.load(std::memory_order_acquire)) {
       hits_.fetch_add(1);
       return entry;
+    }
+    if (fallback->missing) {
+      if (Settle(entry)) return entry;
+      continue;
     }
     if (options_.policy == CompilePolicy::kLazy && entry->calls.fetch_add(1) + 1 < options_.lazy_runs) {
       deferred_.fetch_add(1);
@@ -238,13 +245,6 @@ void ClusterLaunch::HostRan(const Fallback& fallback, double seconds) {
   LowerTo(entry.host_best_ns, static_cast<int64_t>(seconds * 1e9));
 }
 
-absl::Status ClusterLaunch::Run(const std::vector<Tensor>& inputs, std::vector<Tensor>* outputs, bool* needs_host) {
-  Fallback fallback;
-  absl::Status status = Run(inputs, outputs, &fallback);
-  *needs_host = fallback.needed;
-  return status;
-}
-
 absl::Status ClusterLaunch::Run(const std::vector<Tensor>& inputs, std::vector<Tensor>* outputs, Fallback* fallback) {
   fallback->needed = true;
   // Variables enter by value.
@@ -269,7 +269,7 @@ absl::Status ClusterLaunch::Run(const std::vector<Tensor>& inputs, std::vector<T
     fallback->failed_node = entry.failed_node;
     return entry.status;
   }
-  if (Slower(entry)) {
+  if (!fallback->missing && Slower(entry)) {
     fallbacks_.fetch_add(1);
     returned_.fetch_add(1);
     return absl::UnavailableError("the host's kernels are quicker");

@@ -73,6 +73,9 @@ class ClusterLaunch {
 
   // Why the host must run the ops instead.
   struct Fallback {
+    // Set by the caller: there is none. The cluster is compiled at once then, whatever the policy is and for as many
+    // signatures as there are.
+    bool missing = false;
     bool needed = false;
     // The node that does not compile, when it is known: the others may be tried without it.
     std::string failed_node;
@@ -84,7 +87,6 @@ class ClusterLaunch {
   // op fails, `fallback->needed` is set with the reason in the status, nothing has been changed, and the host must run
   // the ops. Unavailable stands for "not yet" and "does not pay".
   absl::Status Run(const std::vector<Tensor>& inputs, std::vector<Tensor>* outputs, Fallback* fallback);
-  absl::Status Run(const std::vector<Tensor>& inputs, std::vector<Tensor>* outputs, bool* needs_host);
   // The host ran in the place of the cluster: what it took is compared with the cluster's own time.
   void HostRan(const Fallback& fallback, double seconds);
 
@@ -99,6 +101,7 @@ class ClusterLaunch {
     std::once_flag once;
     std::atomic<bool> ready{false}, queued{false};
     std::atomic<bool> outdated{false};  // keys have another form now
+    bool required = false;              // the host has no other way
     Demand demand = std::make_shared<std::atomic<int64_t>>(0);
     absl::Status status;
     std::string failed_node;

@@ -6,6 +6,8 @@
 #include <future>
 #include <thread>
 
+#include "jit/kernels/kernel.h"
+
 namespace xc {
 namespace {
 
@@ -256,6 +258,25 @@ TEST(Session, AClusterWhoseShapesKeepChangingIsGivenBack) {
   EXPECT_NE(s->Explain().find("given back to the host for further signatures: it was compiled for 4 signatures"),
             std::string::npos)
       << s->Explain();
+}
+
+TEST(Session, OpsWithoutAKernelAreCompiledForAllShapes) {
+  ASSERT_EQ(KernelRegistry::Get().Find("Cumsum"), nullptr);
+  const std::string zero = "attr { key: 'value' value { tensor { dtype: DT_INT32 tensor_shape {} int_val: 0 } } }";
+  const std::string text = Input("x", "DT_FLOAT") + N("axis", "Const", {}, Type("dtype", "DT_INT32") + zero) +
+                           N("y", "Cumsum", {"x", "axis"}, Type("T", "DT_FLOAT") + Type("Tidx", "DT_INT32"));
+  for (CompilePolicy policy : {CompilePolicy::kAtOnce, CompilePolicy::kLazy, CompilePolicy::kBackground}) {
+    LaunchOptions launch;
+    launch.max_signatures = 4;
+    launch.policy = policy;
+    launch.buckets = false;
+    auto s = Load(text, HostMode::kHost, launch);
+    for (int n = 1; n <= 12; ++n) {
+      auto out = s->Run({Floats(std::vector<float>(n, 2.f))});
+      ASSERT_TRUE(out.ok()) << out.status();
+      EXPECT_EQ((*out)[0].data<float>()[n - 1], 2 * n);
+    }
+  }
 }
 
 TEST(Session, OtherNumbersOfRowsShareCode) {
