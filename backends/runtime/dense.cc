@@ -5,6 +5,7 @@
 #include <cmath>
 #include <utility>
 
+#include "backends/runtime/gemm_kernels.h"
 #include "backends/runtime/matmul.h"
 #include "backends/runtime/type_of.h"
 #include "hlo/base/status.h"
@@ -39,25 +40,35 @@ inline Real<T> RealPart(T x) {
   return std::real(x);
 }
 
-// b = l^-1 * b for a lower triangle.
+// y = y * u^-1 for an upper triangle of at most a block.
 template <typename T>
-absl::Status LowerSolve(RunContext* ctx, const Matrix<T>& l, const Matrix<T>& b, bool unit) {
-  const int64_t n = l.rows;
+void SolveBlock(const Matrix<T>& u, const Matrix<T>& y, bool unit) {
+  if (BestGemmKernels().solve(TypeOf<T>(), u.rows, u.data, u.ld, unit, y.rows, y.data, y.ld)) return;
+  for (int64_t i = 0; i < u.rows; ++i) {
+    T* x = &y(0, i);
+    for (int64_t p = 0; p < i; ++p) {
+      const T* before = &y(0, p);
+      const T factor = u(p, i);
+      for (int64_t r = 0; r < y.rows; ++r) x[r] -= Product(before[r], factor);
+    }
+    if (unit) continue;
+    for (int64_t r = 0; r < y.rows; ++r) x[r] = x[r] / u(i, i);
+  }
+}
+
+// y = y * u^-1 for an upper triangle: the form of all triangular solves here, since whole columns of y lie in memory
+// one after the other and no row of it waits for another.
+template <typename T>
+absl::Status UpperSolve(RunContext* ctx, const Matrix<T>& u, const Matrix<T>& y, bool unit) {
+  static_assert(kBlockSize <= kSolveSize);
+  const int64_t n = u.rows;
   for (int64_t k = 0; k < n; k += kBlockSize) {
     const int64_t size = std::min(kBlockSize, n - k);
-    const Matrix<T> here = b.Part(k, 0, size, b.cols);
-    if (k > 0) XC_RETURN_IF_ERROR(MultiplySubtract(ctx, l.Part(k, 0, size, k), b.Part(0, 0, k, b.cols), here));
-    const Matrix<T> diagonal = l.Part(k, k, size, size);
-    ctx->ParallelFor(b.cols, 32, [&](int64_t begin, int64_t end) {
-      for (int64_t j = begin; j < end; ++j) {
-        T* x = &here(0, j);
-        for (int64_t p = 0; p < size; ++p) {
-          const T* column = &diagonal(0, p);
-          if (!unit) x[p] = x[p] / column[p];
-          const T value = x[p];
-          for (int64_t i = p + 1; i < size; ++i) x[i] -= Product(column[i], value);
-        }
-      }
+    const Matrix<T> here = y.Part(0, k, y.rows, size);
+    if (k > 0) XC_RETURN_IF_ERROR(MultiplySubtract(ctx, y.Part(0, 0, y.rows, k), u.Part(0, k, k, size), here));
+    const Matrix<T> diagonal = u.Part(k, k, size, size);
+    ctx->ParallelFor(y.rows, 32, [&](int64_t begin, int64_t end) {
+      SolveBlock<T>(diagonal, here.Part(begin, 0, end - begin, size), unit);
     });
   }
   return absl::OkStatus();
@@ -138,29 +149,30 @@ absl::Status CholeskyLower(RunContext* ctx, const Matrix<T>& a, int32_t* info) {
 template <typename T>
 absl::Status TriangularSolve(RunContext* ctx, const Matrix<T>& a, const Matrix<T>& b, bool left, bool lower, bool unit,
                              Op op) {
-  // Everything becomes a lower triangle on the left: X op(A) = B is op(A)^T X^T = B^T, and an upper triangle is a lower
-  // one with rows and columns in reverse.
+  // Everything becomes an upper triangle on the right: op(A) X = B is X^T op(A)^T = B^T, and a lower triangle is an
+  // upper one with rows and columns in reverse.
   const int64_t n = a.rows, m = left ? b.cols : b.rows;
-  const bool transpose = (op != Op::kNone) == left;
+  const bool transpose = (op != Op::kNone) != left;
   const bool conjugate = op == Op::kAdjoint;
-  const bool reverse = lower == transpose;
+  const bool reverse = lower != transpose;
   auto at = [&](int64_t i) { return reverse ? n - 1 - i : i; };
-  OwnedMatrix<T> l(n, n);
+  OwnedMatrix<T> u(n, n);
   for (int64_t j = 0; j < n; ++j) {
-    for (int64_t i = j; i < n; ++i) {
+    for (int64_t i = 0; i <= j; ++i) {
       const T x = transpose ? a(at(j), at(i)) : a(at(i), at(j));
-      l(i, j) = conjugate ? Conj(x) : x;
+      u(i, j) = conjugate ? Conj(x) : x;
     }
   }
-  if (left && !reverse) return LowerSolve<T>(ctx, l, b, unit);
-  OwnedMatrix<T> x(n, m);
-  for (int64_t j = 0; j < m; ++j) {
-    for (int64_t i = 0; i < n; ++i) x(i, j) = left ? b(at(i), j) : b(j, at(i));
-  }
-  XC_RETURN_IF_ERROR(LowerSolve<T>(ctx, l, x, unit));
-  for (int64_t j = 0; j < m; ++j) {
-    for (int64_t i = 0; i < n; ++i) (left ? b(at(i), j) : b(j, at(i))) = x(i, j);
-  }
+  if (!left && !reverse) return UpperSolve<T>(ctx, u, b, unit);
+  OwnedMatrix<T> y(m, n);
+  auto copy = [&](auto move) {
+    for (int64_t j = 0; j < n; ++j) {
+      for (int64_t i = 0; i < m; ++i) move(y(i, j), left ? b(at(j), i) : b(i, at(j)));
+    }
+  };
+  copy([](T& to, T from) { to = from; });
+  XC_RETURN_IF_ERROR(UpperSolve<T>(ctx, u, y, unit));
+  copy([](T from, T& to) { to = from; });
   return absl::OkStatus();
 }
 
@@ -193,7 +205,7 @@ absl::Status Lu(RunContext* ctx, const Matrix<T>& a, int32_t* pivots, int32_t* i
     const int64_t right = k + size;
     if (right >= n) continue;
     const Matrix<T> above = a.Part(k, right, size, n - right);
-    XC_RETURN_IF_ERROR(LowerSolve<T>(ctx, a.Part(k, k, size, size), above, true));
+    XC_RETURN_IF_ERROR(TriangularSolve<T>(ctx, a.Part(k, k, size, size), above, true, true, true, Op::kNone));
     XC_RETURN_IF_ERROR(
         MultiplySubtract<T>(ctx, a.Part(right, k, m - right, size), above, a.Part(right, right, m - right, n - right)));
   }

@@ -34,10 +34,15 @@ struct GemmKernels {
   // A run of `count` products whose sizes are at most kTinySize, of f32 or f64: product i lies i times the strides
   // (in elements) behind `tile`'s arrays. False when it does not take them.
   bool (*tiny)(const GemmTile& tile, int64_t count, int64_t a_batch, int64_t b_batch, int64_t c_batch);
+  // y = y * u^-1 for `rows` x n numbers y and the upper triangle u (with `unit` its diagonal is 1 and not read), both
+  // column-major; n is at most kSolveSize. What a row becomes does not depend on the others. False when it does not
+  // take the type.
+  bool (*solve)(RtType type, int64_t n, const void* u, int64_t ldu, bool unit, int64_t rows, void* y, int64_t ldy);
 };
 
 inline constexpr int64_t kSkinnyRows = 4;
 inline constexpr int64_t kTinySize = 16;
+inline constexpr int64_t kSolveSize = 64;
 
 // The best kernels for this CPU.
 const GemmKernels& BestGemmKernels();

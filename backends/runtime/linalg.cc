@@ -1,4 +1,5 @@
-// Batched cholesky and triangular-solve over dense.h, copying each matrix to column-major form and back.
+// Batched cholesky and triangular-solve over dense.h, copying each matrix, or its transpose, to column-major form and
+// back.
 #include "backends/runtime/linalg.h"
 
 #include <atomic>
@@ -64,19 +65,21 @@ absl::Status CholeskyOf(RunContext* ctx, const CholeskyDesc& d, const T* in, T* 
 
 template <typename T>
 absl::Status TriangularSolveOf(RunContext* ctx, const TriangularSolveDesc& d, const T* a, const T* b, T* out) {
+  // Matrices are copied as their transposes, since arrays mostly have their rows in memory one after the other:
+  // op(A) X = B is X^T op(A^T) = B^T.
   const int64_t n = d.left_side ? d.rows : d.cols;
   const Op op = d.transpose_a == 2 ? Op::kTranspose : (d.transpose_a == 3 ? Op::kAdjoint : Op::kNone);
   return ForBatch(ctx, d.batch, n, [&](int64_t batch) -> absl::Status {
-    OwnedMatrix<T> ac(n, n), bc(d.rows, d.cols);
+    OwnedMatrix<T> at(n, n), bt(d.cols, d.rows);
     for (int64_t i = 0; i < n; ++i) {
-      for (int64_t j = 0; j < n; ++j) ac(i, j) = a[batch * d.a[0] + i * d.a[1] + j * d.a[2]];
+      for (int64_t j = 0; j < n; ++j) at(j, i) = a[batch * d.a[0] + i * d.a[1] + j * d.a[2]];
     }
     for (int64_t i = 0; i < d.rows; ++i) {
-      for (int64_t j = 0; j < d.cols; ++j) bc(i, j) = b[batch * d.b[0] + i * d.b[1] + j * d.b[2]];
+      for (int64_t j = 0; j < d.cols; ++j) bt(j, i) = b[batch * d.b[0] + i * d.b[1] + j * d.b[2]];
     }
-    XC_RETURN_IF_ERROR(TriangularSolve<T>(ctx, ac, bc, d.left_side != 0, d.lower != 0, d.unit_diagonal != 0, op));
+    XC_RETURN_IF_ERROR(TriangularSolve<T>(ctx, at, bt, d.left_side == 0, d.lower == 0, d.unit_diagonal != 0, op));
     for (int64_t i = 0; i < d.rows; ++i) {
-      for (int64_t j = 0; j < d.cols; ++j) out[batch * d.out[0] + i * d.out[1] + j * d.out[2]] = bc(i, j);
+      for (int64_t j = 0; j < d.cols; ++j) out[batch * d.out[0] + i * d.out[1] + j * d.out[2]] = bt(j, i);
     }
     return absl::OkStatus();
   });

@@ -125,7 +125,7 @@ TYPED_TEST(Linalg, CholeskyOfNoPositiveMatrixIsNan) {
 TYPED_TEST(Linalg, TriangularSolve) {
   using T = TypeParam;
   std::mt19937 random(2);
-  for (auto [n, m] : {std::pair<int64_t, int64_t>{1, 3}, {4, 1}, {7, 5}, {70, 33}, {130, 2}}) {
+  for (auto [n, m] : {std::pair<int64_t, int64_t>{1, 3}, {4, 1}, {7, 5}, {70, 33}, {130, 2}, {33, 150}}) {
     for (int flags = 0; flags < 24; ++flags) {
       const int left = flags & 1, lower = flags >> 1 & 1, unit = flags >> 2 & 1, transpose = 1 + flags / 8;
       const int64_t rows = left ? n : m, cols = left ? m : n;
@@ -157,6 +157,42 @@ TYPED_TEST(Linalg, TriangularSolve) {
       ASSERT_EQ(xc_rt_triangular_solve(&this->ctx, &d, a.data, b_rows.data(), x.data), 0);
       const double error = left ? ProductError<T>(effective, x, b) : ProductError<T>(x, effective, b);
       EXPECT_LT(error, this->Slack(n)) << n << " flags " << flags;
+    }
+  }
+}
+
+// Threads change no bit, nor do other right-hand sides as far as no product is in between.
+TYPED_TEST(Linalg, TriangularSolveIsTheSameForPartsAndThreads) {
+  using T = TypeParam;
+  std::mt19937 random(4);
+  // Within the first block of columns, since products of other sizes may be cut in other ways.
+  constexpr int64_t n = 131, m = 157, kBlock = 64;
+  OwnedMatrix<T> a(n, n), b(m, n);
+  Fill<T>(a, &random);
+  Fill<T>(b, &random);
+  for (int64_t i = 0; i < n; ++i) a(i, i) += Real<T>(40);
+  auto solve = [&](RunContext* ctx, int64_t from, int64_t rows, bool left) {
+    // Of the right-hand sides from `from` on; for `left` they are columns, and a is read as its transpose.
+    OwnedMatrix<T> x(rows, n);
+    for (int64_t j = 0; j < n; ++j) {
+      for (int64_t i = 0; i < rows; ++i) x(i, j) = b(from + i, j);
+    }
+    TriangularSolveDesc d{TypeNumber<T>::value, left, left, 0, 1, 0, 1, rows, n, {0, 1, n}, {0, 1, rows}, {0, 1, rows}};
+    if (left) {
+      std::swap(d.rows, d.cols);
+      for (int64_t* strides : {d.a, d.b, d.out}) std::swap(strides[1], strides[2]);
+    }
+    EXPECT_EQ(xc_rt_triangular_solve(ctx, &d, a.data, x.data, x.data), 0);
+    return std::move(x.storage);
+  };
+  for (bool left : {false, true}) {
+    RunContext one;
+    const std::vector<T> whole = solve(&one, 0, m, left);
+    EXPECT_EQ(solve(&this->ctx, 0, m, left), whole) << left;
+    constexpr int64_t kFrom = 5, kRows = 3;
+    const std::vector<T> part = solve(&this->ctx, kFrom, kRows, left);
+    for (int64_t j = 0; j < kBlock; ++j) {
+      for (int64_t i = 0; i < kRows; ++i) EXPECT_EQ(part[i + j * kRows], whole[kFrom + i + j * m]) << i << " " << j;
     }
   }
 }
