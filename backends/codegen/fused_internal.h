@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "absl/types/span.h"
 #include "backends/codegen/fused_emitter.h"
 
 namespace xc::codegen {
@@ -20,6 +21,11 @@ absl::StatusOr<std::vector<Element>> EmitControl(ElementEmitter& element, const 
 bool IsLong(const HloComputation& computation);
 absl::StatusOr<std::vector<Element>> CallInPieces(ElementEmitter& element, const HloComputation& computation,
                                                   absl::Span<const Element> arguments, int lanes);
+
+// An element carried around a loop that begins with `initial`: its value in the body, and after the loop.
+Element CarryInto(Loop& loop, Element initial);
+// Ends the body: what the loop carries becomes `next`, in the order in which it was carried.
+void EndLoop(Loop& loop, absl::Span<const Element> next);
 
 }  // namespace xc::codegen
 

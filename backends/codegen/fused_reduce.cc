@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "backends/codegen/fused_emitter.h"
+#include "backends/codegen/fused_internal.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/Intrinsics.h"
 
@@ -33,12 +34,6 @@ Element Neutral(ElementEmitter& e, HloOpcode op, ElementType type, Element init)
     default:
       return {};
   }
-}
-
-Element CarryInto(Loop& loop, Element initial) {
-  Element phi{loop.Carry(initial.re)};
-  if (initial.im != nullptr) phi.im = loop.Carry(initial.im);
-  return phi;
 }
 
 }  // namespace
@@ -81,6 +76,21 @@ void Loop::End() {
 }
 
 V Loop::Result(int k) const { return phis_[k + 1]; }
+
+Element CarryInto(Loop& loop, Element initial) {
+  Element phi{loop.Carry(initial.re)};
+  if (initial.im != nullptr) phi.im = loop.Carry(initial.im);
+  return phi;
+}
+
+void EndLoop(Loop& loop, absl::Span<const Element> next) {
+  int slot = 0;
+  for (const Element& value : next) {
+    loop.SetNext(slot++, value.re);
+    if (value.im != nullptr) loop.SetNext(slot++, value.im);
+  }
+  loop.End();
+}
 
 HloOpcode SimpleReducer(const HloComputation& computation) {
   const HloInstruction* root = computation.root();
@@ -198,12 +208,7 @@ absl::StatusOr<std::vector<Element>> FusedEmitter::EmitReduceLoop(const HloInstr
     for (Element& value : values) value = e_.Splat(value, lanes_);
   }
   for (size_t l = loops.size(); l-- > 0;) {
-    int slot = 0;
-    for (const Element& value : values) {
-      loops[l]->SetNext(slot++, value.re);
-      if (value.im != nullptr) loops[l]->SetNext(slot++, value.im);
-    }
-    loops[l]->End();
+    EndLoop(*loops[l], values);
     values = carried[l];
   }
   if (keep) {
@@ -272,14 +277,6 @@ absl::StatusOr<std::vector<Element>> FusedEmitter::EmitRowReduce(const HloInstru
     carried.push_back(values);
     carried.back().push_back(scalar);
   }
-  auto close = [&](Loop& loop, const std::vector<Element>& list) {
-    int slot = 0;
-    for (const Element& value : list) {
-      loop.SetNext(slot++, value.re);
-      if (value.im != nullptr) loop.SetNext(slot++, value.im);
-    }
-    loop.End();
-  };
   // Along the row: whole steps, then single vectors, then single elements.
   const int64_t d = order.back();
   int64_t done = 0;
@@ -298,7 +295,7 @@ absl::StatusOr<std::vector<Element>> FusedEmitter::EmitRowReduce(const HloInstru
       XC_ASSIGN_OR_RETURN(Element y, apply(in[a], inner->element().Splat(x, lanes)));
       out.push_back(y);
     }
-    close(loop, out);
+    EndLoop(loop, out);
     std::copy(in.begin(), in.end(), values.begin());
     done = end;
   }
@@ -323,13 +320,13 @@ absl::StatusOr<std::vector<Element>> FusedEmitter::EmitRowReduce(const HloInstru
     to[d] = index_.Uniform(loop.index());
     XC_ASSIGN_OR_RETURN(Element x, inner->Get(operand, Index{to}));
     XC_ASSIGN_OR_RETURN(Element y, apply(in, x));
-    close(loop, {y});
+    EndLoop(loop, {y});
     scalar = in;
   }
   for (size_t l = loops.size(); l-- > 0;) {
     std::vector<Element> list = values;
     list.push_back(scalar);
-    close(*loops[l], list);
+    EndLoop(*loops[l], list);
     values.assign(carried[l].begin(), carried[l].end() - 1);
     scalar = carried[l].back();
   }

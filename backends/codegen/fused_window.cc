@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "backends/codegen/fused_emitter.h"
+#include "backends/codegen/fused_internal.h"
 #include "llvm/IR/IRBuilder.h"
 
 namespace xc::codegen {
@@ -34,11 +35,7 @@ absl::StatusOr<std::vector<Element>> FusedEmitter::EmitReduceWindow(const HloIns
     Term offset = index_.Constant(0);
     if (w.size > 1) {
       loops.push_back(std::make_unique<Loop>(b, b.getInt64(0), b.getInt64(w.size), 1, "window"));
-      for (Element& value : values) {
-        Element phi{loops.back()->Carry(value.re)};
-        if (value.im != nullptr) phi.im = loops.back()->Carry(value.im);
-        value = phi;
-      }
+      for (Element& value : values) value = CarryInto(*loops.back(), value);
       carried.push_back(values);
       offset = index_.Uniform(loops.back()->index());
       if (w.reversal) offset = index_.AddConst(index_.Negate(offset), w.size - 1);
@@ -83,12 +80,7 @@ absl::StatusOr<std::vector<Element>> FusedEmitter::EmitReduceWindow(const HloIns
   values = results;
   for (Element& value : values) value = e_.Splat(value, lanes_);
   for (size_t l = loops.size(); l-- > 0;) {
-    int slot = 0;
-    for (const Element& value : values) {
-      loops[l]->SetNext(slot++, value.re);
-      if (value.im != nullptr) loops[l]->SetNext(slot++, value.im);
-    }
-    loops[l]->End();
+    EndLoop(*loops[l], values);
     values = carried[l];
   }
   if (keep) {
