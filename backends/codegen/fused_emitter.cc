@@ -289,6 +289,10 @@ absl::StatusOr<Element> FusedEmitter::EmitPad(const HloInstruction* pad, const s
   }
   V inside = And(uniform, lane);
   if (inside == nullptr) return Get(pad->operand(0), Index{to});
+  // At a place that is known, as in a slice of one row.
+  if (const auto* known = llvm::dyn_cast<llvm::ConstantInt>(inside)) {
+    return known->isOne() ? Get(pad->operand(0), Index{to}) : outside;
+  }
   const bool far = ReachesFar(from, pad->shape());
   const auto get = [&] { return Get(pad->operand(0), Index{to}); };
   const auto in_lanes = [&] { return lane == nullptr ? get() : Where(lane, get, far); };
@@ -328,7 +332,8 @@ absl::StatusOr<Element> FusedEmitter::EmitConcatenate(const HloInstruction* conc
     result = {b.CreateSelect(all[0].re, all[1].re, all[2].re)};
     if (value.im != nullptr) result.im = b.CreateSelect(all[0].re, all[1].im, all[2].im);
   }
-  return result;
+  // Known to be outside of all: whoever asks does not take it, as around a pad.
+  return result ? result : e_.ZeroOf(concatenate->type());
 }
 
 absl::StatusOr<Element> FusedEmitter::EmitDynamicUpdateSlice(const HloInstruction* dus, const std::vector<Term>& at) {

@@ -422,5 +422,18 @@ TEST(NativeOps, RowsGatheredUnderAPad) {
       "ROOT p = f32[2,7,128] pad(c, z), padding=0_0x0_0x0_96");
 }
 
+// A place that is known while compiling, inside of what is padded or outside.
+TEST(NativeOps, OneRowOfAPad) {
+  for (int row = 0; row < 6; ++row) {
+    for (const char* dims : {"dimensions={0,1}", "dimensions={1}"}) {
+      Same(
+          absl::StrCat("a = f32[2,4] parameter(0) b = f32[2,4] parameter(1) t = f32[2,4] negate(b)\n"
+                       "c = f32[4,4] concatenate(a, t), dimensions={0} z = f32[] constant(7)\n"
+                       "p = f32[6,4] pad(c, z), padding=1_1x0_0 s = f32[1,4] slice(p), slice={[",
+                       row, ":", row + 1, "], [0:4]}\nROOT r = f32[1,4] reverse(s), ", dims));
+    }
+  }
+}
+
 }  // namespace
 }  // namespace xc::cpu

@@ -80,8 +80,12 @@ void ModuleGenerator::Slicing() {
   const RandomValue x = Pick(nullptr, AnyType(), LiteralStyle::kAny, 1);
   Dims starts, limits, strides;
   for (int64_t size : x.dims()) {
-    const int64_t start = Chance(50) ? 0 : Below(size + 1);
+    int64_t start = Chance(50) ? 0 : Below(size + 1);
     int64_t limit = Between(start, size);
+    if (Chance(15) && size > 0) {  // one place, often where a pad or the last part of a concatenation is
+      start = Chance(70) ? size - 1 : Below(size);
+      limit = start + 1;
+    }
     if (Chance(90) && start < size) limit = std::max(limit, start + 1);
     starts.push_back(start);
     limits.push_back(limit);
