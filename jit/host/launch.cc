@@ -88,9 +88,9 @@ void ClusterLaunch::Compile(const std::shared_ptr<Compiled>& entry, std::set<int
       compilations_.fetch_add(1);
       compile_nanos_.fetch_add(static_cast<int64_t>((*code)->seconds * 1e9));
     }
-    if (code.ok() && done.first && options_.policy == CompilePolicy::kBackground && options_.queue != nullptr) {
-      const int64_t size = (*code)->rows > 0 ? (*code)->rows : entry->args[entry->siblings.rows[0]].dims[0];
-      options_.queue->Add(this, nullptr, [this, entry, size] { buckets_.Prepare(entry->args, entry->siblings, size); });
+    if (done.prepare > 0 && options_.policy == CompilePolicy::kBackground && options_.queue != nullptr) {
+      options_.queue->Add(this, nullptr,
+                          [this, entry, size = done.prepare] { buckets_.Prepare(entry->args, entry->siblings, size); });
     }
     if (!code.ok()) {
       {
@@ -184,7 +184,6 @@ absl::StatusOr<std::shared_ptr<ClusterLaunch::Compiled>> ClusterLaunch::FindOrCo
         made->required = fallback->missing;
         if (options_.buckets) made->siblings = buckets_.Look(made->args);
         if (!made->siblings.rows.empty()) {
-          made->demand = buckets_.DemandFor(made->args, made->siblings);
           if (auto code = buckets_.Ready(made->args, made->siblings); code != nullptr) {
             made->code.Set(std::move(code));
             made->ready = true;
@@ -220,10 +219,10 @@ absl::StatusOr<std::shared_ptr<ClusterLaunch::Compiled>> ClusterLaunch::FindOrCo
       return absl::UnavailableError("not compiled before more calls");
     }
     if (options_.policy == CompilePolicy::kBackground && options_.queue != nullptr) {
-      entry->demand->fetch_add(1);
+      entry->siblings.demand->fetch_add(1);
       if (!entry->queued.exchange(true)) {
         // Where the queue is full, the next call asks again.
-        if (!options_.queue->Add(this, entry->demand, [this, entry] { Settle(entry); })) entry->queued = false;
+        if (!options_.queue->Add(this, entry->siblings.demand, [this, entry] { Settle(entry); })) entry->queued = false;
       }
       deferred_.fetch_add(1);
       return absl::UnavailableError("being compiled in the background");

@@ -102,7 +102,6 @@ class ClusterLaunch {
     std::atomic<bool> ready{false}, queued{false};
     std::atomic<bool> outdated{false};  // keys have another form now
     bool required = false;              // the host has no other way
-    Demand demand = std::make_shared<std::atomic<int64_t>>(0);
     absl::Status status;
     std::string failed_node;
     ServedCode code;

@@ -114,24 +114,18 @@ RowBuckets::Siblings RowBuckets::Look(const std::vector<ClusterArg>& args) {
   }
   found.many = most >= kOwn;
   if (!found.many && seen_.size() < kMaxSeen) seen_.push_back({args, nullptr});
-  return found;
-}
-
-Demand RowBuckets::DemandFor(const std::vector<ClusterArg>& args, const Siblings& siblings) {
-  if (!siblings.many) return std::make_shared<std::atomic<int64_t>>(0);
-  std::lock_guard<std::mutex> lock(mutex_);
-  Family& family = families_[FamilyKey(args, siblings.rows)];
-  Demand& demand = family.demands[SizeFor(RowsOf(args, siblings.rows))];
-  if (demand == nullptr) demand = std::make_shared<std::atomic<int64_t>>(0);
-  return demand;
-}
-
-std::shared_ptr<SiblingTimes> RowBuckets::TimesFor(const std::vector<ClusterArg>& args, const Siblings& siblings) {
-  const int power = std::bit_width(static_cast<uint64_t>(RowsOf(args, siblings.rows) - 1));
-  std::lock_guard<std::mutex> lock(mutex_);
-  std::shared_ptr<SiblingTimes>& times = families_[FamilyKey(args, siblings.rows)].times[power];
+  if (found.rows.empty()) return found;
+  const int64_t count = RowsOf(args, found.rows);
+  Family& family = families_[FamilyKey(args, found.rows)];
+  if (found.many) {
+    Demand& demand = family.demands[SizeFor(count)];
+    if (demand == nullptr) demand = std::move(found.demand);
+    found.demand = demand;
+  }
+  std::shared_ptr<SiblingTimes>& times = family.times[std::bit_width(static_cast<uint64_t>(count - 1))];
   if (times == nullptr) times = std::make_shared<SiblingTimes>();
-  return times;
+  found.times = times;
+  return found;
 }
 
 ClusterCode RowBuckets::Ready(const std::vector<ClusterArg>& args, const Siblings& siblings) const {
@@ -238,7 +232,7 @@ absl::StatusOr<ClusterCode> RowBuckets::FitIn(Bucket& bucket, const std::vector<
   out->executable = bucket.executable;
   out->SetResults(graph_, results);
   out->seconds = Seconds(start);
-  done->first = bucket.fits.empty();
+  if (bucket.fits.empty()) done->prepare = bucket.size;
   bucket.fits.emplace(count, out);
   return out;
 }

@@ -32,19 +32,18 @@ class RowBuckets {
     std::vector<int>
         rows;           // the arguments in whose number of rows they differ, all else being equal; none: no siblings
     bool many = false;  // kOwn of them were there before: code may be made for more rows than the signature has
+    // Calls that wait for code for the signature, or for one that the same code will serve.
+    Demand demand = std::make_shared<std::atomic<int64_t>>(0);
+    // How code for signatures with about as many rows compares with the host's kernels; null without siblings.
+    std::shared_ptr<SiblingTimes> times;
   };
   // Siblings of a new signature, which is remembered for later ones.
   Siblings Look(const std::vector<ClusterArg>& args);
-  // Calls that wait for code for the signature, or for one that the same code will serve.
-  Demand DemandFor(const std::vector<ClusterArg>& args, const Siblings& siblings);
-
-  // How code for signatures with about as many rows compares with the host's kernels; there must be siblings.
-  std::shared_ptr<SiblingTimes> TimesFor(const std::vector<ClusterArg>& args, const Siblings& siblings);
 
   // What Fit did besides finding code.
   struct Done {
     bool compiled = false;
-    bool first = false;  // the code has served no other number of rows: Prepare has something to do
+    int64_t prepare = 0;  // the rows of code that has served no other number of them: Prepare has something to do
   };
   // Code for a signature with siblings: such as is there and has hardly more rows, or, if there are many, code that is
   // compiled for SizeFor its rows. NotFound: there is none. Unimplemented: the cluster does not compute its rows each

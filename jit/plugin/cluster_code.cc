@@ -79,10 +79,9 @@ absl::StatusOr<ClusterCode> HostedCluster::MakeCode(Entry& entry, const CompileO
   auto shared = buckets_.Fit(entry.args, entry.siblings, settings.max_shapes, options, &done);
   if (shared.ok()) {
     if (done.compiled) CountCompilation(**shared);
-    if (done.first && settings.policy == PluginPolicy::kBackground) {
-      std::shared_ptr<HostedCluster> self = shared_from_this();
-      const int64_t size = (*shared)->rows > 0 ? (*shared)->rows : entry.args[entry.siblings.rows[0]].dims[0];
-      CompileInBackground(nullptr, [self, &entry, size] { self->PrepareSiblings(entry, size); });
+    if (done.prepare > 0 && settings.policy == PluginPolicy::kBackground) {
+      CompileInBackground(
+          nullptr, [self = shared_from_this(), &entry, size = done.prepare] { self->PrepareSiblings(entry, size); });
     }
     return shared;
   }

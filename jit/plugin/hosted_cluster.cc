@@ -137,8 +137,6 @@ HostedCluster::Entry* HostedCluster::Find(absl::Span<const xc_tensor> args, cons
   }
   if (settings.buckets) entry->siblings = buckets_.Look(entry->args);
   if (!entry->siblings.rows.empty()) {
-    entry->demand = buckets_.DemandFor(entry->args, entry->siblings);
-    entry->times = buckets_.TimesFor(entry->args, entry->siblings);
     if (auto code = buckets_.Ready(entry->args, entry->siblings); code != nullptr) {
       entry->code.Set(std::move(code));
       entry->state = kReady;
@@ -262,12 +260,12 @@ absl::StatusOr<int> HostedCluster::Run(absl::Span<const xc_tensor> args, const x
       entry = Find(args, settings);
       if (entry == nullptr || entry->state == kReady || entry->state == kHost) break;
       if (settings.policy == PluginPolicy::kBackground) {
-        entry->demand->fetch_add(1);
+        entry->siblings.demand->fetch_add(1);
         int expected = kNew, queued = kQueued;
         if (entry->state.compare_exchange_strong(expected, kQueued)) {
           std::shared_ptr<HostedCluster> self = shared_from_this();
           // Where the queue is full, the next call asks again.
-          if (!CompileInBackground(entry->demand, [self, entry] { self->Compile(*entry, 1); })) {
+          if (!CompileInBackground(entry->siblings.demand, [self, entry] { self->Compile(*entry, 1); })) {
             entry->state.compare_exchange_strong(queued, kNew);
           }
         }
@@ -314,7 +312,8 @@ bool HostedCluster::WantsHostTiming(const Entry& entry) const {
 }
 
 bool HostedCluster::LikeQuickerSiblings(const Entry& entry, const ServedCode::Choice& choice) {
-  return entry.times != nullptr && entry.times->Quicker(choice.code->copies);
+  const auto& times = entry.siblings.times;
+  return times != nullptr && times->Quicker(choice.code->copies);
 }
 
 void HostedCluster::Judge(Entry& entry, const ServedCode::Choice& choice) {
@@ -338,9 +337,10 @@ void HostedCluster::HostRan(void* ticket, int64_t nanoseconds) {
   Entry& entry = *static_cast<Entry*>(ticket);
   LowerTo(entry.host_best_ns, nanoseconds);
   entry.host_runs.fetch_add(1);
-  if (entry.times == nullptr || entry.state != kReady) return;
+  const auto& times = entry.siblings.times;
+  if (times == nullptr || entry.state != kReady) return;
   const ServedCode::Choice& choice = *entry.code.Get();
-  if (choice.runs >= kGateWarmRuns) entry.times->Add(nanoseconds, choice.best_ns, choice.code->copies);
+  if (choice.runs >= kGateWarmRuns) times->Add(nanoseconds, choice.best_ns, choice.code->copies);
 }
 
 std::vector<HostedCluster::ShapeReport> HostedCluster::Report() const {

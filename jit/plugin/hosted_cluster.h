@@ -70,11 +70,9 @@ class HostedCluster : public std::enable_shared_from_this<HostedCluster> {
     ServedCode code;                // set before the state becomes kReady
     std::string reason;             // of kHost, or why code is not shared; under mutex_
     std::mutex compiling;
-    Demand demand = std::make_shared<std::atomic<int64_t>>(0);
     std::atomic<bool> own_under_way{false};  // code of its own in the place of shared code
     std::atomic<bool> judged{false};         // by the cost gate
     std::atomic<int64_t> host_runs{0}, host_best_ns{INT64_MAX};
-    std::shared_ptr<SiblingTimes> times;  // null without siblings
   };
   struct SignatureHash {
     using is_transparent = void;
