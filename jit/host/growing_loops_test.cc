@@ -192,6 +192,7 @@ TEST(GrowingLoops, LastElementsAndPicksElsewhere) {
   // Of two elements there are at the start, three cannot be the last: no code serves all turns.
   const std::string third = slice(from(-3), whole, 3, 0) + joined("last:output:0");
   EXPECT_EQ(Check(Loop(kOpen, third, "more:output:0"), 2, kSome, false), (Dims{2, 9}));
+  // But each of a few turns has its own.
   EXPECT_EQ(Check(Loop(kCounted, third, "more:output:0"), 2, kSome), (Dims{2, 9}));
 }
 
@@ -268,7 +269,10 @@ const std::string kRunningSums =
     N("all", "Sum", {"sums:out:0", "one:output:0"}, kFloat + kIndex + "attr { key: 'keep_dims' value { b: true } }") +
     N("more", "ConcatV2", {"joined:output:0", "all:output:0", "one:output:0"}, kConcat);
 
-// A few turns of known number have code each.
+// Turns by a constant of the graph.
+std::string Turns(int turns) { return Ints("turns", {turns}, true) + N("test", "Less", {"i", "turns:output:0"}, kInt); }
+
+// A few of them have code each.
 TEST(UnrolledLoops, ShapesThatChangeInAnyWay) {
   auto slice = [](const std::string& begin, const std::string& end, int end_mask) {
     return begin + end + Ints("ones", {1, 1}, false) +
@@ -280,11 +284,11 @@ TEST(UnrolledLoops, ShapesThatChangeInAnyWay) {
   const std::string twice = N("more", "ConcatV2", {"x", "x", "one:output:0"}, kConcat);
   const std::string shorter =
       slice(Ints("begin", {0, 1}, false), Ints("end", {0, 0}, false), 3) + N("more", "Exp", {"part:output:0"});
-  EXPECT_EQ(Check(Loop(kCounted, front, "more:output:0"), 3, kSome), (Dims{2, 5}));
-  EXPECT_EQ(Check(Loop(kCounted, twice, "more:output:0"), 3, kSome), (Dims{2, 16}));
-  EXPECT_EQ(Check(Loop(kCounted, twice, "more:output:0"), 0, kSome), (Dims{2, 2}));
-  EXPECT_EQ(Check(Loop(kCounted, shorter, "more:y:0"), 3, kSome, true, 1, 1e-5), (Dims{2, 0}));
-  EXPECT_EQ(Check(Loop(kCounted, kRunningSums, "more:output:0"), 3, kSome), (Dims{2, 8}));
+  EXPECT_EQ(Check(Loop(Turns(3), front, "more:output:0"), 3, kSome), (Dims{2, 5}));
+  EXPECT_EQ(Check(Loop(Turns(3), twice, "more:output:0"), 3, kSome), (Dims{2, 16}));
+  EXPECT_EQ(Check(Loop(Turns(0), twice, "more:output:0"), 0, kSome), (Dims{2, 2}));
+  EXPECT_EQ(Check(Loop(Turns(3), shorter, "more:y:0"), 3, kSome, true, 1, 1e-5), (Dims{2, 0}));
+  EXPECT_EQ(Check(Loop(Turns(3), kRunningSums, "more:output:0"), 3, kSome), (Dims{2, 8}));
   // The shape stays, but that of a part hangs on the counter.
   const std::string stop =
       Ints("two", {2}, true) + N("stop", "Pack", {"two:output:0", "next:z:0"},
@@ -295,7 +299,7 @@ TEST(UnrolledLoops, ShapesThatChangeInAnyWay) {
                            N("sum", "Sum", {"part:output:0", "one:output:0"},
                              kFloat + kIndex + "attr { key: 'keep_dims' value { b: true } }") +
                            N("more", "AddV2", {"x", "sum:output:0"});
-  EXPECT_EQ(Check(Loop(kCounted, part, "more:z:0"), 3, kSome), (Dims{2, 2}));
+  EXPECT_EQ(Check(Loop(Turns(3), part, "more:z:0"), 3, kSome), (Dims{2, 2}));
 }
 
 // What has no code: the loop runs op by op, and the report says why.
@@ -307,9 +311,10 @@ TEST(GrowingLoops, WhatStaysWithTheHost) {
               HasSubstr("loop variable 2 changes its shape from turn to turn"));
   // No bound on the turns, or one that is too large.
   EXPECT_EQ(Check(Loop(kOpen, "", "joined:output:0"), 1 << 30, kSome, false), (Dims{2, 5}));
-  // More turns than there may be code for.
+  // More turns than there may be code for, or a number that only the call tells.
   const std::string front = N("more", "ConcatV2", {"column:output:0", "x", "one:output:0"}, kConcat);
-  EXPECT_EQ(Check(Loop(kCounted, front, "more:output:0"), 800, kSome, false), (Dims{2, 802}));
+  EXPECT_EQ(Check(Loop(Turns(800), front, "more:output:0"), 800, kSome, false), (Dims{2, 802}));
+  EXPECT_EQ(Check(Loop(kCounted, front, "more:output:0"), 3, kSome, false), (Dims{2, 5}));
 }
 
 }  // namespace
