@@ -22,6 +22,15 @@ int64_t Utf8Length(const std::string& s) {
   return n;
 }
 
+// Where character `n` begins; the end for the number of all.
+size_t Utf8Place(const std::string& s, int64_t n) {
+  size_t at = 0;
+  for (; at < s.size(); ++at) {
+    if ((static_cast<unsigned char>(s[at]) & 0xc0) != 0x80 && n-- == 0) break;
+  }
+  return at;
+}
+
 absl::Status StringLength(KernelContext& c) {
   XC_ASSIGN_OR_RETURN(std::string unit, c.node.String("unit"));
   XC_ASSIGN_OR_RETURN(Tensor out, c.Alloc(0, c.in(0).dims()));
@@ -134,7 +143,7 @@ absl::Status StringToNumber(KernelContext& c) {
 
 absl::Status Substr(KernelContext& c) {
   XC_ASSIGN_OR_RETURN(std::string unit, c.node.String("unit"));
-  if (unit != "BYTE") return absl::UnimplementedError("Substr by UTF-8 characters");
+  const bool characters = unit == "UTF8_CHAR";
   XC_ASSIGN_OR_RETURN(auto pos, c.Ints(1));
   XC_ASSIGN_OR_RETURN(auto len, c.Ints(2));
   bool scalar = c.in(1).rank() == 0;
@@ -144,10 +153,15 @@ absl::Status Substr(KernelContext& c) {
   XC_ASSIGN_OR_RETURN(Tensor out, c.Alloc(0, c.in(0).dims()));
   for (int64_t i = 0; i < out.num_elements(); ++i) {
     const std::string& s = c.in(0).strings()[i];
-    int64_t p = pos[scalar ? 0 : i], n = len[scalar ? 0 : i], size = static_cast<int64_t>(s.size());
-    if (p < 0) p += size;
-    if (p < 0 || p > size) return c.Error(absl::StrCat("pos ", p, " out of range for string b'", s, "'"));
-    out.strings()[i] = s.substr(p, n < 0 ? 0 : n);
+    const int64_t given = pos[scalar ? 0 : i], n = std::max<int64_t>(len[scalar ? 0 : i], 0);
+    const int64_t size = characters ? Utf8Length(s) : static_cast<int64_t>(s.size());
+    const int64_t p = given < 0 ? given + size : given;
+    if (p < 0 || p > size) {
+      return c.Error(absl::StrCat("pos ", given, " out of range for string ", "b'", s, "' at index ", i));
+    }
+    const int64_t end = p + std::min(n, size - p);
+    out.strings()[i] =
+        characters ? s.substr(Utf8Place(s, p), Utf8Place(s, end) - Utf8Place(s, p)) : s.substr(p, end - p);
   }
   c.outputs[0] = std::move(out);
   return absl::OkStatus();

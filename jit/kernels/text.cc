@@ -1,7 +1,7 @@
 // Host kernels that hash, split, match, join, encode and decode strings.
 #include <algorithm>
 #include <cstring>
-#include <regex>
+#include <memory>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
@@ -9,6 +9,7 @@
 #include "absl/strings/str_join.h"
 #include "jit/kernels/hashes.h"
 #include "jit/kernels/kernel.h"
+#include "re2/re2.h"
 
 namespace xc {
 namespace {
@@ -120,16 +121,12 @@ absl::Status SplitV1(KernelContext& c) {
   return SetPieces(c, rows);
 }
 
-// The library's matcher recurses with the length of its text.
-constexpr size_t kMaxMatched = 4096;
-
-absl::StatusOr<std::regex> Pattern(KernelContext& c, const std::string& text) {
-  if (text.size() > 512) return absl::UnimplementedError("so long a pattern");
-  try {
-    return std::regex(text, std::regex::ECMAScript | std::regex::optimize);
-  } catch (const std::regex_error& e) {
-    return c.Error(absl::StrCat("pattern '", text, "' is not supported: ", e.what()));
-  }
+absl::StatusOr<std::unique_ptr<re2::RE2>> Pattern(KernelContext& c, const std::string& text) {
+  re2::RE2::Options options;
+  options.set_log_errors(false);
+  auto regex = std::make_unique<re2::RE2>(text, options);
+  if (!regex->ok()) return c.Error(absl::StrCat("Invalid pattern: ", text, ", error: ", regex->error()));
+  return regex;
 }
 
 absl::Status RegexReplace(KernelContext& c) {
@@ -144,27 +141,15 @@ absl::Status RegexReplace(KernelContext& c) {
     rewrite = c.in(2).strings()[0];
   }
   XC_ASSIGN_OR_RETURN(bool global, c.node.Bool("replace_global"));
-  XC_ASSIGN_OR_RETURN(std::regex regex, Pattern(c, pattern));
-  std::string format;  // \1 is a group, \\ a backslash; $ is plain
-  for (size_t i = 0; i < rewrite.size(); ++i) {
-    if (rewrite[i] == '$') {
-      format += "$$";
-    } else if (rewrite[i] != '\\') {
-      format += rewrite[i];
-    } else if (++i < rewrite.size() && absl::ascii_isdigit(static_cast<unsigned char>(rewrite[i]))) {
-      format += rewrite[i] == '0' ? std::string("$&") : absl::StrCat("$0", rewrite.substr(i, 1));
-    } else if (i < rewrite.size() && rewrite[i] == '\\') {
-      format += '\\';
-    } else {
-      return c.Error("rewrite has a lone backslash");
-    }
-  }
-  auto flags = global ? std::regex_constants::format_default : std::regex_constants::format_first_only;
+  XC_ASSIGN_OR_RETURN(const std::unique_ptr<re2::RE2> regex, Pattern(c, pattern));
   XC_ASSIGN_OR_RETURN(Tensor out, c.Alloc(0, c.in(0).dims()));
   for (int64_t i = 0; i < out.num_elements(); ++i) {
-    const std::string& s = c.in(0).strings()[i];
-    if (s.size() > kMaxMatched) return absl::UnimplementedError("so long a text to match");
-    out.strings()[i] = std::regex_replace(s, regex, format, flags);
+    std::string& s = out.strings()[i] = c.in(0).strings()[i];
+    if (global) {
+      re2::RE2::GlobalReplace(&s, *regex, rewrite);
+    } else {
+      re2::RE2::Replace(&s, *regex, rewrite);
+    }
   }
   c.outputs[0] = std::move(out);
   return absl::OkStatus();
@@ -178,12 +163,10 @@ absl::Status RegexFullMatch(KernelContext& c) {
     if (c.in(1).num_elements() != 1) return c.Error("pattern must be a scalar");
     pattern = c.in(1).strings()[0];
   }
-  XC_ASSIGN_OR_RETURN(std::regex regex, Pattern(c, pattern));
+  XC_ASSIGN_OR_RETURN(const std::unique_ptr<re2::RE2> regex, Pattern(c, pattern));
   XC_ASSIGN_OR_RETURN(Tensor out, c.Alloc(0, c.in(0).dims()));
   for (int64_t i = 0; i < out.num_elements(); ++i) {
-    const std::string& s = c.in(0).strings()[i];
-    if (s.size() > kMaxMatched) return absl::UnimplementedError("so long a text to match");
-    out.data<uint8_t>()[i] = std::regex_match(s, regex);
+    out.data<uint8_t>()[i] = re2::RE2::FullMatch(c.in(0).strings()[i], *regex);
   }
   c.outputs[0] = std::move(out);
   return absl::OkStatus();
@@ -241,14 +224,12 @@ absl::Status UnsortedSegmentJoin(KernelContext& c) {
   out_dims.insert(out_dims.end(), dims.begin() + covered, dims.end());
   XC_ASSIGN_OR_RETURN(Tensor out, c.Alloc(0, out_dims));
   int64_t width = ids.empty() ? 0 : c.in(0).num_elements() / static_cast<int64_t>(ids.size());
-  std::vector<bool> seen(out.num_elements(), false);
   for (size_t i = 0; i < ids.size(); ++i) {
     if (ids[i] >= segments) return c.Error(absl::StrCat("segment id ", ids[i], " is out of range"));
     for (int64_t k = 0; ids[i] >= 0 && k < width; ++k) {
       int64_t to = ids[i] * width + k;
-      if (seen[to]) out.strings()[to] += separator;
+      if (!out.strings()[to].empty()) out.strings()[to] += separator;  // none after nothing, as with TensorFlow
       out.strings()[to] += c.in(0).strings()[static_cast<int64_t>(i) * width + k];
-      seen[to] = true;
     }
   }
   c.outputs[0] = std::move(out);

@@ -53,6 +53,20 @@ def strings():
                 yield host("UnicodeDecode", dict(input=source, **attrs))
                 yield host("UnicodeDecodeWithOffsets", dict(input=source, **attrs))
                 yield host("UnicodeTranscode", dict(input=source, output_encoding="UTF-8", **attrs))
+    odd = Fed(np.array(WORDS + BROKEN + [b"a\nb", b"A1b2-C3_d4", b"aaabbb" * 2000], object))
+    for pattern, rewrite in (
+        (r"[^a-z\s]", "_"), (r"\W+", "-"), (r"(?i)[A-C]+(\d)?", r"<\0\1>"), (r"a*?b", "x"), (r"\b", "|"), ("", "."),
+        (r"(a|ab)(c|bcd)?", r"\2\1"), (r"(?m)^.", "^"), (r".$", "$"), (r"(?s).+", "all"), (r"[[:alpha:]]{2,3}", "w"),
+        ("[\u00e0-\u00ff]", "e"), (r"\x{20ac}|\Q.\E", "E"), (r"(a)|(b)", r"[\1\2]"), (r"(?P<n>o)\s*", r"\1"), ("a", r"\3"),
+        (r"\p{Lu}", "U"), ("a", "\\"), (r"[!\"#$%&()\*\+,-\./:;<=>?@\[\\\]^_`{|}~\']", ""),
+    ):  # fmt: skip
+        for everywhere in (True, False):
+            call = {"input": odd, "pattern": pattern, "rewrite": rewrite, "replace_global": everywhere}
+            yield host("StaticRegexReplace", call)
+        yield host("StaticRegexFullMatch", {"input": odd, "pattern": pattern})
+    for pos, count in ((0, 2), (1, 100), (-1, 1)):
+        place = {"pos": np.array(pos, I32), "len": np.array(count, I32)}
+        yield host("Substr", dict(place, input=Fed(np.array([b"abc", "\u00e4\u20acx".encode(), b"x"], object)), unit="UTF8_CHAR"))  # fmt: skip
     codes = {"input_values": Fed(np.array([72, 233, 8364, 128512, 55296], I32)), "input_splits": Fed(np.array([0, 2, 2, 5], I64))}  # fmt: skip
     for errors in ("replace", "ignore"):
         yield host("UnicodeEncode", dict(codes, output_encoding="UTF-8", errors=errors))
