@@ -302,6 +302,28 @@ TEST(UnrolledLoops, ShapesThatChangeInAnyWay) {
   EXPECT_EQ(Check(Loop(Turns(3), part, "more:z:0"), 3, kSome), (Dims{2, 2}));
 }
 
+// A loop without end, whose state becomes another constant, ends the compilation.
+TEST(UnrolledLoops, WithoutEnd) {
+  const std::string always =
+      N("test", "Const", {},
+        Type("dtype", "DT_BOOL") +
+            "attr { key: 'value' value { tensor { dtype: DT_BOOL tensor_shape {} bool_val: true } } }");
+  const std::string constant =
+      N("x2", "Const", {},
+        Type("dtype", "DT_FLOAT") +
+            "attr { key: 'value' value { tensor { dtype: DT_FLOAT tensor_shape { dim { size: 2 } dim "
+            "{ size: 9 } } float_val: 1 } } }");
+  std::string text = Loop(always, constant, "x2:output:0");
+  for (auto& [from, to] : std::vector<std::pair<std::string, std::string>>{
+           {"'test:z:0'", "'test:output:0'"}, {"'next:z:0'", "'i'"}, {"'twice:z:0'", "'h'"}}) {
+    text.replace(text.find(from), from.size(), to);
+  }
+  auto graph = ImportGraphDef(ParseGraphDef(text, true).value()).value();
+  auto marking = MarkForCompilation(*graph, {});
+  ASSERT_TRUE(marking.ok()) << marking.status();
+  EXPECT_NE(marking->nodes[graph->FindNode("loop")->id].reason, "");
+}
+
 // What has no code: the loop runs op by op, and the report says why.
 TEST(GrowingLoops, WhatStaysWithTheHost) {
   auto graph = ImportGraphDef(ParseGraphDef(Loop(kOpen, kRunningSums, "more:output:0"), true).value()).value();

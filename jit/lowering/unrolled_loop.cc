@@ -1,5 +1,6 @@
 #include "jit/lowering/unrolled_loop.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -11,7 +12,19 @@ namespace {
 
 constexpr int64_t kMaxInstructions = 16384;       // of the computation that takes the turns in
 constexpr int64_t kMaxBytes = int64_t{64} << 20;  // of an array whose shape changes
+constexpr int64_t kMaxNestedNodes = 4 * kMaxUnrolledNodes;
 constexpr int kMaxDepth = 32;
+
+// Of the outermost such loop that this thread lowers: nodes of all turns so far, with those of loops inside of it. What
+// folds to constants leaves no instructions that could be counted instead.
+thread_local int64_t nodes_so_far = 0;
+thread_local int open_loops = 0;
+struct OpenLoop {
+  OpenLoop() {
+    if (open_loops++ == 0) nodes_so_far = 0;
+  }
+  ~OpenLoop() { --open_loops; }
+};
 
 void CountNodes(const Graph& graph, int depth, int64_t* count) {
   if (depth > kMaxDepth) return;
@@ -81,11 +94,12 @@ int64_t TurnNodes(const Graph& condition, const Graph& body) {
   int64_t count = 0;
   CountNodes(condition, 0, &count);
   CountNodes(body, 0, &count);
-  return count;
+  return std::max<int64_t>(count, 1);
 }
 
 absl::Status LowerUnrolled(OpContext& c, const Graph& condition, const Graph& body, std::vector<LoweredValue> state) {
   const int64_t nodes = TurnNodes(condition, body);
+  const OpenLoop open;
   // Weights are one instruction for all turns.
   for (LoweredValue& v : state) {
     if (v.constant != nullptr && v.constant->tensor.num_elements() > 16) c.graph.Materialize(v, c.b);
@@ -93,7 +107,9 @@ absl::Status LowerUnrolled(OpContext& c, const Graph& condition, const Graph& bo
   for (int64_t turns = 0;; ++turns) {
     XC_ASSIGN_OR_RETURN(const bool more, GoesOn(c, condition, body, state, turns == 0));
     if (!more) break;
-    if ((turns + 1) * nodes > kMaxUnrolledNodes || c.b.computation()->instruction_count() > kMaxInstructions) {
+    nodes_so_far += nodes;
+    if ((turns + 1) * nodes > kMaxUnrolledNodes || nodes_so_far > kMaxNestedNodes ||
+        c.b.computation()->instruction_count() > kMaxInstructions) {
       return c.Unimplemented(absl::StrCat("more than ", turns, " turns of ", nodes, " nodes would be too much code"));
     }
     XC_ASSIGN_OR_RETURN(std::vector<LoweredValue> next, Inlined(c, body, state));

@@ -12,7 +12,8 @@ namespace xc {
 // How many nodes all turns of such a loop may have together.
 inline constexpr int64_t kMaxUnrolledNodes = 4096;
 
-// Nodes of one turn that compute something, with those of the functions that they call; stops counting at the limit.
+// Nodes of one turn that compute something, at least one, with those of the functions that they call; stops counting at
+// the limit.
 int64_t TurnNodes(const Graph& condition, const Graph& body);
 
 // Lowers the loop `c` turn by turn where it stands, beginning with `state`. Whether there is another turn must be known

@@ -238,7 +238,7 @@ class Inference {
       if (counters.count(static_cast<int>(i)) != 0 && ValueVaries(symbols_, before[i])) return false;
       known.push_back(KnownOf(before[i], body, static_cast<int>(i)));
     }
-    const int64_t most = kMaxUnrolledNodes / std::max<int64_t>(1, TurnNodes(condition, body));
+    const int64_t most = kMaxUnrolledNodes / TurnNodes(condition, body);
     if (KnownTurns(condition, body, known, most) < 0) return false;
     Tensors turn = state;
     for (SymbolicTensor& t : turn) {
