@@ -210,15 +210,12 @@ absl::StatusOr<std::shared_ptr<ClusterLaunch::Compiled>> ClusterLaunch::FindOrCo
       hits_.fetch_add(1);
       return entry;
     }
-    if (fallback->missing) {
-      if (Settle(entry)) return entry;
-      continue;
-    }
-    if (options_.policy == CompilePolicy::kLazy && entry->calls.fetch_add(1) + 1 < options_.lazy_runs) {
+    const CompilePolicy policy = fallback->missing ? CompilePolicy::kAtOnce : options_.policy;
+    if (policy == CompilePolicy::kLazy && entry->calls.fetch_add(1) + 1 < options_.lazy_runs) {
       deferred_.fetch_add(1);
       return absl::UnavailableError("not compiled before more calls");
     }
-    if (options_.policy == CompilePolicy::kBackground && options_.queue != nullptr) {
+    if (policy == CompilePolicy::kBackground && options_.queue != nullptr) {
       entry->siblings.demand->fetch_add(1);
       if (!entry->queued.exchange(true)) {
         // Where the queue is full, the next call asks again.

@@ -157,7 +157,7 @@ absl::Status Substr(KernelContext& c) {
     const int64_t size = characters ? Utf8Length(s) : static_cast<int64_t>(s.size());
     const int64_t p = given < 0 ? given + size : given;
     if (p < 0 || p > size) {
-      return c.Error(absl::StrCat("pos ", given, " out of range for string ", "b'", s, "' at index ", i));
+      return c.Error(absl::StrCat("pos ", given, " out of range for string b'", s, "' at index ", i));
     }
     const int64_t end = p + std::min(n, size - p);
     out.strings()[i] =

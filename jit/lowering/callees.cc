@@ -23,6 +23,23 @@ absl::StatusOr<std::shared_ptr<const Graph>> Body(OpContext& c, const NameAttrLi
   return *body;
 }
 
+std::vector<NameAttrList> CalleesOf(const Node& node) {
+  std::vector<NameAttrList> out = node.Funcs("branches").value_or(std::vector<NameAttrList>());
+  for (const char* key : {"cond", "body", "then_branch", "else_branch", "f"}) {
+    if (auto f = node.Func(key); f.ok()) out.push_back(*std::move(f));
+  }
+  return out;
+}
+
+absl::StatusOr<std::vector<LoweredValue>> LowerInline(OpContext& c, const Graph& function,
+                                                      std::vector<LoweredValue> args, int first_operand) {
+  GraphLowering nested(function, c.b, c.graph.depth() + 1);
+  auto results = nested.Run(std::move(args));
+  if (!results.ok()) return NestedError(c, nested, results.status(), first_operand);
+  if (Val check = nested.TakeChecks(c.b); check != nullptr) c.FailIf(check);
+  return results;
+}
+
 absl::Status Flatten(OpContext& c, GraphLowering& graph, Emitter& b, LoweredValue& v, std::vector<Val>* leaves) {
   if (v.list != nullptr) {
     if (v.list->items == nullptr) return c.Unimplemented("a TensorList whose element shape is not known");

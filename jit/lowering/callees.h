@@ -15,6 +15,14 @@ std::string ComputationName(const Graph& function);
 
 absl::StatusOr<std::shared_ptr<const Graph>> Body(OpContext& c, const NameAttrList& name);
 
+// The functions that a node may call: a loop's condition and body, all branches, or a call's function.
+std::vector<NameAttrList> CalleesOf(const Node& node);
+
+// Results of a function that is lowered where `c` stands; its arguments are the operands from `first_operand` on, or
+// what a loop made of them.
+absl::StatusOr<std::vector<LoweredValue>> LowerInline(OpContext& c, const Graph& function,
+                                                      std::vector<LoweredValue> args, int first_operand);
+
 // The arrays that a value consists of: one, or two for a list or array whose length changes.
 absl::Status Flatten(OpContext& c, GraphLowering& graph, Emitter& b, LoweredValue& v, std::vector<Val>* leaves);
 

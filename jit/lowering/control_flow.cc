@@ -9,14 +9,11 @@ namespace {
 
 // Lowers `graph` where the call stands, with the inputs from `first` on.
 absl::Status Inline(OpContext& c, const Graph& graph, int first) {
-  GraphLowering nested(graph, c.b, c.graph.depth() + 1);
   std::vector<LoweredValue> args;
   for (int i = first; i < c.num_inputs(); ++i) args.push_back(c.value(i));
-  auto results = nested.Run(std::move(args));
-  if (!results.ok()) return NestedError(c, nested, results.status(), first);
-  if (Val check = nested.TakeChecks(c.b); check != nullptr) c.FailIf(check);
-  if (static_cast<int>(results->size()) != c.num_outputs()) return c.Error("the function has other results");
-  for (int i = 0; i < c.num_outputs(); ++i) c.set_value(i, (*results)[i]);
+  XC_ASSIGN_OR_RETURN(std::vector<LoweredValue> results, LowerInline(c, graph, std::move(args), first));
+  if (static_cast<int>(results.size()) != c.num_outputs()) return c.Error("the function has other results");
+  for (int i = 0; i < c.num_outputs(); ++i) c.set_value(i, results[i]);
   return absl::OkStatus();
 }
 

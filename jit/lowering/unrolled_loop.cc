@@ -33,11 +33,7 @@ void CountNodes(const Graph& graph, int depth, int64_t* count) {
     const Node& n = graph.node(id);
     if (n.op == "Const" || n.op == "_Arg" || n.op == "_Retval" || n.op == "Identity" || n.op == "NoOp") continue;
     ++*count;
-    std::vector<NameAttrList> callees = n.Funcs("branches").value_or(std::vector<NameAttrList>());
-    for (const char* key : {"cond", "body", "then_branch", "else_branch", "f"}) {
-      if (auto f = n.Func(key); f.ok()) callees.push_back(*std::move(f));
-    }
-    for (const NameAttrList& f : callees) {
+    for (const NameAttrList& f : CalleesOf(n)) {
       if (graph.library() == nullptr) break;
       if (auto callee = graph.library()->Instantiate(f, graph.library()); callee.ok()) {
         CountNodes(**callee, depth + 1, count);
@@ -46,20 +42,10 @@ void CountNodes(const Graph& graph, int depth, int64_t* count) {
   }
 }
 
-// Lowers a function into the computation of `c`.
-absl::StatusOr<std::vector<LoweredValue>> Inlined(OpContext& c, const Graph& function,
-                                                  const std::vector<LoweredValue>& args) {
-  GraphLowering nested(function, c.b, c.graph.depth() + 1);
-  auto results = nested.Run(args);
-  if (!results.ok()) return NestedError(c, nested, results.status(), 0);
-  if (Val check = nested.TakeChecks(c.b); check != nullptr) c.FailIf(check);
-  return results;
-}
-
 // Whether the loop goes on after the turns so far.
 absl::StatusOr<bool> GoesOn(OpContext& c, const Graph& condition, const Graph& body,
                             const std::vector<LoweredValue>& state, bool first) {
-  XC_ASSIGN_OR_RETURN(std::vector<LoweredValue> go, Inlined(c, condition, state));
+  XC_ASSIGN_OR_RETURN(std::vector<LoweredValue> go, LowerInline(c, condition, state, 0));
   if (go.size() != 1 || go[0].type != DT_BOOL || !go[0].dims.empty()) {
     return c.Unimplemented("a loop condition that is not one bool");
   }
@@ -112,7 +98,7 @@ absl::Status LowerUnrolled(OpContext& c, const Graph& condition, const Graph& bo
         c.b.computation()->instruction_count() > kMaxInstructions) {
       return c.Unimplemented(absl::StrCat("more than ", turns, " turns of ", nodes, " nodes would be too much code"));
     }
-    XC_ASSIGN_OR_RETURN(std::vector<LoweredValue> next, Inlined(c, body, state));
+    XC_ASSIGN_OR_RETURN(std::vector<LoweredValue> next, LowerInline(c, body, state, 0));
     XC_RETURN_IF_ERROR(CheckSizes(c, state, next));
     state = std::move(next);
   }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "jit/lowering/callees.h"
 #include "jit/lowering/loop_sizes.h"
 #include "jit/lowering/lowering.h"
 #include "jit/lowering/unrolled_loop.h"
@@ -99,10 +100,7 @@ class Inference {
     const bool loop = IsLoop(n.op), branch = IsBranch(n.op);
     if (!(loop || branch || IsCall(n.op)) || depth > kMaxDepth) return InferNode(n, inputs, symbols_);
     std::vector<std::shared_ptr<const Graph>> functions;
-    for (const char* key : {"cond", "body", "then_branch", "else_branch", "f"}) {
-      if (auto f = n.Func(key); f.ok() && !Find(graph, *f, &functions)) return {};
-    }
-    for (const NameAttrList& f : n.Funcs("branches").value_or(std::vector<NameAttrList>())) {
+    for (const NameAttrList& f : CalleesOf(n)) {
       if (!Find(graph, f, &functions)) return {};
     }
     if (functions.empty() || (loop && functions.size() != 2) || (branch && inputs.empty())) return {};
