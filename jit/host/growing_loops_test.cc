@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "jit/host/session.h"
+#include "jit/lowering/graph_lowering.h"
 #include "jit/mark/mark.h"
 
 namespace xc {
@@ -302,26 +303,35 @@ TEST(UnrolledLoops, ShapesThatChangeInAnyWay) {
   EXPECT_EQ(Check(Loop(Turns(3), part, "more:z:0"), 3, kSome), (Dims{2, 2}));
 }
 
-// A loop without end, whose state becomes another constant, ends the compilation.
+// A loop without end, whose turns hold only constants, ends the compilation.
 TEST(UnrolledLoops, WithoutEnd) {
-  const std::string always =
-      N("test", "Const", {},
-        Type("dtype", "DT_BOOL") +
-            "attr { key: 'value' value { tensor { dtype: DT_BOOL tensor_shape {} bool_val: true } } }");
-  const std::string constant =
-      N("x2", "Const", {},
-        Type("dtype", "DT_FLOAT") +
-            "attr { key: 'value' value { tensor { dtype: DT_FLOAT tensor_shape { dim { size: 2 } dim "
-            "{ size: 9 } } float_val: 1 } } }");
-  std::string text = Loop(always, constant, "x2:output:0");
-  for (auto& [from, to] : std::vector<std::pair<std::string, std::string>>{
-           {"'test:z:0'", "'test:output:0'"}, {"'next:z:0'", "'i'"}, {"'twice:z:0'", "'h'"}}) {
-    text.replace(text.find(from), from.size(), to);
-  }
-  auto graph = ImportGraphDef(ParseGraphDef(text, true).value()).value();
-  auto marking = MarkForCompilation(*graph, {});
-  ASSERT_TRUE(marking.ok()) << marking.status();
-  EXPECT_NE(marking->nodes[graph->FindNode("loop")->id].reason, "");
+  auto constant = [](const std::string& name, const std::string& type, const std::string& tensor) {
+    return N(name, "Const", {},
+             Type("dtype", type) + absl::StrCat("attr { key: 'value' value { tensor { dtype: ", type, " tensor_shape ",
+                                                tensor, " } } }"));
+  };
+  const std::string loop =
+      N("loop", "StatelessWhile", {"i", "n", "x", "h"},
+        "attr { key: 'T' value { list { type: DT_INT32 type: DT_INT32 type: DT_FLOAT type: DT_FLOAT } } } "
+        "attr { key: 'cond' value { func { name: 'test' } } } attr { key: 'body' value { func { name: 'turn' } } }");
+  const std::string text =
+      "library { " + Function("test", constant("always", "DT_BOOL", "{} bool_val: true"), {"always:output:0"}) +
+      Function("turn", constant("wide", "DT_FLOAT", "{ dim { size: 2 } dim { size: 9 } } float_val: 1"),
+               {"i", "n", "wide:output:0", "h"}) +
+      Function("whole", loop, {"loop:output:0", "loop:output:1", "loop:output:2", "loop:output:3"}) + "}";
+  auto graph = ImportGraphDef(ParseGraphDef(text, true).value());
+  ASSERT_TRUE(graph.ok()) << graph.status();
+  NameAttrList name;
+  name.set_name("whole");
+  auto whole = (*graph)->library()->Instantiate(name, (*graph)->library());
+  ASSERT_TRUE(whole.ok()) << whole.status();
+  std::vector<ClusterArg> args(4);
+  for (int i : {0, 1}) args[i].type = DT_INT32;
+  for (int i : {2, 3}) args[i] = {DT_FLOAT, {2, 2 + i}};
+  std::set<int> needed;
+  auto lowered = LowerCluster(**whole, args, &needed);
+  EXPECT_EQ(lowered.status().code(), absl::StatusCode::kUnimplemented) << lowered.status();
+  EXPECT_THAT(std::string(lowered.status().message()), HasSubstr("would be too much code"));
 }
 
 // What has no code: the loop runs op by op, and the report says why.
