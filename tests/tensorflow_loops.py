@@ -249,12 +249,14 @@ def an_error_in_one_turn():
     except tf.errors.InvalidArgumentError as e:
         error = e
     assert error is not None
+    before = xla_tf.stats().compilations
     try:
         function(*arguments)
     except tf.errors.InvalidArgumentError as e:
         assert "is not in [0, 6)" in str(e), e
     else:
         raise AssertionError("no error")
+    assert xla_tf.stats().compilations == before + 1, xla_tf.report()
 
 
 @check
