@@ -63,7 +63,7 @@ TEST(PipelineData, EveryModule) {
       ++count;
     }
   }
-  EXPECT_GT(count, only != nullptr ? 0 : 50);
+  EXPECT_GE(count, only != nullptr ? 1 : 23 + 40);
   for (const auto& [rule, fired] : counters) std::cout << fired << " " << rule << "\n";
 }
 

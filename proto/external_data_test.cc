@@ -60,7 +60,7 @@ std::string TypeName(const FieldDescriptor& field) {
 }
 
 // Checks one list of "message, number, name, label, type, oneof" rows against the messages linked into this test.
-void ExpectFieldsMatch(const std::string& path, const std::string& package) {
+void ExpectFieldsMatch(const std::string& path, const std::string& package, int at_least) {
   std::ifstream in(path);
   std::string line;
   ASSERT_TRUE(std::getline(in, line)) << "cannot read the field list";
@@ -92,7 +92,7 @@ void ExpectFieldsMatch(const std::string& path, const std::string& package) {
     EXPECT_EQ(field->containing_oneof() == nullptr ? "" : field->containing_oneof()->name(), row[5]);
     listed.insert(field->full_name());
   }
-  EXPECT_GT(rows, 200);
+  EXPECT_GE(rows, at_least);
   // No field of our own in a listed message: its number could clash with a later one of theirs.
   for (const std::string& name : listed) {
     const Descriptor* message = pool->FindFieldByName(name)->containing_type();
@@ -105,13 +105,13 @@ void ExpectFieldsMatch(const std::string& path, const std::string& package) {
 TEST(FieldNumbers, HloMessagesMatchTheList) {
   if (DataDir().empty()) GTEST_SKIP() << "XC_DATA is not set";
   ASSERT_NE(HloProto::descriptor(), nullptr);
-  ExpectFieldsMatch(DataDir() + "/hlo_proto_fields.tsv", "xla");
+  ExpectFieldsMatch(DataDir() + "/hlo_proto_fields.tsv", "xla", 644);
 }
 
 TEST(FieldNumbers, GraphMessagesMatchTheList) {
   if (DataDir().empty()) GTEST_SKIP() << "XC_DATA is not set";
   ASSERT_NE(GraphDef::descriptor(), nullptr);
-  ExpectFieldsMatch(DataDir() + "/graph_proto_fields.tsv", "tensorflow");
+  ExpectFieldsMatch(DataDir() + "/graph_proto_fields.tsv", "tensorflow", 239);
 }
 
 TEST(Graphs, EverySampleGraphParsesAndRoundTrips) {
@@ -132,7 +132,7 @@ TEST(Graphs, EverySampleGraphParsesAndRoundTrips) {
     EXPECT_EQ(again.ByteSizeLong(), graph.ByteSizeLong());
     ++graphs;
   }
-  EXPECT_GT(graphs, 5);
+  EXPECT_GE(graphs, 9);
 }
 
 }  // namespace

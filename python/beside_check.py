@@ -1,10 +1,10 @@
-"""The package beside TensorFlow, JAX and PyTorch, whichever are installed, in one process, imported before or after them;
-their arrays go in by DLPack.
+"""The package beside TensorFlow and JAX, and beside PyTorch where that is installed, in one process, imported before or
+after them; their arrays go in by DLPack.
 
 usage: beside_check.py [--late]
 """
 
-import importlib
+import importlib.util
 import os
 import pathlib
 import sys
@@ -30,24 +30,13 @@ def main():
     late = "--late" in sys.argv
     if not late:
         use(importlib.import_module("xla"))
-    found = {}
-    for name in ("tensorflow", "jax", "torch"):
-        try:
-            found[name] = importlib.import_module(name)
-        except ImportError:
-            continue
-    if not found:
-        print("SKIPPED: neither TensorFlow nor JAX nor PyTorch is installed")
-        return
-    arrays = []
-    if "jax" in found:
-        jnp = importlib.import_module("jax.numpy")
-        double = found["jax"].jit(lambda a: a * 2)
-        np.testing.assert_array_equal(double(jnp.arange(3.0)), [0, 2, 4])
-        arrays += [(jnp.arange(6.0), jnp.ones(3, jnp.bfloat16))]
-    if "tensorflow" in found:
-        tf = found["tensorflow"]
-        arrays += [(tf.range(6.0), tf.ones(3, tf.bfloat16))]
+    names = ["tensorflow", "jax"] + (["torch"] if importlib.util.find_spec("torch") else [])
+    found = {name: importlib.import_module(name) for name in names}
+    jnp = importlib.import_module("jax.numpy")
+    double = found["jax"].jit(lambda a: a * 2)
+    np.testing.assert_array_equal(double(jnp.arange(3.0)), [0, 2, 4])
+    tf = found["tensorflow"]
+    arrays = [(jnp.arange(6.0), jnp.ones(3, jnp.bfloat16)), (tf.range(6.0), tf.ones(3, tf.bfloat16))]
     if "torch" in found:
         torch = found["torch"]
         arrays += [(torch.arange(6.0), torch.ones(3, dtype=torch.float64))]

@@ -1,11 +1,11 @@
-"""Opens the core library with deep binding beside whichever of TensorFlow, JAX and PyTorch is installed, in one process,
-and compiles and runs a module before and after they are imported.
+"""Opens the core library with deep binding beside TensorFlow and JAX, and beside PyTorch where that is installed, in one
+process, and compiles and runs a module before and after they are imported.
 
-usage: in_process.py LIBXC.so
+usage: in_process.py LIBXC.so [--late]
 """
 
 import ctypes
-import importlib
+import importlib.util
 import os
 import sys
 
@@ -50,30 +50,20 @@ def main():
     library = None if late else ctypes.CDLL(path, mode=mode)
     if library:
         check(library)
-    found = []
-    for name in ("tensorflow", "jax", "torch"):
-        try:
-            os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
-            importlib.import_module(name)
-            found.append(name)
-        except ImportError:
-            continue
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
+    found = ["tensorflow", "jax"] + (["torch"] if importlib.util.find_spec("torch") else [])
+    for name in found:
+        importlib.import_module(name)
     library = library or ctypes.CDLL(path, mode=mode)
     check(library)
-    if "tensorflow" in found:
-        import tensorflow as tf
+    import tensorflow as tf
+    import jax
 
-        twice = tf.function(lambda a: tf.nn.relu(a) * 2.0, jit_compile=True)
-        assert float(twice(tf.constant(3.0))) == 6.0
-        check(library)
-    if "jax" in found:
-        import jax
-
-        assert float(jax.jit(lambda a: a * 2.0)(3.0)) == 6.0
-        check(library)
-    if not found:
-        print("SKIPPED: neither TensorFlow nor JAX nor PyTorch is installed in this Python")
-        return 0
+    twice = tf.function(lambda a: tf.nn.relu(a) * 2.0, jit_compile=True)
+    assert float(twice(tf.constant(3.0))) == 6.0
+    check(library)
+    assert float(jax.jit(lambda a: a * 2.0)(3.0)) == 6.0
+    check(library)
     print(f"worked beside {', '.join(found)}")
     return 0
 

@@ -307,9 +307,10 @@ def tests(tool, folder):
             if isinstance(got, str):
                 yield label, got
                 continue
-            wrong = ["result %d: %s" % (k, d) for k, (g, w) in enumerate(zip(got, want)) if (d := differences(g, w))]
             if len(got) != len(want):
-                wrong.append("%d results, expected %d" % (len(got), len(want)))
+                yield label, "%d results, expected %d" % (len(got), len(want))
+                continue
+            wrong = ["result %d: %s" % (k, d) for k, (g, w) in enumerate(zip(got, want)) if (d := differences(g, w))]
             yield label, "; ".join(wrong)
     yield from refusals(tool, folder)
 

@@ -72,7 +72,7 @@ def same(got, want):
             same(getattr(got, field.name), getattr(want, field.name))
     elif isinstance(want, (tuple, list)):
         assert len(got) == len(want)
-        for g, w in zip(got, want):
+        for g, w in zip(got, want, strict=True):
             same(g, w)
     elif want is None:
         assert got is None

@@ -149,7 +149,7 @@ def test_compiled_and_plain(name):
     got = flat(xla.compile(function)(*arguments))
     want = flat(function(*arguments) if want is None else want)
     assert len(got) == len(want)
-    for a, b in zip(got, want):
+    for a, b in zip(got, want, strict=True):
         assert np.shape(a) == np.shape(b)
         np.testing.assert_allclose(np.asarray(a, float), np.asarray(b, float), rtol=tol, atol=atol)
 
