@@ -1,5 +1,9 @@
 """Errors under traced conditions: what a function raises, and what is said of one that cannot be converted."""
 
+import os
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
@@ -184,7 +188,61 @@ def test_jump_out_of_try():
     assert xla.compile(turns_one_error_into_another)(-2.0) == 2
 
 
-def test_no_source():
+BRANCH = """
+import xla
+
+def f(x):
+    return x if x > 0 else -x
+
+try:
+    xla.compile(f)(1.0)
+except xla.ConcretizationError as error:
+    print(error)
+"""
+WITHOUT_SOURCE = (
+    "the control flow of f cannot be converted: its source cannot be read, because it was typed at a prompt, read from "
+    "standard input, or given to python -c or exec; define it in a file and import that. As it stands, bool() of a traced "
+)
+
+
+@pytest.mark.parametrize(
+    "how, arguments, place",
+    [
+        ("standard input", ["-"], "<stdin>:5: "),
+        ("command line", ["-c", BRANCH], "<string>:5: "),
+        ("prompt", ["-i", "-q"], "<stdin>:2: "),
+    ],
+)
+def test_functions_without_a_source_say_so_first(how, arguments, place):
+    environment = dict(os.environ, PYTHONPATH=os.pathsep.join(sys.path))
+    # At a prompt each statement is compiled by itself, and ends with an empty line.
+    text = BRANCH.replace("\ntry", "\n\ntry") if how == "prompt" else BRANCH
+    done = subprocess.run(
+        [sys.executable, *arguments], input=text + "\n", capture_output=True, text=True, env=environment, timeout=120
+    )
+    assert done.stdout.startswith(place + WITHOUT_SOURCE), done.stdout + done.stderr
+
+
+def test_functions_without_a_source_in_ones_that_have_one():
     scope = {}
     exec("def f(x):\n    return x if x > 0 else -x", scope)
-    assert "cannot be converted" in fails(scope["f"], 1.0)
+
+    def outer(x):
+        if x > 3:
+            x = x + 1
+        return scope["f"](x)
+
+    for function in (scope["f"], outer):
+        assert fails(function, 1.0).startswith("<string>:2: " + WITHOUT_SOURCE)
+
+
+def test_a_value_stored_into_an_array_of_numpy():
+    """NumPy makes an error of its own of what the traced value says; the package's is told, with the place."""
+    plain = np.zeros(3)
+
+    def stores(x):
+        plain[0] = x
+        return x
+
+    with pytest.raises(xla.NumPyStoreError, match=r"control_flow_errors_test\.py:\d+: .*np\.zeros_like"):
+        xla.compile(stores)(1.0)

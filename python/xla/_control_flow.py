@@ -9,6 +9,7 @@ import functools
 import operator
 import random
 import sys
+import traceback
 import types
 
 import numpy as np
@@ -21,7 +22,7 @@ from . import _control_flow_staged as staged
 from . import _hlo, _staging
 from ._control_flow_builtins import REPLACEMENTS
 from ._control_flow_staged import is_traced
-from ._errors import ControlFlowError, fail, user_location
+from ._errors import ControlFlowError, fail, say_first, user_location
 from ._tracer import Tracer, value_of
 
 # A loop over a range of more trips than this is kept as a loop; a shorter one is unrolled.
@@ -42,20 +43,22 @@ def has_loop(function):
     )
 
 
-def convert(function, error=None):
-    """`function` with its control flow converted, to be traced once more after `error`; None if it cannot be converted,
-    and then the error says why."""
+def convert(function):
+    """`function` with its control flow converted; None if it cannot be."""
     converted = _convert(function)
-    if converted is not function:
-        return converted
-    code = getattr(getattr(function, "__func__", function), "__code__", None)
-    why = None if code is None else _codes.get(code, (None, None))[1]
-    if why is not None and error is not None:
-        error.args = (
-            f"{error}. (The control flow of {function.__name__} cannot be converted: {why}.)",
-            *error.args[1:],
-        )
-    return None
+    return None if converted is function else converted
+
+
+def explain(function, error, traceback_):
+    """Says first in an error of a trace, which conversion would have avoided, which function could not be converted and
+    why: `function` itself, or the innermost one on the error's way."""
+    passed = [function.__code__] if isinstance(function, types.FunctionType) else []
+    passed += reversed([frame.f_code for frame, _ in traceback.walk_tb(traceback_)])
+    for code in passed:
+        why = _codes.get(code, (None, None))[1]
+        if why is not None:
+            say_first(error, f"the control flow of {code.co_name} cannot be converted: {why}. As it stands, ")
+            return
 
 
 def _convert(function):

@@ -49,8 +49,13 @@ class NoSource(Exception):
 def _tree(filename, module_globals):
     linecache.checkcache(filename)
     lines = linecache.getlines(filename, module_globals)
+    if not lines and filename.startswith("<"):
+        raise NoSource(
+            "its source cannot be read, because it was typed at a prompt, read from standard input, or given to "
+            "python -c or exec; define it in a file and import that"
+        )
     if not lines:
-        raise NoSource(f"the source of {filename} is not there")
+        raise NoSource(f"its source cannot be read, because {filename} is not there")
     cached = _files.get(filename)
     if cached is None or cached[0] is not lines:
         try:

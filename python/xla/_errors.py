@@ -1,6 +1,7 @@
 """Errors of the package. Each message names the user's file and line and says what to write instead."""
 
 import os
+import re
 import sys
 
 _PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
@@ -19,9 +20,13 @@ class ConcretizationError(TracingError):
     """A traced value was asked for its number: by bool(), int(), float(), an `if`, a loop, a format. Tracing may go on
     with the function's control flow converted."""
 
+    convertible = False  # does the conversion of control flow avoid it?
+
 
 class NumPyStoreError(ConcretizationError):
     """A traced value was given to NumPy's own code, such as np.array([x]) or a store into a plain array."""
+
+    convertible = True
 
 
 class ControlFlowError(TracingError):
@@ -60,6 +65,10 @@ MASK_MESSAGE = (
     "the shape of x[mask] depends on the mask's values; write np.where(mask, x, other), a reduction with where=mask, "
     "or x[mask] = y[mask], whose shapes are fixed"
 )
+STORED = (
+    "is given to NumPy code that needs numbers, such as np.array([…]) or a store into an array made by "
+    "np.zeros; write np.stack([…]) or np.zeros_like(x), or x.copy() of a traced x, instead"
+)
 
 
 def _is_inside(file):
@@ -89,6 +98,17 @@ def at_user(message):
     """`message` with the user's file and line in front."""
     file, line = user_location()
     return f"{file}:{line}: {message}"
+
+
+def place_of(error):
+    """ "file:line: " that an error begins with, or ""."""
+    return re.match(r"(?:[^\n]*?:\d+: )?", str(error))[0]
+
+
+def say_first(error, message):
+    """Puts a message in front of what an error says, behind the place that it begins with."""
+    place = place_of(error)
+    error.args = (f"{place}{message}{str(error).removeprefix(place)}", *error.args[1:])
 
 
 def fail(kind, message):

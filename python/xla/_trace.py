@@ -49,17 +49,25 @@ def trace(function, name, structure, signatures, call, donated=()):
     """`call(function, tree)` runs `function` on the arguments that the unflattened tracers are.
     `donated`: leaves whose memory results of their types and shapes take."""
     converted = _control_flow.convert(function) if _control_flow.has_loop(function) else None
-    try:
-        return _trace_once(converted or function, name, structure, signatures, call, donated)
-    except (_errors.ConcretizationError, ValueError) as error:
-        # NumPy turns an error of __array__ into a ValueError of its own.
-        asked = isinstance(error, _errors.ConcretizationError) or isinstance(
-            error.__cause__, _errors.ConcretizationError
-        )
-        again = _control_flow.convert(function, error) if asked and converted is None else None
-        if again is None:
-            raise
-    return _trace_once(again, name, structure, signatures, call, donated)
+    again = None
+    while True:
+        try:
+            return _trace_once(again or converted or function, name, structure, signatures, call, donated)
+        except (_errors.ConcretizationError, ValueError) as error:
+            # NumPy turns an error of __array__ into a ValueError of its own.
+            cause = error if isinstance(error, _errors.ConcretizationError) else error.__cause__
+            if not isinstance(cause, _errors.ConcretizationError):
+                raise
+            if converted is None and again is None:
+                again = _control_flow.convert(function)
+                if again is not None:
+                    continue
+            said = error
+            if cause is not error:
+                said = _errors.NumPyStoreError(f"{_errors.place_of(cause)}a traced value {_errors.STORED}")
+            if said.convertible:
+                _control_flow.explain(function, said, error.__traceback__)
+            raise said from None
 
 
 def _trace_once(function, name, structure, signatures, call, donated):

@@ -113,27 +113,25 @@ class Tracer:
             name = f"{getattr(function, '__module__', 'numpy')}.{function.__name__}"
             _errors.fail(
                 _errors.UnsupportedError,
-                f"{name} is not compiled by xla.compile; docs/python.md lists what is. Compute it outside of the compiled "
+                f"{name} is not compiled by xla.compile; docs/numpy.md lists what is. Compute it outside of the compiled "
                 "function, or write it with functions that are compiled",
             )
         return handler(*args, **kwargs)
 
     def __array__(self, dtype=None, copy=None):
-        _errors.fail(
-            _errors.NumPyStoreError,
-            f"{self!r} is given to NumPy code that needs numbers, such as np.array([…]) or a store into an array made "
-            "by np.zeros; write np.stack([…]) or np.zeros_like(x), or x.copy() of a traced x, instead",
-        )
+        _errors.fail(_errors.NumPyStoreError, f"{self!r} {_errors.STORED}")
 
-    def _concrete(self, what, instead):
-        _errors.fail(
-            _errors.ConcretizationError, f"{what} asks for the number of {self!r}, known only when it runs; {instead}"
-        )
+    def _concrete(self, what, instead, convertible=False):
+        message = f"{what} asks for the number of {self!r}, known only when it runs; {instead}"
+        error = _errors.ConcretizationError(_errors.at_user(message))
+        error.convertible = convertible
+        raise error
 
     def __bool__(self):
         self._concrete(
             "bool() of a traced array (an `if`, `while`, `and`, `or`, `not` or `assert`)",
             "write np.where(condition, a, b) or xla.lax.cond, or make the argument static (static_argnums)",
+            convertible=True,
         )
 
     def __int__(self):
@@ -143,6 +141,7 @@ class Tracer:
         self._concrete(
             "a size, a range or an index of a list",
             "make the argument static (static_argnums), or index a NumPy array instead of a list",
+            convertible=True,
         )
 
     def __float__(self):
