@@ -108,6 +108,8 @@ def complex_arctan(z):
     far = o.compare_number("GT", size, 1e8 if x.dtype == np.float32 else 1e17)
     limit = o.select(isnan(x), x, copysign(like(x, np.pi / 2), x))
     rest = o.select(isfinite(size), o.divide(o.divide(y, size), size), like(y, 0))
+    # C99's Annex G: NaN + 0 i stays that.
+    imaginary = o.select(o.logical_and(isnan(x), o.compare_number("EQ", y, 0)), y, imaginary)
     return o.complex_(o.select(far, limit, real), o.select(far, copysign(rest, y), imaginary))
 
 
@@ -131,7 +133,14 @@ def absolute(x):
 def sign(x):
     if x.dtype.kind == "u":
         return o.convert(o.compare_number("NE", x, 0), x.dtype)
-    return complex_sign(x) if x.dtype.kind == "c" else o.unary("sign", x)
+    if x.dtype.kind == "c":
+        return complex_sign(x)
+    # NumPy's sign of -0 is 0.
+    return (
+        o.select(o.compare_number("EQ", x, 0), like(x, 0), o.unary("sign", x))
+        if x.dtype.kind in "fV"
+        else o.unary("sign", x)
+    )
 
 
 def complex_sign(z):

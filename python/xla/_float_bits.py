@@ -48,7 +48,7 @@ def nextafter(x, y):
 
 
 def spacing(x):
-    """The distance to the next number away from zero, with x's sign."""
+    """The distance to the next number away from zero, with x's sign; positive at zeros of either sign."""
     bits = _and(_bits(x), ~np.iinfo(_INTEGERS[x.dtype.itemsize]).min)
     magnitude = o.bitcast_convert(bits, x.dtype)
     above = o.bitcast_convert(o.add(bits, _like(bits, 1)), x.dtype)
@@ -59,7 +59,7 @@ def spacing(x):
         down = o.logical_and(o.compare_number("LT", x, 0), o.compare_number("EQ", _and(bits, 1023), 0))
         gap = o.select(down, o.subtract(magnitude, below), gap)
     else:
-        gap = copysign(gap, x)
+        gap = o.select(o.compare_number("LT", x, 0), o.unary("negate", gap), gap)
     finite = o.unary("is-finite", x, np.bool_)
     return o.select(finite, gap, _like(x, np.nan))
 

@@ -71,6 +71,8 @@ def apply(
     types, results = _resolve(ufunc, kinds, None if dtype is None else check_dtype(dtype), casting)
     for found in (*types, *results):
         check_dtype(found)
+    if name == "power" and types[0].kind == "i" and not isinstance(inputs[1], Tracer) and np.any(np.less(inputs[1], 0)):
+        raise ValueError("Integers to negative integer powers are not allowed.")
     values = [value_of(x, t) for x, t in zip(inputs, types)]
     if name in GUFUNCS:
         made = emitter(values, axis) if name == "vecdot" else emitter(values)

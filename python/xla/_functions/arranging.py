@@ -419,6 +419,8 @@ def pad(array, pad_width, mode="constant", **kwargs):
 
 def _triangle(m, k, keep):
     m = tracer_of(m)
+    if m.ndim == 0:
+        raise TypeError("an array of at least one dimension is needed")
     if m.ndim < 2:
         m = np.broadcast_to(m, (m.shape[0], m.shape[0]))
     rows, cols = m.shape[-2:]

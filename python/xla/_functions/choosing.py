@@ -45,15 +45,25 @@ def lexsort(keys, axis=-1):
     return order
 
 
+def _check_kth(a, kth, axis):
+    a = tracer_of(a)
+    size = a.size if axis is None else a.shape[normalize_axis(axis, a.ndim)]
+    for k in () if isinstance(kth, Tracer) else np.ravel(kth):
+        if not -size <= k < size:
+            raise ValueError(f"kth(={k}) out of bounds ({size})")
+
+
 @composite(np.partition)
 def partition(a, kth, axis=-1, kind="introselect", order=None):
     """Fully sorted."""
+    _check_kth(a, kth, axis)
     return sort(a, axis)
 
 
 @composite(np.argpartition)
 def argpartition(a, kth, axis=-1, kind="introselect", order=None):
     """The order that sorts the whole array."""
+    _check_kth(a, kth, axis)
     return argsort(a, axis)
 
 

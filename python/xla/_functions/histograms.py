@@ -42,6 +42,8 @@ def histogram_bin_edges(a, bins=10, range=None, weights=None):
         refuse(f"bins={bins!r}", "the number of bins would depend on values; give a number or edges")
     if not isinstance(bins, (int, np.integer)):
         return tracer_of(bins)
+    if bins < 1:
+        raise ValueError("`bins` must be positive, when an integer")
     a = tracer_of(a).ravel()
     dtype = a.dtype if inexact(a.dtype) else np.dtype(np.float64)
     return np.linspace(*_outer_edges(a, range, dtype), int(bins) + 1, dtype=dtype)

@@ -111,6 +111,9 @@ def _cumulate(a, axis, dtype, opcode, neutral):
     n = x.shape[axis]
     if n == 0 or 0 in x.shape:
         return traced(x)
+    if opcode == "add" and dtype.kind in "fcV":
+        # The first element stays what it is: 0 added to -0 would give 0.
+        neutral = complex(-0.0, -0.0) if dtype.kind == "c" else -0.0
     sizes, padding = [1] * a.ndim, [(0, 0)] * a.ndim
     sizes[axis], padding[axis] = n, (n - 1, 0)
     return traced(_ops.reduce_window(x, opcode, neutral, sizes, padding=padding))

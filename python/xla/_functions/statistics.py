@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .._tracer import normalize_axes, tracer_of
+from .._tracer import Tracer, normalize_axes, tracer_of
 from ._support import composite, count_along, inexact, refuse
 from .choosing import value_like
 
@@ -87,6 +87,8 @@ def _quantile(a, q, axis, method, keepdims, ignore_nan=False):
         raise TypeError("a must be an array of real numbers")
     if a.dtype.kind == "b":
         raise TypeError("quantiles of booleans are not defined; write a.astype(float)")
+    if not isinstance(q, Tracer) and not np.all((np.asarray(q) >= 0) & (np.asarray(q) <= 1)):
+        raise ValueError("Quantiles must be in the range [0, 1]")
     integral = a.dtype.kind in "iu"
     a = a.astype(np.float64) if integral else a
     q = tracer_of(q)
@@ -158,6 +160,8 @@ def percentile(
 
 
 def _percent(q):
+    if not isinstance(q, Tracer) and not np.all((np.asarray(q) >= 0) & (np.asarray(q) <= 100)):
+        raise ValueError("Percentiles must be in the range [0, 100]")
     q = tracer_of(q)
     return q / (q.dtype.type(100) if q.dtype.kind == "f" else np.float64(100))
 
