@@ -5,13 +5,26 @@ import numpy as np
 import pytest
 
 import xla
+from accuracy import EXACT, Bound, difference
 
 UFUNCS = sorted({getattr(np, n) for n in dir(np) if isinstance(getattr(np, n), np.ufunc)}, key=lambda u: u.__name__)
 TYPES = ["?", "b", "h", "i", "q", "B", "H", "I", "Q", "e", "f", "d", "F", "D"]
 SPECIAL = [0.0, -0.0, 1.0, -1.0, 0.5, -2.5, 3.0, 1e-3, 7.25, np.nan, np.inf, -np.inf, 1e4, 2.0, 8.0]
 WHOLE = [0, 1, 2, 3, 5, 7, 12, 100, 127, -1, -2, -7, -128, 6, 4]
-# Bits of the result's precision that may be lost against NumPy's own library.
-LOOSE = {"e": 4e-3, "f": 4e-6, "d": 1e-13, "F": 2e-5, "D": 1e-12}
+# What is not equal to NumPy's results: elementary functions, which NumPy holds to 4 ulp and docs/numerics.md to 2, and
+# what rounds complex numbers otherwise. Sums and products of complex numbers are rounded once here (fma).
+ELEMENTARY = (
+    "arccos arccosh arcsin arcsinh arctan arctan2 arctanh cbrt cos cosh exp exp2 expm1 float_power hypot log log10 log1p "
+    "log2 logaddexp logaddexp2 power sin sinh sqrt tan tanh"
+)
+BOUNDS = {
+    **dict.fromkeys(ELEMENTARY.split(), Bound(ulp=4)),
+    **dict.fromkeys(["absolute", "divide", "reciprocal", "square", "multiply"], Bound(ulp=2)),
+    **dict.fromkeys(["degrees", "rad2deg"], Bound(ulp=1)),  # NumPy rounds the factor twice
+    **dict.fromkeys(["maximum", "minimum", "fmax", "fmin"], Bound(zeros=True)),
+}
+COMPLEX = {**dict.fromkeys(["power", "float_power", "log1p"], Bound(ulp=8))}
+REAL = {**dict.fromkeys(["absolute", "divide", "reciprocal", "square", "multiply", "sqrt"], EXACT)}
 
 
 def values(type_code, shift=0):
@@ -48,24 +61,16 @@ def values(type_code, shift=0):
     return np.roll(data, shift)
 
 
-def compare(got, want, name):
+def compare(got, want, name, bound=EXACT):
     got, want = (x if isinstance(x, tuple) else (x,) for x in (got, want))
-    assert len(got) == len(want)
-    for g, w in zip(got, want):
-        w = np.asarray(w)
-        assert g.dtype == w.dtype and g.shape == w.shape, name
-        if w.dtype.kind in "biu":
-            np.testing.assert_array_equal(g, w, err_msg=name)
-        else:
-            code = w.dtype.char if w.dtype.char in LOOSE else "e"
-            if w.dtype.kind == "V":
-                g, w = np.asarray(g).astype(np.float32), w.astype(np.float32)
-            np.testing.assert_allclose(
-                g, w, rtol=LOOSE[code] * (4 if code == "e" else 1), atol=1e-30 if code in "dD" else 1e-7, err_msg=name
-            )
+    for g, w in zip(got, want, strict=True):
+        text = difference(g, w, bound)
+        assert not text, f"{name} {text}"
 
 
-CASES = [(u, c) for u in UFUNCS for c in TYPES if u.nin < 3 and u.signature is None]
+def bound_of(ufunc, *arguments):
+    special = COMPLEX if any(a.dtype.kind == "c" for a in arguments) else REAL
+    return special.get(ufunc.__name__, BOUNDS.get(ufunc.__name__, EXACT))
 
 
 def loop_exists(ufunc, code):
@@ -107,25 +112,26 @@ def test_types_and_special_values(ufunc):
     with np.errstate(all="ignore"):
         wants = [ufunc(*a) for a in arguments]
     for code, a, g, w in zip(codes, arguments, f(arguments), wants):
-        compare(g, w, f"{ufunc.__name__} of {code}: {a}")
+        compare(g, w, f"{ufunc.__name__} of {code}: {a}", bound_of(ufunc, *a))
 
 
-def check(function, *arguments, tolerance="d"):
+def check(function, *arguments, **bound):
     """`function` compiled and not, on copies."""
     copies = lambda: [a.copy() if isinstance(a, np.ndarray) else a for a in arguments]
     with np.errstate(all="ignore"):
         want = function(*copies())
     got = xla.compile(function)(*copies())
-    for g, w in zip(*[x if isinstance(x, (tuple, list)) else [x] for x in (got, want)]):
-        compare(g, w, "")
+    for g, w in zip(*[x if isinstance(x, (tuple, list)) else [x] for x in (got, want)], strict=True):
+        compare(g, w, "", Bound(**bound))
 
 
 @pytest.mark.parametrize("code", ["b", "i", "q", "B", "Q", "e", "f", "d", "F", "D"])
 def test_python_numbers_are_weak(code):
     x = values(code, 3)
-    check(lambda x: [x + 1, 2 * x, x - 3, x / 2, x == 1, x**2], x)
+    bound = {"ulp": 2} if x.dtype.kind == "c" else {}
+    check(lambda x: [x + 1, 2 * x, x - 3, x / 2, x == 1, x**2], x, **bound)
     if x.dtype.kind in "fc":
-        check(lambda x: [x + 1.5, 0.25 * x, x * True], x)
+        check(lambda x: [x + 1.5, 0.25 * x, x * True], x, **bound)
     if x.dtype.kind in "iu":
         check(lambda x: [x + 1.5, x // 3, x % 5, x & 3, x | 1, x ^ 2, ~x, x << 1, x >> 1, -x, +x, abs(x)], x)
 
@@ -149,16 +155,17 @@ def test_numbers_that_do_not_fit_are_errors():
 def test_complex_numbers_with_infinite_parts(code):
     parts = [0.0, -0.0, 1.0, -2.5, np.nan, np.inf, -np.inf, np.finfo(code).max / 4]
     x = np.array([complex(a, b) for a in parts for b in parts], code)
-    check(lambda x: [np.log2(x), np.log10(x), np.sign(x)], x)
-    check(lambda x: np.exp2(x[:56]), x)  # sines of huge angles are another matter
-    check(np.arctan, x[np.abs(x) != 1])  # not at the poles
+    check(lambda x: [np.log2(x), np.log10(x)], x, ulp=2)
+    check(np.sign, x, ulp=2)
+    check(lambda x: np.exp2(x[:56]), x, ulp=4)  # sines of huge angles are another matter
+    check(np.arctan, x[np.abs(x) != 1], ulp=4)  # not at the poles
     for ufunc in (np.less, np.less_equal, np.greater, np.greater_equal, np.equal, np.not_equal):
         check(lambda x, y: ufunc(x, y), *(a.ravel() for a in np.meshgrid(x, x)))
 
 
 def test_log10_of_the_smallest_numbers():
     smallest = np.finfo(np.float32).smallest_subnormal
-    check(np.log10, np.array([smallest, 2 * smallest, 1e-40, 1e-38, 10, 1e30], np.float32))
+    check(np.log10, np.array([smallest, 2 * smallest, 1e-40, 1e-38, 10, 1e30], np.float32), ulp=2)
 
 
 @pytest.mark.parametrize("code", ["e", "f", "d"])
@@ -166,15 +173,20 @@ def test_extremes_of_nan_and_zeros(code):
     x, y = (a.ravel() for a in np.meshgrid(*[np.array([np.nan, 0.0, -0.0, 1, -1, np.inf, -np.inf], code)] * 2))
     for ufunc in (np.maximum, np.minimum, np.fmax, np.fmin):
         check(
-            lambda x, y: [ufunc(x, y), ufunc.reduce(np.stack([x, y])), ufunc.reduce(np.stack([x, y], 1), axis=1)], x, y
+            lambda x, y: [ufunc(x, y), ufunc.reduce(np.stack([x, y])), ufunc.reduce(np.stack([x, y], 1), axis=1)],
+            x,
+            y,
+            zeros=True,
         )
-    check(lambda x, y: [np.clip(x, y, 1), np.clip(x, 0, y)], x, y)
+    check(lambda x, y: [np.clip(x, y, 1), np.clip(x, 0, y)], x, y, zeros=True)
 
 
 @pytest.mark.parametrize("shapes", [((3, 1), (1, 4)), ((2, 3, 4), (4,)), ((), (5,)), ((0, 3), (1, 3)), ((1,), (0,))])
 def test_broadcasting(shapes):
     rng = np.random.default_rng(0)
-    check(lambda x, y: [x + y, x * y, np.maximum(x, y), x < y, np.hypot(x, y)], *(rng.random(s) for s in shapes))
+    arguments = [rng.random(s) for s in shapes]
+    check(lambda x, y: [x + y, x * y, np.maximum(x, y), x < y], *arguments)
+    check(np.hypot, *arguments, ulp=2)
 
 
 def test_shapes_that_do_not_fit():
@@ -203,10 +215,10 @@ def test_bfloat16():
 @pytest.mark.parametrize("ufunc", [np.add, np.multiply, np.maximum, np.minimum, np.logical_or, np.subtract, np.hypot])
 def test_reduce_accumulate_outer(ufunc):
     x = np.random.default_rng(0).random((3, 5)) + 0.5
-    check(lambda x: [ufunc.reduce(x), ufunc.reduce(x, axis=1), ufunc.reduce(x, axis=1, keepdims=True)], x)
-    check(lambda x: [ufunc.accumulate(x), ufunc.accumulate(x, axis=1)], x)
-    check(lambda x: [ufunc.outer(x[0], x), ufunc.outer(x, np.ones(2))], x)
-    check(lambda x: [ufunc.reduceat(x, [0, 2, 1, 3], axis=1)], x)
+    check(lambda x: [ufunc.reduce(x), ufunc.reduce(x, axis=1), ufunc.reduce(x, axis=1, keepdims=True)], x, ulp=4)
+    check(lambda x: [ufunc.accumulate(x), ufunc.accumulate(x, axis=1)], x, ulp=4)
+    check(lambda x: [ufunc.outer(x[0], x), ufunc.outer(x, np.ones(2))], x, ulp=2)
+    check(lambda x: [ufunc.reduceat(x, [0, 2, 1, 3], axis=1)], x, ulp=4)
 
 
 def test_at_counts_every_occurrence():
@@ -225,8 +237,8 @@ def test_at_counts_every_occurrence():
 def test_matrix_products():
     rng = np.random.default_rng(0)
     a, b, v = rng.random((2, 3, 4)), rng.random((4, 5)), rng.random(4)
-    check(lambda a, b, v: [a @ b, a @ v, v @ b, v @ v, np.matmul(a, b), np.vecdot(a, v)], a, b, v)
-    check(lambda a, b, v: [np.matvec(a, v), np.vecmat(v, b), (a * 1j) @ b], a, b, v)
+    check(lambda a, b, v: [a @ b, a @ v, v @ b, v @ v, np.matmul(a, b), np.vecdot(a, v)], a, b, v, ulp=4)
+    check(lambda a, b, v: [np.matvec(a, v), np.vecmat(v, b), (a * 1j) @ b], a, b, v, ulp=4)
     check(lambda a: [a @ a.T, (a > 2) @ (a.T > 2)], np.arange(6).reshape(2, 3))
     with pytest.raises(ValueError, match="matmul: shapes"):
         xla.compile(lambda a, b: a @ b)(np.ones((2, 3)), np.ones((2, 3)))
