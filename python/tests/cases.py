@@ -70,7 +70,7 @@ case("insert", lambda x: np.insert(x, 0, x[0]), vector(N, 1))
 case("delete", lambda x: np.delete(x, 0, axis=0), arrays(N, min_dims=1, min_side=1))
 case("pad", lambda x: np.pad(x, 1), any_array)
 for mode in ("edge", "reflect", "symmetric", "wrap", "mean", "maximum", "minimum"):
-    case("pad", lambda x, mode=mode: np.pad(x, 1, mode=mode), arrays(F, min_dims=1, min_side=2))
+    case("pad", lambda x, mode=mode: np.pad(x, 1, mode=mode), arrays(F, min_dims=1, min_side=2), zeros=True)
 case("pad", lambda x: np.pad(x, ((1, 2),), mode="linear_ramp", end_values=3), vector(F, 2))
 case("copy", np.copy, any_array)
 case("shape", lambda x: x * 0 + np.shape(x)[0], at_least_1d)
@@ -102,7 +102,7 @@ for name in ("sum", "prod", "mean", "std", "var"):
     f = getattr(np, name)
     data = arrays(F + I + C, magnitude=4) if name == "prod" else arrays(F + I + C)
     some = arrays(F + I + C, min_dims=1, min_side=1, magnitude=4 if name == "prod" else 100)
-    bound = {"ulp": 4} if name in ("std", "var") else {}
+    bound = {"std": {"ulp": 4}, "var": {"ulp": 4}, "mean": {"ulp": 2}}.get(name, {})
     case(name, f, data, **bound)
     case(name, lambda x, f=f: f(x, axis=0), some, **bound)
     case(name, lambda x, f=f: f(x, axis=-1, keepdims=True), some, **bound)
@@ -111,8 +111,8 @@ case("sum", lambda x: np.sum(x, axis=0, dtype=np.float64, initial=2), arrays(F +
 case("var", lambda x: np.var(x, axis=0, ddof=1), filled_rows, ulp=4)
 for name in ("max", "min", "amax", "amin", "ptp"):
     f = getattr(np, name)
-    case(name, f, filled)
-    case(name, lambda x, f=f: f(x, axis=-1, keepdims=True), filled_rows)
+    case(name, f, filled, zeros=True)
+    case(name, lambda x, f=f: f(x, axis=-1, keepdims=True), filled_rows, zeros=True)
 case("max", lambda x: np.max(x, axis=0, initial=3), arrays(F + I, min_dims=1))
 for name in ("argmax", "argmin"):
     f = getattr(np, name)
@@ -163,8 +163,8 @@ for name in ("nansum", "nanprod", "nanmean", "nanvar", "nanstd"):
     case(name, lambda x, f=f: f(x, axis=0), data, **bound)
 for name in ("nanmin", "nanmax"):
     f = getattr(np, name)
-    case(name, f, filled)
-    case(name, lambda x, f=f: f(x, axis=0), filled_rows)
+    case(name, f, filled, zeros=True)
+    case(name, lambda x, f=f: f(x, axis=0), filled_rows, zeros=True)
 for name in ("nanargmin", "nanargmax"):
     case(name, getattr(np, name), arrays(NO_NAN, min_side=1, finite=True))
 for name in ("cumsum", "cumprod", "nancumsum", "nancumprod"):
@@ -229,7 +229,12 @@ case("extract", lambda x: np.extract(np.ones(x.shape, bool), x), arrays(N, min_s
 case("apply_along_axis", lambda x: np.apply_along_axis(lambda v: v[::-1], 0, x), at_least_1d)
 case("apply_along_axis", lambda x: np.apply_along_axis(np.sum, -1, x), arrays(I, min_dims=1))
 case("apply_along_axis", lambda x: np.apply_along_axis(np.outer, 1, x, [1, 2]), arrays(F, min_dims=2, finite=True))
-case("apply_along_axis", lambda x: np.apply_along_axis(lambda v, n: (v.max(), n), 0, x, n=2), arrays(F, min_dims=1))
+case(
+    "apply_along_axis",
+    lambda x: np.apply_along_axis(lambda v, n: (v.max(), n), 0, x, n=2),
+    arrays(F, min_dims=1),
+    zeros=True,
+)
 case("apply_over_axes", lambda x: np.apply_over_axes(np.sum, x, [0, -1]), arrays(I + F, min_dims=2, finite=True))
 case("apply_over_axes", lambda x: np.apply_over_axes(np.cumsum, x, 0), arrays(I, min_dims=1))
 

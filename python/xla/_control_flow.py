@@ -23,7 +23,7 @@ from . import _hlo, _staging
 from ._control_flow_builtins import REPLACEMENTS
 from ._control_flow_staged import is_traced
 from ._errors import ControlFlowError, fail, say_first, user_location
-from ._tracer import Tracer, value_of
+from ._tracer import Tracer, holds_tracer, value_of
 
 # A loop over a range of more trips than this is kept as a loop; a shorter one is unrolled.
 ROLL_ABOVE = 16
@@ -374,12 +374,31 @@ def augment(container, index, name, value):
     return store(container, index, _IN_PLACE[name](container[index], value))
 
 
+def augment_variable(variable, name, value):
+    """A variable after `variable op= value`. An array of NumPy's that takes traced values becomes a traced one, and what is
+    changed in a branch or loop a new one."""
+    if type(variable) is np.ndarray and (is_traced(value) or _staging.inside()):
+        variable = Tracer(value_of(variable))
+    elif _staging.inside() and isinstance(variable, (list, dict, set)):
+        variable = copy.copy(variable)
+    return _IN_PLACE[name](variable, value)
+
+
 def change(container, name, *args, **kwargs):
     """The contents of a variable after the statement `container.name(…)`."""
     if _staging.inside() and type(container) in (list, dict, set) and name in rewrite.CHANGES:
         container = copy.copy(container)
     call(getattr(container, name))(*args, **kwargs)
     return container
+
+
+def written(function, variable, *args, **kwargs):
+    """The contents of a variable after the statement `function(variable, …)`, where the function's name is that of one of
+    NumPy's that write into their first argument."""
+    if type(variable) is np.ndarray and (holds_tracer([args, list(kwargs.values())]) or _staging.inside()):
+        variable = Tracer(value_of(variable))
+    call(function)(variable, *args, **kwargs)
+    return variable
 
 
 def refuse_outer(container, name):

@@ -7,7 +7,7 @@ import numpy as np
 from . import _control_flow_iterables as iterables
 from . import _control_flow_staged as staged
 from ._control_flow_staged import is_traced
-from ._tracer import as_array, holds_tracer, tracer_of
+from ._tracer import Tracer, as_array, holds_tracer, tracer_of, value_of
 
 
 def _range(*args):
@@ -63,7 +63,35 @@ def _take(a, indices, *args, **kwargs):
     return np.take(tracer_of(a) if is_traced(indices) else a, indices, *args, **kwargs)
 
 
+def _number(kind, dtype):
+    """float, int and complex: a traced number stays one of Python's."""
+
+    def convert(*args, **kwargs):
+        if len(args) != 1 or kwargs or not is_traced(args[0]):
+            return kind(*args, **kwargs)
+        x = tracer_of(args[0])
+        if x.shape or (x.dtype.kind == "c" and kind is not complex):
+            raise TypeError(f"{kind.__name__}() takes one real number, not {x!r}")
+        return Tracer(value_of(x, dtype), kind)
+
+    return convert
+
+
+def _scalar(kind):
+    """np.float32 and the like as functions."""
+
+    def convert(*args, **kwargs):
+        return tracer_of(args[0]).astype(kind) if len(args) == 1 and is_traced(args[0]) else kind(*args, **kwargs)
+
+    return convert
+
+
+_SCALARS = "bool_ int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64 complex64 complex128"
 REPLACEMENTS = {
+    **{getattr(np, name): _scalar(getattr(np, name)) for name in _SCALARS.split()},
+    float: _number(float, np.float64),
+    int: _number(int, np.int64),
+    complex: _number(complex, np.complex128),
     np.array: _array(np.array),
     np.asarray: _array(np.asarray),
     np.full: _full,

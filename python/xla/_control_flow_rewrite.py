@@ -9,6 +9,8 @@ from . import _control_flow_source as source
 
 RUNTIME = "_xla_"
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+# Functions of NumPy that write into their first argument, as np.f(x, …) and np.add.at(x, …).
+WRITES = frozenset("at copyto fill_diagonal place put put_along_axis putmask".split())
 CHANGES = frozenset("append extend insert pop remove clear sort reverse update setdefault popitem add discard".split())
 _OPERATORS = {
     ast.Eq: "==",
@@ -123,6 +125,8 @@ class Rewriter:
             s = ast.copy_location(ast.Assign(targets=[s.target], value=s.value), s)
         if getattr(s, "xla_changes", None) is not None:
             return [self.change(s)]
+        if isinstance(s, ast.AugAssign) and isinstance(s.target, ast.Name):
+            return [self.augment_variable(s)]
         before = []
         if getattr(s, "xla_outer", None) is not None:
             before = [self.call_statement("refuse_outer", [_load(s.xla_outer), ast.Constant(value=s.xla_outer)], s)]
@@ -196,9 +200,13 @@ class Rewriter:
         return self.call_statement("raise_", [self.lambda_(self.expression(s.exc)), cause], s)
 
     def change(self, s):
-        """`x[i] = v`, `x[i] += v` and `x.append(v)` of a local variable x give it new contents."""
+        """`x[i] = v`, `x[i] += v`, `x.append(v)` and np.put(x, …) of a local variable x give it new contents."""
         name = s.xla_changes
-        if isinstance(s, ast.Expr):
+        if isinstance(s, ast.Expr) and _writes(s.value):
+            arguments = [s.value.func, _load(name)] + [self.expression(a) for a in s.value.args[1:]]
+            value = self.call("written", arguments, s)
+            value.keywords = [ast.keyword(arg=k.arg, value=self.expression(k.value)) for k in s.value.keywords]
+        elif isinstance(s, ast.Expr):
             arguments = [_load(name), ast.Constant(value=s.value.func.attr)] + [
                 self.expression(a) for a in s.value.args
             ]
@@ -213,6 +221,12 @@ class Rewriter:
                 "augment", [_load(name), self.index(s.target.slice), operation, self.expression(s.value)], s
             )
         node = ast.Assign(targets=[ast.Name(id=name, ctx=ast.Store())], value=value)
+        return ast.fix_missing_locations(ast.copy_location(node, s))
+
+    def augment_variable(self, s):
+        """`x += v` of a variable x."""
+        arguments = [_load(s.target.id), ast.Constant(value=type(s.op).__name__), self.expression(s.value)]
+        node = ast.Assign(targets=[s.target], value=self.call("augment_variable", arguments, s))
         return ast.fix_missing_locations(ast.copy_location(node, s))
 
     def index(self, node):
@@ -434,9 +448,12 @@ def _mark_change(node, local):
         target = target.value
     elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
         function = node.value.func
-        if not isinstance(function, ast.Attribute) or function.attr not in CHANGES:
+        if _writes(node.value):
+            target = node.value.args[0]
+        elif isinstance(function, ast.Attribute) and function.attr in CHANGES:
+            target = function.value
+        else:
             return
-        target = function.value
     else:
         return
     if isinstance(target, ast.Name) and target.id in local:
@@ -447,6 +464,18 @@ def _mark_change(node, local):
         isinstance(n, (ast.Call, ast.NamedExpr, ast.Await, ast.Yield)) for n in source.walk(target)
     ):
         node.xla_inner = target
+
+
+def _writes(node):
+    """Is it a call of one of NumPy's functions that write into their first argument, a variable?"""
+    if not isinstance(node.func, ast.Attribute) or node.func.attr not in WRITES:
+        return False
+    starred = any(isinstance(a, ast.Starred) for a in node.args)
+    return bool(node.args) and isinstance(node.args[0], ast.Name) and not starred and _is_dotted(node.func)
+
+
+def _is_dotted(node):
+    return isinstance(node, ast.Name) or (isinstance(node, ast.Attribute) and _is_dotted(node.value))
 
 
 def _has_effect(node):

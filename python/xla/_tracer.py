@@ -135,7 +135,7 @@ class Tracer:
         )
 
     def __int__(self):
-        self._concrete("int()", "write x.astype(int), or make the argument static (static_argnums)")
+        self._concrete("int()", "write x.astype(int), or make the argument static (static_argnums)", convertible=True)
 
     def __index__(self):
         self._concrete(
@@ -145,10 +145,34 @@ class Tracer:
         )
 
     def __float__(self):
-        self._concrete("float()", "write x.astype(float), or make the argument static (static_argnums)")
+        self._concrete(
+            "float()",
+            "write x.astype(float), np.sqrt(x) instead of math.sqrt(x), or make the argument static (static_argnums)",
+            convertible=True,
+        )
 
     def __complex__(self):
-        self._concrete("complex()", "write x.astype(complex), or make the argument static (static_argnums)")
+        self._concrete(
+            "complex()", "write x.astype(complex), or make the argument static (static_argnums)", convertible=True
+        )
+
+    def __round__(self, digits=None):
+        return np.round(self, digits) if digits is not None else self._whole(np.rint)
+
+    def __floor__(self):
+        return self._whole(np.floor)
+
+    def __ceil__(self):
+        return self._whole(np.ceil)
+
+    def __trunc__(self):
+        return self._whole(np.trunc)
+
+    def _whole(self, function):
+        """Python's round, math.floor and the like of a number: an integer of Python."""
+        if self.shape:
+            raise TypeError("only arrays of no dimensions can be rounded to one of Python's integers")
+        return Tracer(value_of(function(self), np.int64), int)
 
     def item(self, *args):
         self._concrete(".item()", "use the array itself; arrays of no dimensions compute as numbers do")
@@ -327,9 +351,9 @@ def finish(value, out=None, casting="same_kind"):
         return Tracer(value)
     if not isinstance(out, Tracer):
         _errors.fail(
-            _errors.InPlaceError,
-            "out= must be an array that the compiled function made from traced ones (such as np.empty_like(x)); leave "
-            "out= away, or write to a copy",
+            _errors.NumPyStoreError,
+            "out=, or what += and the like write into, must be an array that the compiled function made from traced ones "
+            "(such as np.zeros_like(x)); leave out= away, or write to a copy",
         )
     if out.shape != value.shape:
         raise ValueError(f"output has shape {out.shape}, the result has {value.shape}")

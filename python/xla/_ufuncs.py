@@ -152,7 +152,9 @@ def _operator(ufunc):
         return _operate(ufunc, other, self)
 
     def in_place(self, other):
-        if self._weak or not is_array_like(other):
+        # What has no dimensions is a number, as NumPy's reductions and x[i] give: others that have it keep it as it was.
+        number = self._weak or (not self.shape and self._parent is None)
+        if number or not is_array_like(other):
             return forward(self, other)
         return apply(ufunc, self, other, out=self)
 

@@ -50,6 +50,8 @@ def _totals(ufunc, neutral, opcode):
         # f16 and bf16 are added in f32, as NumPy's pairwise sums keep more than their own precision.
         narrow = dtype.kind in "fV" and dtype.itemsize < 4
         x = o.convert(x, np.float32) if narrow else x
+        if opcode == "add" and not axes and dtype.kind in "fcV":
+            x = o.add(x, o.full(0, x.dtype, x.shape))  # sums begin with 0: that of -0 alone is 0
         made = o.reduce(
             x,
             (

@@ -6,6 +6,7 @@ from .. import _errors, _ops as o, _ufuncs
 from .._indexing import put
 from .._tracer import HANDLERS, Tracer, as_array, check_dtype, concrete, finish, implements, normalize_axis, value_of
 from .reductions import sum_dtype
+from .writing import own
 
 _ASSOCIATIVE = (
     "add multiply maximum minimum fmax fmin logical_and logical_or logical_xor bitwise_and bitwise_or bitwise_xor "
@@ -77,13 +78,8 @@ def outer(ufunc, a, b, **options):
 @implements("at")
 def at(ufunc, a, indices, b=None):
     """ufunc.at: a[indices] = ufunc(a[indices], b), for every occurrence of an index."""
-    if not isinstance(a, Tracer):
-        _errors.fail(
-            _errors.InPlaceError,
-            f"np.{ufunc.__name__}.at writes into a plain array, which a compiled function cannot; begin with np.zeros_like of "
-            "a traced array, or x.copy()",
-        )
     name = ufunc.__name__
+    a = own(a, f"{name}.at")
     if b is None:
         a[indices] = _ufuncs.apply(ufunc, a[indices])
         return
