@@ -1,6 +1,8 @@
 // The emitter's frame: functions, pointers into a run's memory, calls of runtime functions, and dispatch by opcode.
 #include "backends/cpu/ir_emitter.h"
 
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "backends/cpu/ir_emitter_impl.h"
@@ -188,6 +190,21 @@ absl::Status IrEmitter::EmitFallback(const HloInstruction* instruction) {
   return absl::OkStatus();
 }
 
+bool IrEmitter::UpdatesWindow(const HloInstruction* fusion) const {
+  const HloInstruction* root = fusion->fused_root();
+  const HloInstruction* updated = root->operand(0);
+  if (updated->opcode() != HloOpcode::kParameter) return false;
+  const BufferSlice& result = buffers_.Slice(fusion);
+  if (buffers_.Slice(fusion->operand(updated->parameter_number())) == result) {
+    return InPlaceUpdateParameter(fusion->fused_computation()) == updated;
+  }
+  // Copied first: worth it where most of the array stays as it is. Nothing that is read may lie where the copy goes.
+  if (2 * root->operand(1)->shape().ElementCount() > root->shape().ElementCount()) return false;
+  return std::none_of(fusion->operands().begin(), fusion->operands().end(), [&](const HloInstruction* operand) {
+    return operand->shape().IsArray() && buffers_.Slice(operand) == result;
+  });
+}
+
 absl::Status IrEmitter::CheckDeadline() const { return CheckTime(deadline_); }
 
 absl::Status IrEmitter::EmitInstruction(const HloInstruction* i) {
@@ -234,13 +251,7 @@ absl::Status IrEmitter::EmitInstruction(const HloInstruction* i) {
     case HloOpcode::kFusion: {
       const HloInstruction* root = i->fused_root();
       if (!codegen::CanEmitFused(*i)) break;
-      if (root->opcode() == HloOpcode::kDynamicUpdateSlice) {
-        const HloInstruction* updated = InPlaceUpdateParameter(i->fused_computation());
-        if (updated != nullptr && root->operand(0) == updated &&
-            buffers_.Slice(i) == buffers_.Slice(i->operand(updated->parameter_number()))) {
-          return EmitDynamicUpdateSlice(i, root);
-        }
-      }
+      if (root->opcode() == HloOpcode::kDynamicUpdateSlice && UpdatesWindow(i)) return EmitDynamicUpdateSlice(i, root);
       return EmitFused(i);
     }
     default:

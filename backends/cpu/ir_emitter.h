@@ -108,6 +108,9 @@ class IrEmitter {
   Leaves CollectLeaves(const HloInstruction* instruction, KernelWriter& kernel);
   // What decides the code of a fusion's kernel, apart from the argument pattern; "" for other ops.
   std::string KernelKey(const char* kind, const HloInstruction* instruction, const Leaves& leaves) const;
+  // Whether a fusion whose root is a dynamic-update-slice writes no more than the window, after a copy of the array
+  // where that is not in place.
+  bool UpdatesWindow(const HloInstruction* fusion) const;
   std::vector<int> OutputArguments(const HloInstruction* instruction, KernelWriter& kernel);
   absl::Status CheckDeadline() const;
   absl::StatusOr<std::string> EmitComputation(const HloComputation* computation);

@@ -345,8 +345,9 @@ absl::Status IrEmitter::EmitInterleave(const HloInstruction* instruction) {
 
 absl::Status IrEmitter::EmitDynamicUpdateSlice(const HloInstruction* instruction, const HloInstruction* dus) {
   // The operand is in place already, or is copied first; then only the window is written.
-  const HloInstruction* updated = dus->operand(0);
-  if (dus == instruction && !(buffers_.Slice(instruction) == buffers_.Slice(updated))) {
+  const HloInstruction* updated =
+      dus == instruction ? dus->operand(0) : instruction->operand(dus->operand(0)->parameter_number());
+  if (!(buffers_.Slice(instruction) == buffers_.Slice(updated))) {
     Copy(Pointer(instruction), Pointer(updated), instruction->shape().ByteSize());
   }
   const HloInstruction* update = dus->operand(1);

@@ -69,6 +69,32 @@ TEST(NativeControl, MapsScattersSortsAndSelections) {
       "ROOT r = f32[6,8] select-and-scatter(x, s, z), window={size=2x2 stride=2x2}, select=ge, scatter=red");
 }
 
+// Branches that update the state of a loop in place, and one that passes it on; then the state is needed after them.
+TEST(NativeControl, BranchesThatUpdateAState) {
+  for (const char* after : {"y", "z"}) {
+    const std::string text = absl::StrCat(R"(HloModule m
+set { t = (s32[], f32[50]) parameter(0) i = s32[] get-tuple-element(t), index=0 x = f32[50] get-tuple-element(t), index=1
+  o = f32[1] dynamic-slice(x, i), dynamic_slice_sizes={1} c = f32[1] constant({2}) u = f32[1] multiply(o, c)
+  ROOT r = f32[50] dynamic-update-slice(x, u, i) }
+next { t = (s32[], f32[50]) parameter(0) i = s32[] get-tuple-element(t), index=0
+  x = f32[50] get-tuple-element(t), index=1 k = s32[] constant(7) j = s32[] add(i, k)
+  o = f32[1] dynamic-slice(x, j), dynamic_slice_sizes={1} n = f32[1] negate(o)
+  ROOT r = f32[50] dynamic-update-slice(x, n, i) }
+pass { t = (s32[], f32[50]) parameter(0) ROOT x = f32[50] get-tuple-element(t), index=1 }
+body { s = (s32[], f32[50]) parameter(0) i = s32[] get-tuple-element(s), index=0
+  x = f32[50] get-tuple-element(s), index=1 three = s32[] constant(3) b = s32[] remainder(i, three)
+  a = (s32[], f32[50]) tuple(i, x) y = f32[50] conditional(b, a, a, a), branch_computations={set, next, pass}
+  z = f32[50] add(y, x) one = s32[] constant(1) j = s32[] add(i, one)
+  ROOT r = (s32[], f32[50]) tuple(j, )",
+                                          after, R"() }
+cond { s = (s32[], f32[50]) parameter(0) i = s32[] get-tuple-element(s), index=0 n = s32[] constant(40)
+  ROOT l = pred[] compare(i, n), direction=LT }
+ENTRY e { x = f32[50] parameter(0) z = s32[] constant(0) t = (s32[], f32[50]) tuple(z, x)
+  w = (s32[], f32[50]) while(t), condition=cond, body=body ROOT o = f32[50] get-tuple-element(w), index=1 })");
+    ExpectSame(text);
+  }
+}
+
 TEST(NativeControl, ConvolutionsOfManyDimensions) {
   Same(
       "x = f32[2,5,4,3,4,2] parameter(0) k = f32[2,3,2,2,2,4] parameter(1)\n"

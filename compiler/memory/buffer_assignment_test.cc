@@ -212,6 +212,97 @@ TEST(BufferAssignment, BranchesWriteTheResultDirectly) {
   EXPECT_EQ(a.arena_bytes(), 0);
 }
 
+// A branch over (i, x) that updates one element of x.
+HloComputation* Updates(HloModule* module) {
+  HloComputation* c = module->AddComputation("updates");
+  HloInstruction* p = Param(c, 0, Shape::Tuple({kInt, kVec}));
+  HloInstruction* one = c->Add(HloOpcode::kSlice, Shape(ElementType::kF32, {1}), {Get(c, p, 1)});
+  one->set_attr<AttrKind::kSlice>({{0}, {1}, {1}});
+  c->set_root(c->Add(HloOpcode::kDynamicUpdateSlice, kVec, {Get(c, p, 1), one, Get(c, p, 0)}));
+  return c;
+}
+
+// conditional(i == i, (i, x), (i, x)) with two branches.
+HloInstruction* Choose(HloComputation* b, HloInstruction* i, HloInstruction* x, HloComputation* yes,
+                       HloComputation* no) {
+  HloInstruction* same = b->Add(HloOpcode::kCompare, kPred, {i, i});
+  same->set_attr<AttrKind::kDirection>(CompareDirection::kEq);
+  HloInstruction* argument = b->Add(HloOpcode::kTuple, Shape::Tuple({kInt, kVec}), {i, x});
+  HloInstruction* c = b->Add(HloOpcode::kConditional, kVec, {same, argument, argument});
+  c->AddCalledComputation(yes);
+  c->AddCalledComputation(no);
+  return c;
+}
+
+TEST(BufferAssignment, BranchesUpdateALoopsStateInPlace) {
+  HloModule module("m");
+  HloComputation *first = Updates(&module), *second = Updates(&module);
+  BuildLoop(
+      &module,
+      [&](HloComputation* b, HloInstruction* x, HloInstruction* y, HloInstruction* i) {
+        return std::make_pair(Choose(b, i, x, first, second), y);
+      },
+      false);
+  const BufferAssignment a = Assign(&module);
+  EXPECT_EQ(Count(module, HloOpcode::kCopy), 1) << a.Report();  // the counter, into its state
+  EXPECT_EQ(a.Slice(first->root()).ToString(), a.Slice(first->root()->operand(0)).ToString());
+  EXPECT_EQ(a.Slice(second->root()).ToString(), a.Slice(second->root()->operand(0)).ToString());
+}
+
+TEST(BufferAssignment, ABranchThatPassesTheStateOnCopiesNothing) {
+  HloModule module("m");
+  HloComputation* passes = module.AddComputation("passes");
+  passes->set_root(Get(passes, Param(passes, 0, Shape::Tuple({kInt, kVec})), 1));
+  HloComputation* updates = Updates(&module);
+  BuildLoop(
+      &module,
+      [&](HloComputation* b, HloInstruction* x, HloInstruction* y, HloInstruction* i) {
+        return std::make_pair(Choose(b, i, x, updates, passes), y);
+      },
+      false);
+  EXPECT_EQ((Assign(&module), Count(module, HloOpcode::kCopy)), 1);
+}
+
+TEST(BufferAssignment, BranchesInBranchesUpdateInPlace) {
+  HloModule module("m");
+  HloComputation* outer = module.AddComputation("outer");
+  {
+    HloInstruction* p = Param(outer, 0, Shape::Tuple({kInt, kVec}));
+    outer->set_root(Choose(outer, Get(outer, p, 0), Get(outer, p, 1), Updates(&module), Updates(&module)));
+  }
+  HloComputation* updates = Updates(&module);
+  BuildLoop(
+      &module,
+      [&](HloComputation* b, HloInstruction* x, HloInstruction* y, HloInstruction* i) {
+        return std::make_pair(Choose(b, i, x, outer, updates), y);
+      },
+      false);
+  EXPECT_EQ((Assign(&module), Count(module, HloOpcode::kCopy)), 1);
+}
+
+TEST(BufferAssignment, WhatIsNeededAfterABranchIsNotWrittenOver) {
+  HloModule module("m");
+  HloComputation* outer = module.AddComputation("outer");
+  {
+    HloInstruction* p = Param(outer, 0, Shape::Tuple({kInt, kVec}));
+    outer->set_root(Choose(outer, Get(outer, p, 0), Get(outer, p, 1), Updates(&module), Updates(&module)));
+  }
+  HloComputation* updates = Updates(&module);
+  BuildLoop(
+      &module,
+      [&](HloComputation* b, HloInstruction* x, HloInstruction* y, HloInstruction* i) {
+        HloInstruction* chosen = Choose(b, i, x, outer, updates);
+        return std::make_pair(chosen, b->Add(HloOpcode::kAdd, kVec, {chosen, x}));
+      },
+      false);
+  const BufferAssignment a = Assign(&module);  // plays it: x is read after each of the branches
+  for (const auto& c : module.computations()) {
+    const HloInstruction* root = c->root();
+    if (root->opcode() != HloOpcode::kDynamicUpdateSlice) continue;
+    EXPECT_NE(a.Slice(root).ToString(), a.Slice(root->operand(0)).ToString()) << c->name();
+  }
+}
+
 TEST(BufferAssignment, CheckerSeesAnOverwrittenValue) {
   HloModule module("m");
   HloComputation* e = module.AddComputation("e");

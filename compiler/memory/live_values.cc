@@ -19,6 +19,7 @@ class ProgramWalk {
 
   absl::StatusOr<LiveValues> Run() {
     XC_RETURN_IF_ERROR(WalkEntry());
+    JoinViews();
     return std::move(result_);
   }
 
@@ -205,15 +206,64 @@ class ProgramWalk {
     return absl::OkStatus();
   }
 
+  // The arguments as one branch sees them. Branches are placed one after another in time, though only one runs: each
+  // has a view of its own, so that what one branch reads does not keep another one from writing over it.
+  Leafs BranchViews(const HloComputation* branch, const Leafs& argument, int64_t entered) {
+    absl::flat_hash_map<int, int> view_of;  // an array may be passed more than once
+    Leafs views;
+    for (const auto& [index, shape] : Leaves(branch->parameter(0)->shape())) {
+      const int value = argument[views.size()];
+      if (value < 0 || result_.values[value].read_only) {
+        Use(value, time_ + 2);
+        views.push_back(value);
+        continue;
+      }
+      auto [it, fresh] = view_of.try_emplace(value, -1);
+      if (fresh) {
+        it->second = NewValue(branch->parameter(0), views.size(), *shape, false);
+        views_.push_back({value, it->second, entered});
+      }
+      views.push_back(it->second);
+    }
+    return views;
+  }
+
+  // A value that is needed after the conditional lives through all branches: its views are the value itself. The others
+  // share its buffer.
+  void JoinViews() {
+    absl::flat_hash_map<int, int> joined;
+    const auto resolve = [&](int value) {
+      auto it = joined.find(value);
+      return it == joined.end() ? value : it->second;
+    };
+    for (const View& view : views_) {  // outer conditionals first
+      const int of = resolve(view.of);
+      if (result_.values[of].end > view.entered) {
+        joined[view.value] = of;
+        Use(of, result_.values[view.value].end);
+        result_.values[view.value].size = 0;
+      } else {
+        result_.must_share.push_back({of, view.value});
+      }
+    }
+    if (joined.empty()) return;
+    for (auto& [instruction, leafs] : result_.leafs) {
+      for (int& value : leafs) value = resolve(value);
+    }
+    for (auto& [a, b] : result_.must_share) a = resolve(a), b = resolve(b);
+    for (auto& [output, value] : result_.computed_outputs) value = resolve(value);
+    for (int& value : result_.root) value = resolve(value);
+  }
+
   absl::Status WalkConditional(const HloInstruction* conditional) {
+    const int64_t entered = time_;
     for (const HloInstruction* operand : conditional->operands()) {
-      for (int value : result_.leafs.at(operand)) Use(value, time_);
+      for (int value : result_.leafs.at(operand)) Use(value, entered);
     }
     std::vector<Leafs> roots;
     for (size_t b = 0; b < conditional->called_computations().size(); ++b) {
-      const Leafs argument = result_.leafs.at(conditional->operand(b + 1));
-      // Branches are placed one after another in time, though only one runs.
-      for (int value : argument) Use(value, time_ + 2);
+      const Leafs argument =
+          BranchViews(conditional->called(b), result_.leafs.at(conditional->operand(b + 1)), entered);
       XC_ASSIGN_OR_RETURN(Leafs root, Walk(conditional->called(b), {argument}));
       time_ += 2;
       for (int value : root) Use(value, time_);
@@ -269,6 +319,12 @@ class ProgramWalk {
   const LoopInvariants& invariants_;
   const std::vector<ParameterLeafRef>& aliased_;
   int64_t time_ = 0;
+  // `value` is what a branch of a conditional, entered at `entered`, sees of the value `of`.
+  struct View {
+    int of, value;
+    int64_t entered;
+  };
+  std::vector<View> views_;
   absl::flat_hash_map<size_t, std::vector<int64_t>> constants_by_hash_;
   LiveValues result_;
 };
