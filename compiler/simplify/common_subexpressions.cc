@@ -1,4 +1,6 @@
-// Common subexpression elimination.
+// Common subexpression elimination, of loops and branches too: equal programs of equal operands have equal results.
+#include <algorithm>
+
 #include "absl/hash/hash.h"
 #include "absl/strings/str_cat.h"
 #include "compiler/simplify/simplify.h"
@@ -39,36 +41,10 @@ bool SameAttributes(const HloInstruction* a, const HloInstruction* b) {
 
 namespace {
 
-// Whether two computations without control flow of their own (combiners, comparators) are the same program.
-bool SameProgram(const HloComputation* a, const HloComputation* b) {
-  if (a == b) return true;
-  if (a->instruction_count() != b->instruction_count() || a->parameter_count() != b->parameter_count()) return false;
-  if (a->instruction_count() > 32) return false;
-  const std::vector<HloInstruction*> x = a->PostOrder(), y = b->PostOrder();
-  absl::flat_hash_map<const HloInstruction*, const HloInstruction*> match;
-  for (size_t i = 0; i < x.size(); ++i) {
-    if (x[i]->opcode() != y[i]->opcode() || x[i]->HasSideEffect() || !x[i]->called_computations().empty()) return false;
-    if (x[i]->shape() != y[i]->shape() || x[i]->operand_count() != y[i]->operand_count()) return false;
-    if (x[i]->parameter_number() != y[i]->parameter_number()) return false;
-    for (int64_t o = 0; o < x[i]->operand_count(); ++o) {
-      if (match.at(x[i]->operand(o)) != y[i]->operand(o)) return false;
-    }
-    if (x[i]->IsConstant() && !x[i]->literal().BitEqual(y[i]->literal())) return false;
-    if (!SameAttributes(x[i], y[i])) return false;
-    match[x[i]] = y[i];
-  }
-  return match.at(a->root()) == b->root();
-}
-
-// Whether the instruction may stand for an equal one.
-bool MayMerge(const HloInstruction* instruction) {
+// Whether what the instruction computes is decided by its operands, attributes and called computations.
+bool IsFunction(const HloInstruction* instruction) {
   switch (instruction->opcode()) {
-    case HloOpcode::kParameter:
     case HloOpcode::kOptBarrier:  // keeps its operands apart
-    case HloOpcode::kWhile:
-    case HloOpcode::kConditional:
-    case HloOpcode::kCall:
-    case HloOpcode::kFusion:
     case HloOpcode::kCustomCall:
     case HloOpcode::kAsyncStart:
     case HloOpcode::kAsyncUpdate:
@@ -81,6 +57,41 @@ bool MayMerge(const HloInstruction* instruction) {
       return !instruction->HasSideEffect() && instruction->control_predecessors().empty() &&
              instruction->control_successors().empty();
   }
+}
+
+// Whether two computations are the same program. False after `budget` instructions.
+bool SameProgram(const HloComputation* a, const HloComputation* b, int64_t* budget) {
+  if (a == b) {
+    return std::all_of(a->instructions().begin(), a->instructions().end(),
+                       [](const auto& instruction) { return IsFunction(instruction.get()); });
+  }
+  if (a->instruction_count() != b->instruction_count() || a->parameter_count() != b->parameter_count()) return false;
+  *budget -= a->instruction_count();
+  if (*budget < 0) return false;
+  const std::vector<HloInstruction*> x = a->PostOrder(), y = b->PostOrder();
+  absl::flat_hash_map<const HloInstruction*, const HloInstruction*> match;
+  for (size_t i = 0; i < x.size(); ++i) {
+    if (x[i]->opcode() != y[i]->opcode() || !IsFunction(x[i]) || !IsFunction(y[i])) return false;
+    if (x[i]->shape() != y[i]->shape() || x[i]->operand_count() != y[i]->operand_count()) return false;
+    if (x[i]->parameter_number() != y[i]->parameter_number()) return false;
+    for (int64_t o = 0; o < x[i]->operand_count(); ++o) {
+      if (match.at(x[i]->operand(o)) != y[i]->operand(o)) return false;
+    }
+    if (x[i]->IsConstant() && !x[i]->literal().BitEqual(y[i]->literal())) return false;
+    if (!SameAttributes(x[i], y[i])) return false;
+    if (x[i]->called_computations().size() != y[i]->called_computations().size()) return false;
+    for (size_t c = 0; c < x[i]->called_computations().size(); ++c) {
+      if (!SameProgram(x[i]->called(c), y[i]->called(c), budget)) return false;
+    }
+    match[x[i]] = y[i];
+  }
+  return match.at(a->root()) == b->root();
+}
+
+// Whether the instruction may stand for an equal one.
+bool MayMerge(const HloInstruction* instruction) {
+  return instruction->opcode() != HloOpcode::kParameter && instruction->opcode() != HloOpcode::kFusion &&
+         IsFunction(instruction);
 }
 
 std::vector<const HloInstruction*> KeyOperands(const HloInstruction* instruction) {
@@ -133,8 +144,11 @@ bool Same(const HloInstruction* a, const HloInstruction* b) {
   if (a->IsConstant()) return a->shared_literal() == b->shared_literal() || a->literal().BitEqual(b->literal());
   if (!SameAttributes(a, b)) return false;
   if (a->called_computations().size() != b->called_computations().size()) return false;
+  // Of all that a comparison looks at.
+  constexpr int64_t kMostInstructions = 4096;
+  int64_t budget = kMostInstructions;
   for (size_t i = 0; i < a->called_computations().size(); ++i) {
-    if (!SameProgram(a->called(i), b->called(i))) return false;
+    if (!SameProgram(a->called(i), b->called(i), &budget)) return false;
   }
   return true;
 }
@@ -168,6 +182,7 @@ absl::StatusOr<bool> EliminateCommonSubexpressions(HloModule* module, PassContex
     if (here) computation->RemoveDead();
     changed |= here;
   }
+  if (changed) module->RemoveUnusedComputations();
   return changed;
 }
 

@@ -1,4 +1,5 @@
 // Inlining, tuples, dead code, common subexpressions, folding, loops and conditionals: text in, text out.
+#include "absl/strings/str_replace.h"
 #include "compiler/pass_test_support.h"
 #include "compiler/simplify/simplify.h"
 #include "gmock/gmock.h"
@@ -107,6 +108,56 @@ k { x = f32[] parameter(0)
             "t0 = f32[] constant(0)\nt1 = f32[2] reduce(p0, t0), dimensions={1}, to_apply=f\n"
             "t2 = f32[2] reduce(p0, t0), dimensions={1}, to_apply=k\n"
             "root = (f32[2], f32[2], f32[2]) tuple(t1, t1, t2)\n");
+}
+
+TEST(CommonSubexpressions, EqualLoopsOfEqualStatesAreOne) {
+  const auto merged = [](const char* last_step) {
+    const std::string loop = R"(
+cond# { s = (s32[], f32[2]) parameter(0)
+  i = s32[] get-tuple-element(s), index=0
+  n = s32[] constant(100)
+  ROOT l = pred[] compare(i, n), direction=LT }
+body# { s = (s32[], f32[2]) parameter(0)
+  i = s32[] get-tuple-element(s), index=0
+  x = f32[2] get-tuple-element(s), index=1
+  one = s32[] constant($)
+  y = f32[2] cosine(x)
+  j = s32[] add(i, one)
+  ROOT r = (s32[], f32[2]) tuple(j, y) }
+)";
+    const auto numbered = [&](const char* number, const char* step) {
+      return absl::StrReplaceAll(loop, {{"#", number}, {"$", step}});
+    };
+    const std::string text = Simplified({EliminateCommonSubexpressions}, R"(
+    t = (s32[], f32[2]) parameter(0)
+    a = (s32[], f32[2]) while(t), condition=cond1, body=body1
+    b = (s32[], f32[2]) while(t), condition=cond2, body=body2
+    x = f32[2] get-tuple-element(a), index=1
+    y = f32[2] get-tuple-element(b), index=1
+    ROOT r = f32[2] multiply(x, y))",
+                                        numbered("1", "1") + numbered("2", last_step));
+    int loops = 0;
+    for (size_t at = 0; (at = text.find("while(", at)) != std::string::npos; ++at) ++loops;
+    return loops;
+  };
+  EXPECT_EQ(merged("1"), 1);
+  EXPECT_EQ(merged("2"), 2);  // another step
+}
+
+TEST(CommonSubexpressions, BranchesWithSideEffectsStayApart) {
+  EXPECT_THAT(Simplified({EliminateCommonSubexpressions}, R"(
+    p = pred[] parameter(0)
+    x = f32[2] parameter(1)
+    a = f32[2] conditional(p, x, x), branch_computations={draw, pass}
+    b = f32[2] conditional(p, x, x), branch_computations={draw, pass}
+    ROOT r = f32[2] subtract(a, b))",
+                         R"(
+draw { x = f32[2] parameter(0)
+  low = f32[] constant(0)
+  high = f32[] constant(1)
+  ROOT r = f32[2] rng(low, high), distribution=rng_uniform }
+pass { ROOT x = f32[2] parameter(0) })"),
+              HasSubstr("subtract(t0, t1)"));
 }
 
 TEST(CommonSubexpressions, BarriersAndZerosOfBothSignsStayApart) {
