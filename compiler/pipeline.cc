@@ -44,6 +44,9 @@ absl::Span<const PipelineRow> Pipeline() {
       {"expand", "element-types", WidenElementTypes, 0, "After topk was found, and before dots are arranged."},
       {"expand", "dots", CanonicalizeDots, 0,
        "After the algebra has moved transposes into dimension numbers: makes those left fit the matrix kernels."},
+      {"expand", "small-dots", ExpandSmallDots, 0,
+       "After the loops, which take products of invariants out as wholes; what is made of them is simplified and "
+       "fused."},
       {"expand", "simplify-expanded", SimplifyAlgebra, 2,
        "Transposes and reshapes of the expansions meet their operands."},
       {"expand", "cse-expanded", EliminateCommonSubexpressions, 2, "Expansions repeat terms."},

@@ -115,6 +115,8 @@ HloOpcode SimpleReducer(const HloComputation& computation) {
 bool IsRowReduce(const HloInstruction& reduce) {
   // Shorter rows leave vectors half empty, where there are enough results to fill them.
   constexpr int64_t kShortRow = 12, kManyResults = 16;
+  // What is so little is added up element by element sooner than the parts of a vector are.
+  constexpr int64_t kTinyRow = 8, kFewElements = 64;
   if (reduce.opcode() != HloOpcode::kReduce || reduce.operand_count() != 2) return false;
   if (SimpleReducer(*reduce.to_apply()) == HloOpcode::kParameter) return false;
   const Shape& from = reduce.operand(0)->shape();
@@ -122,6 +124,7 @@ bool IsRowReduce(const HloInstruction& reduce) {
     if (from.dim(d) == 1) continue;
     const Int64List& dims = reduce.dimensions();
     if (from.dim(d) < kShortRow && reduce.shape().ElementCount() >= kManyResults) return false;
+    if (from.dim(d) <= kTinyRow && from.ElementCount() <= kFewElements) return false;
     return std::find(dims.begin(), dims.end(), d) != dims.end();
   }
   return false;

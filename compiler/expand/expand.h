@@ -42,6 +42,8 @@ absl::StatusOr<bool> WidenElementTypes(HloModule* module, PassContext& context);
 absl::StatusOr<bool> ExpandBatchNorm(HloModule* module, PassContext& context);
 // Products as [batch…, m, k] × [batch…, k, n]: one contracted and one free dimension an operand, in either order.
 absl::StatusOr<bool> CanonicalizeDots(HloModule* module, PassContext& context);
+// Products of a few dozen multiplications as elementwise products and their sums.
+absl::StatusOr<bool> ExpandSmallDots(HloModule* module, PassContext& context);
 // ApproxTopK and PartialReduce as sorts of which the first elements are kept: exact.
 absl::StatusOr<bool> ExpandApproxTopK(HloModule* module, PassContext& context);
 // A sort of (values, iota) of which only the first k are used -> topk.

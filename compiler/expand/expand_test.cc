@@ -179,6 +179,32 @@ TEST(Dots, ContractedDimensionsGetOneStride) {
             "root = f32[4,7] dot(p0, p1), lhs_contracting_dims={1,2}, rhs_contracting_dims={0,1}\n");
 }
 
+TEST(Dots, SmallOnesAreSumsOfProducts) {
+  EXPECT_EQ(Simplified({ExpandSmallDots, SimplifyAlgebra}, R"(
+    a = f64[7] parameter(0)
+    b = f64[7] parameter(1)
+    ROOT r = f64[] dot(a, b), lhs_contracting_dims={0}, rhs_contracting_dims={0})"),
+            "t0 = f64[] constant(0)\nt1 = f64[7] multiply(p0, p1)\n"
+            "root = f64[] reduce(t1, t0), dimensions={0}, to_apply=add_f64\n");
+  // Batch dimensions first; sums of bf16 are f32.
+  EXPECT_EQ(Simplified({ExpandSmallDots}, R"(
+    a = bf16[2,3,2] parameter(0)
+    b = bf16[3,2,4] parameter(1)
+    ROOT r = bf16[2,2,4] dot(a, b), lhs_batch_dims={0}, rhs_batch_dims={1}, lhs_contracting_dims={1},
+      rhs_contracting_dims={0})"),
+            "t0 = f32[2,3,2] convert(p0)\nt1 = f32[2,2,3] transpose(t0), dimensions={0,2,1}\n"
+            "t2 = f32[2,2,4,3] broadcast(t1), dimensions={0,1,3}\nt3 = f32[3,2,4] convert(p1)\n"
+            "t4 = f32[2,4,3] transpose(t3), dimensions={1,2,0}\nt5 = f32[2,2,4,3] broadcast(t4), dimensions={0,2,3}\n"
+            "t6 = f32[] constant(0)\nt7 = f32[2,2,4,3] multiply(t2, t5)\n"
+            "t8 = f32[2,2,4] reduce(t7, t6), dimensions={3}, to_apply=add_f32\n"
+            "root = bf16[2,2,4] convert(t8)\n");
+  EXPECT_THAT(Simplified({ExpandSmallDots}, R"(
+    a = f32[8,9] parameter(0)
+    b = f32[9] parameter(1)
+    ROOT r = f32[8] dot(a, b), lhs_contracting_dims={1}, rhs_contracting_dims={0})"),
+              ::testing::HasSubstr("dot("));
+}
+
 TEST(TopK, OnlyForBackendsThatHaveIt) {
   const char* text = R"(
     x = s32[1000] parameter(0)
