@@ -33,8 +33,10 @@ struct TargetInfo {
   int64_t max_fused_instructions = 192;
   // Operands and results of one fusion.
   int64_t max_fusion_parameters = 48;
-  // Cost of one transcendental operation in units of a simple one.
+  // Cost of one transcendental operation in units of a simple one: of f32, of f64, and of complex numbers.
   int64_t transcendental_cost = 12;
+  int64_t wide_transcendental_cost = 48;
+  int64_t complex_transcendental_cost = 200;
   // Whether a fusion may have several roots (a tuple) over one index space.
   bool multi_output_fusion = true;
   // Whether the backend has a kernel for topk.

@@ -15,8 +15,10 @@
 namespace xc {
 namespace {
 
-// What one kernel costs beyond its work, in additions.
+// What one kernel costs beyond its work, in additions: one that is called, and one of so few elements that it stands
+// where it is called.
 constexpr int64_t kKernelOverhead = 2000;
+constexpr int64_t kSmallKernelOverhead = 32, kSmallKernel = 64;
 constexpr size_t kMaxResults = 12;
 // Copies of instructions, in fusions beyond the first that computes them, that a computation may get besides as many as
 // it has instructions: where each value is used twice, copies of copies would be many times what there is to compute.
@@ -115,6 +117,7 @@ class ComputationFuser {
       : computation_(computation), context_(context), order_(computation->PostOrder()) {
     for (size_t i = 0; i < order_.size(); ++i) number_[order_[i]] = static_cast<int>(i);
     max_copies_ = kMinCopies + static_cast<int64_t>(order_.size());
+    FindTreeCosts();
   }
 
   absl::StatusOr<bool> Run() {
@@ -203,14 +206,35 @@ class ComputationFuser {
     const int64_t cost = ElementCost(producer, context_.target);
     const int64_t elements = Elements(producer);
     // Scalars are taken out of loops by the code generator, unless they are calls.
-    if (producer->shape().IsScalar()) return cost <= 4 && producer->opcode() != HloOpcode::kReduce;
+    if (producer->shape().IsScalar()) return cost <= 8 && producer->opcode() != HloOpcode::kReduce;
     if (times <= elements || cost == 0) return true;
-    int64_t extra;
-    if (__builtin_mul_overflow(times - elements, cost, &extra)) return false;
     // Four bytes written or read cost an addition; elements of one byte cost more than their bytes, for they are
     // widened and narrowed.
-    const int64_t traffic = std::max(producer->shape().ByteSize(), 2 * elements);
-    return extra <= traffic * static_cast<int64_t>(1 + readers) / 4 + kKernelOverhead;
+    const double traffic = static_cast<double>(std::max(producer->shape().ByteSize(), 2 * elements)) *
+                           static_cast<double>(1 + readers) / 4;
+    const double tree = TreeCost(producer), again = static_cast<double>(times) / static_cast<double>(elements) - 1;
+    const double overhead = static_cast<double>(elements <= kSmallKernel ? kSmallKernelOverhead : kKernelOverhead);
+    // What only the producer needs is computed again with it, wherever the line is drawn: a long chain pays as a whole,
+    // though simple operations in a row cost less than one alone.
+    constexpr double kChain = 4;
+    return again * static_cast<double>(elements * cost) <= traffic + overhead &&
+           again * tree <= kChain * traffic + overhead;
+  }
+
+  // The work, in additions, of computing the producer once with all that is fused with it and that nothing else reads.
+  double TreeCost(const HloInstruction* producer) const { return tree_cost_[number_.at(producer)]; }
+
+  void FindTreeCosts() {
+    tree_cost_.resize(order_.size());
+    for (size_t n = 0; n < order_.size(); ++n) {
+      const HloInstruction* i = order_[n];
+      double cost = static_cast<double>(Elements(i)) * static_cast<double>(ElementCost(i, context_.target));
+      for (const HloInstruction* operand : i->operands()) {
+        if (operand->user_count() != 1 || operand->opcode() == HloOpcode::kReduce) continue;
+        if (CanBeFused(operand, context_.target)) cost += TreeCost(operand);
+      }
+      tree_cost_[n] = cost;
+    }
   }
 
   void MakeUnits() {
@@ -464,6 +488,7 @@ class ComputationFuser {
   std::vector<Unit> units_;
   absl::flat_hash_map<const HloInstruction*, std::vector<int>> units_of_;
   absl::flat_hash_map<int, int> merged_into_;
+  std::vector<double> tree_cost_;  // by number
   int64_t path_budget_ = 2000000;
   int64_t copies_ = 0, max_copies_ = 0;
 };

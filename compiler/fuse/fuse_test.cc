@@ -100,6 +100,41 @@ TEST(Fuse, ExpensiveProducerOfTwoIsComputedOnce) {
               HasSubstr("kind=kLoop"));
 }
 
+int CountOf(const std::string& text, const char* what) {
+  int count = 0;
+  for (size_t at = 0; (at = text.find(what, at)) != std::string::npos; ++at) ++count;
+  return count;
+}
+
+// Two readers that share no loop: a kernel of a few elements stands where it is called, and costs less than a second
+// sine.
+TEST(Fuse, FunctionsOfAFewDoublesAreComputedOnce) {
+  const std::string out = RunPasses({FuseInstructions}, R"(HloModule m
+ENTRY e {
+  a = f64[6] parameter(0)
+  s = f64[6] sine(a)
+  n = f64[6] negate(s)
+  t = f64[3] slice(s), slice={[0:3]}
+  u = f64[3] negate(t)
+  ROOT r = (f64[6], f64[3]) tuple(n, u) })");
+  EXPECT_EQ(CountOf(out, "sine("), 1) << out;
+}
+
+TEST(Fuse, LongChainsPayAsAWhole) {
+  const auto chain = [](int length) {
+    std::string text = "HloModule m\nENTRY e {\na0 = f32[100000] parameter(0)\n";
+    for (int i = 0; i < length; ++i) {
+      absl::StrAppend(&text, "a", i + 1, " = f32[100000] subtract(a", i, ", a0)\n");
+    }
+    absl::StrAppend(&text, "n = f32[100000] negate(a", length, ")\nt = f32[99000] slice(a", length,
+                    "), slice={[1000:100000]}\nu = f32[99000] negate(t)\n",
+                    "ROOT r = (f32[100000], f32[99000]) tuple(n, u) }");
+    return CountOf(RunPasses({FuseInstructions}, text), "subtract(");
+  };
+  EXPECT_EQ(chain(3), 6);  // cheaper than the memory
+  EXPECT_EQ(chain(40), 40);
+}
+
 // Elements as bytes are the same memory, for which there is no code.
 TEST(Fuse, BitsOfOtherWidthsStayOutside) {
   EXPECT_EQ(Fuse(R"(

@@ -66,6 +66,11 @@ bool JoinsIndices(const HloInstruction* gather, int64_t operand) {
                      [&](const HloInstruction* part) { return part->shape().dim(d) == 1; });
 }
 
+// Instructions of the code for one evaluation. What costs much more is a loop or a call.
+int64_t CodeSize(const HloInstruction* instruction, const TargetInfo& target) {
+  return IsCodeConstant(instruction) ? 0 : 1 + std::min<int64_t>(16, ElementCost(instruction, target)) / 4;
+}
+
 }  // namespace
 
 bool IsCodeConstant(const HloInstruction* instruction) {
@@ -95,19 +100,24 @@ int64_t ElementCost(const HloInstruction* instruction, const TargetInfo& target)
     case HloOpcode::kConcatenate:
       return instruction->operand_count();
     case HloOpcode::kGather:
-      return GathersRows(instruction) ? 2 : 6;
+      return GathersRows(instruction) ? 2 : 12;
     case HloOpcode::kDivide:
     case HloOpcode::kRemainder:
     case HloOpcode::kSqrt:
     case HloOpcode::kRsqrt:
-      return 4;
+      return IsComplex(instruction->type())             ? target.complex_transcendental_cost / 4
+             : instruction->type() == ElementType::kF64 ? 8
+                                                        : 4;
     case HloOpcode::kReduce: {
       const int64_t out = instruction->shape().IsArray() ? instruction->shape().ElementCount()
                                                          : instruction->shape().tuple_shape(0).ElementCount();
       return out == 0 ? 1 : std::max<int64_t>(1, instruction->operand(0)->shape().ElementCount() / out);
     }
     default:
-      return IsTranscendental(instruction->opcode()) ? target.transcendental_cost : 1;
+      if (!IsTranscendental(instruction->opcode())) return 1;
+      return IsComplex(instruction->operand(0)->type())             ? target.complex_transcendental_cost
+             : instruction->operand(0)->type() == ElementType::kF64 ? target.wide_transcendental_cost
+                                                                    : target.transcendental_cost;
   }
 }
 
@@ -208,8 +218,7 @@ Decision FusionGroup::CanAdd(const HloInstruction* producer, const std::vector<E
       }
     }
   }
-  const int64_t own_size = IsCodeConstant(producer) ? 0 : 1 + ElementCost(producer, target) / 4;
-  const int64_t size = code_size_ + static_cast<int64_t>(evaluations.size()) * own_size;
+  const int64_t size = code_size_ + static_cast<int64_t>(evaluations.size()) * CodeSize(producer, target);
   if (size > kMaxCodeSize * parts && producer->opcode() != HloOpcode::kReduce)
     return Decision::No("the code would be too large");
   int64_t array_inputs = 0, new_inputs = 0;
@@ -254,8 +263,7 @@ Decision FusionGroup::CanAdd(const HloInstruction* producer, const std::vector<E
 void FusionGroup::Add(HloInstruction* producer, std::vector<Evaluation> evaluations) {
   if (!IsCodeConstant(producer)) {
     ++instruction_count_;
-    code_size_ +=
-        static_cast<int64_t>(evaluations.size()) * (1 + std::min<int64_t>(16, ElementCost(producer, target_)) / 4);
+    code_size_ += static_cast<int64_t>(evaluations.size()) * CodeSize(producer, target_);
   }
   if (producer->opcode() == HloOpcode::kReduce) reduce_ = producer;
   inputs_.erase(producer);
