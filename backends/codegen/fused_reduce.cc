@@ -5,8 +5,10 @@
 #include "absl/strings/str_cat.h"
 #include "backends/codegen/fused_emitter.h"
 #include "backends/codegen/fused_internal.h"
+#include "llvm/IR/Constants.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/Intrinsics.h"
+#include "llvm/IR/MDBuilder.h"
 
 namespace xc::codegen {
 namespace {
@@ -35,6 +37,60 @@ Element Neutral(ElementEmitter& e, HloOpcode op, ElementType type, Element init)
       return {};
   }
 }
+
+// The largest or smallest float of a row with few operations a vector: a step passes over NaN, and of zeros of either
+// sign keeps any. Whether there was a NaN, and the bits of all elements, put together, are kept beside; both are looked
+// at once a row.
+class RowExtreme {
+ public:
+  RowExtreme(ElementEmitter& e, HloOpcode op)
+      : b_(e.builder()), largest_(op == HloOpcode::kMaximum), mask_registers_(e.target().masked_memory) {}
+
+  V Step(V total, V x) {
+    V further = largest_ ? b_.CreateFCmpOGT(x, total) : b_.CreateFCmpOLT(x, total);
+    return b_.CreateSelect(further, x, total);
+  }
+  V Bits(V x) { return b_.CreateBitCast(x, BitsType(x)); }
+  // Of the largest numbers, 0 counts before -0: the sign is that which all elements have.
+  V JoinBits(V bits, V x) { return largest_ ? b_.CreateAnd(bits, Bits(x)) : b_.CreateOr(bits, Bits(x)); }
+  // No NaN so far; and with two more vectors, which may be one.
+  V NoNan(V like) { return llvm::Constant::getNullValue(FlagType(like)); }
+  V JoinNan(V nan, V x, V y) {
+    V found = b_.CreateFCmpUNO(x, y);
+    return b_.CreateOr(nan, mask_registers_ ? found : b_.CreateSExt(found, FlagType(x)));
+  }
+  // The row's extreme: `total`, but for NaN and zeros.
+  V Finish(V total, V bits, V nan) {
+    llvm::Function* function = b_.GetInsertBlock()->getParent();
+    auto* before = b_.GetInsertBlock();
+    auto* special = llvm::BasicBlock::Create(b_.getContext(), "extreme.special", function);
+    auto* done = llvm::BasicBlock::Create(b_.getContext(), "extreme.done", function);
+    if (!mask_registers_) nan = b_.CreateICmpNE(nan, llvm::Constant::getNullValue(nan->getType()));
+    V any_nan = b_.CreateOrReduce(nan);
+    V is_zero = b_.CreateFCmpOEQ(total, llvm::ConstantFP::get(total->getType(), 0));
+    b_.CreateCondBr(b_.CreateOr(any_nan, is_zero), special, done,
+                    llvm::MDBuilder(b_.getContext()).createUnlikelyBranchWeights());
+    b_.SetInsertPoint(special);
+    V all = b_.CreateBitCast(largest_ ? b_.CreateAndReduce(bits) : b_.CreateOrReduce(bits), total->getType());
+    V zero = b_.CreateBinaryIntrinsic(llvm::Intrinsic::copysign, llvm::ConstantFP::get(total->getType(), 0), all);
+    V found = b_.CreateSelect(any_nan, llvm::ConstantFP::getNaN(total->getType()), zero);
+    b_.CreateBr(done);
+    b_.SetInsertPoint(done);
+    llvm::PHINode* result = b_.CreatePHI(total->getType(), 2);
+    result->addIncoming(total, before);
+    result->addIncoming(found, special);
+    return result;
+  }
+
+ private:
+  llvm::Type* BitsType(V x) {
+    return x->getType()->getWithNewType(llvm::Type::getIntNTy(b_.getContext(), x->getType()->getScalarSizeInBits()));
+  }
+  llvm::Type* FlagType(V x) { return mask_registers_ ? x->getType()->getWithNewType(b_.getInt1Ty()) : BitsType(x); }
+
+  llvm::IRBuilderBase& b_;
+  const bool largest_, mask_registers_;
+};
 
 }  // namespace
 
@@ -249,10 +305,15 @@ absl::StatusOr<std::vector<Element>> FusedEmitter::EmitRowReduce(const HloInstru
   const int lanes = e_.target().vector_bytes / std::max(4, StorageBytes(ComplexComponent(type)));
   const int64_t size = from.dim(order.back());
   const int accumulators = size >= lanes * kAccumulators ? kAccumulators : 1;
-  auto apply = [&](const Element& x, const Element& y) -> absl::StatusOr<Element> {
+  const bool extreme = IsFloating(type) && (op == HloOpcode::kMaximum || op == HloOpcode::kMinimum);
+  RowExtreme extremes(e_, op);
+  auto exactly = [&](const Element& x, const Element& y) -> absl::StatusOr<Element> {
     Element arguments[] = {x, y};
     XC_ASSIGN_OR_RETURN(std::vector<Element> value, EmitApply(e_, reduce->to_apply(), arguments, !keep));
     return value[0];
+  };
+  auto apply = [&](const Element& x, const Element& y) -> absl::StatusOr<Element> {
+    return extreme ? Element{extremes.Step(x.re, y.re)} : exactly(x, y);
   };
   // The operand in vectors: another emitter over the same bindings.
   auto vector_emitter = [&](int width) {
@@ -265,6 +326,12 @@ absl::StatusOr<std::vector<Element>> FusedEmitter::EmitRowReduce(const HloInstru
   };
   const Element neutral = Neutral(e_, op, type, init);
   std::vector<Element> values(accumulators, e_.Splat(neutral, lanes));
+  // Behind the accumulators, of extremes: all elements' bits, and whether one is NaN.
+  if (extreme) {
+    V none = values[0].re;
+    values.push_back({extremes.Bits(none)});
+    values.push_back({extremes.NoNan(none)});
+  }
   Element scalar = init;
   std::vector<std::unique_ptr<Loop>> loops;
   std::vector<std::vector<Element>> carried;
@@ -289,17 +356,28 @@ absl::StatusOr<std::vector<Element>> FusedEmitter::EmitRowReduce(const HloInstru
     if (end == done) continue;
     Loop loop(b, b.getInt64(done), b.getInt64(end), step, "row");
     std::vector<Element> in(values.begin(), values.begin() + wide);
+    if (extreme) in.insert(in.end(), values.end() - 2, values.end());
     for (Element& value : in) value = CarryInto(loop, value);
-    std::vector<Element> out;
+    std::vector<Element> out, read;
     for (int a = 0; a < wide; ++a) {
       auto inner = vector_emitter(lanes);
       to[d] = {b.CreateAdd(loop.index(), b.getInt64(a * lanes)), 1, nullptr, true};
       XC_ASSIGN_OR_RETURN(Element x, inner->Get(operand, Index{to}));
-      XC_ASSIGN_OR_RETURN(Element y, apply(in[a], inner->element().Splat(x, lanes)));
+      x = inner->element().Splat(x, lanes);
+      XC_ASSIGN_OR_RETURN(Element y, apply(in[a], x));
       out.push_back(y);
+      read.push_back(x);
+    }
+    if (extreme) {
+      V bits = in[wide].re, nan = in[wide + 1].re;
+      for (const Element& x : read) bits = extremes.JoinBits(bits, x.re);
+      for (int a = 0; a < wide; a += 2) nan = extremes.JoinNan(nan, read[a].re, read[std::min(a + 1, wide - 1)].re);
+      out.push_back({bits});
+      out.push_back({nan});
     }
     EndLoop(loop, out);
-    std::copy(in.begin(), in.end(), values.begin());
+    std::copy(in.begin(), in.begin() + wide, values.begin());
+    if (extreme) std::copy(in.end() - 2, in.end(), values.end() - 2);
     done = end;
   }
   if (done < size && e_.target().masked_memory) {
@@ -316,13 +394,17 @@ absl::StatusOr<std::vector<Element>> FusedEmitter::EmitRowReduce(const HloInstru
     x.re = b.CreateSelect(mask, x.re, none.re);
     if (x.im != nullptr) x.im = b.CreateSelect(mask, x.im, none.im);
     XC_ASSIGN_OR_RETURN(values[0], apply(values[0], x));
+    if (extreme) {
+      values[accumulators].re = extremes.JoinBits(values[accumulators].re, x.re);
+      values[accumulators + 1].re = extremes.JoinNan(values[accumulators + 1].re, x.re, x.re);
+    }
   } else if (done < size) {
     Loop loop(b, b.getInt64(done), b.getInt64(size), 1, "rest");
     Element in = CarryInto(loop, scalar);
     auto inner = vector_emitter(1);
     to[d] = index_.Uniform(loop.index());
     XC_ASSIGN_OR_RETURN(Element x, inner->Get(operand, Index{to}));
-    XC_ASSIGN_OR_RETURN(Element y, apply(in, x));
+    XC_ASSIGN_OR_RETURN(Element y, exactly(in, x));
     EndLoop(loop, {y});
     scalar = in;
   }
@@ -350,7 +432,11 @@ absl::StatusOr<std::vector<Element>> FusedEmitter::EmitRowReduce(const HloInstru
   for (int width = lanes; width > 1; width /= 2) {
     XC_ASSIGN_OR_RETURN(total, apply(part(total, 0, width / 2), part(total, width / 2, width / 2)));
   }
-  XC_ASSIGN_OR_RETURN(total, apply(scalar, total));
+  if (extreme) total.re = extremes.Finish(total.re, values[accumulators].re, values[accumulators + 1].re);
+  const bool alone = extreme && (done == size || e_.target().masked_memory);  // `init` is among the vectors' elements
+  if (!alone) {
+    XC_ASSIGN_OR_RETURN(total, exactly(scalar, total));
+  }
   if (keep) {
     total.re = e_.Normalize(type, total.re);
     if (total.im != nullptr) total.im = e_.Normalize(type, total.im);
