@@ -5,6 +5,7 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "backends/codegen/fused_emitter.h"
+#include "compiler/cost_analysis.h"
 
 namespace xc::cpu {
 namespace {
@@ -190,6 +191,11 @@ void KernelShape::MakeNested() {
   while (lanes > 1 && lanes / 2 >= inner_size) lanes /= 2;
 }
 
+void KernelShape::TakeVectors() {
+  lanes = most_lanes;
+  while (lanes > 1 && lanes / 2 >= inner_size) lanes /= 2;
+}
+
 void KernelShape::TakeShortRows() {
   constexpr int64_t kShort = 4, kMany = 8;
   const int64_t last = static_cast<int64_t>(dims.size()) - 1;
@@ -199,8 +205,7 @@ void KernelShape::TakeShortRows() {
   inner = outer.back();
   outer.pop_back();
   inner_size = dims[inner];
-  lanes = most_lanes;
-  while (lanes > 1 && lanes / 2 >= inner_size) lanes /= 2;
+  TakeVectors();
 }
 
 KernelShape PlanArray(const Shape& shape, const codegen::CodegenTarget& target) {
@@ -232,8 +237,8 @@ KernelShape PlanKernel(const std::vector<const HloInstruction*>& values, bool fu
   int width = f.widest;
   if (f.positions) width = std::max(width, 32);
   plan.lanes = std::max(1, std::min(64, target.vector_bytes * 8 / width));
-  if (f.row_reduce) plan.lanes = 1;
   plan.most_lanes = plan.lanes;
+  if (f.row_reduce) plan.lanes = 1;
   plan.flat = f.flat && !f.row_reduce;
   if (plan.flat) {
     plan.inner_size = plan.elements;
@@ -248,6 +253,33 @@ KernelShape PlanKernel(const std::vector<const HloInstruction*>& values, bool fu
     plan.contiguous = f.contiguous;
   }
   return plan;
+}
+
+std::vector<const HloInstruction*> RowsBelowFunctions(const std::vector<const HloInstruction*>& values) {
+  // Each with whether it is read at the values' own positions.
+  std::vector<std::pair<const HloInstruction*, bool>> work;
+  absl::flat_hash_set<std::pair<const HloInstruction*, bool>> seen;
+  const Shape& shape = values[0]->shape();
+  for (const HloInstruction* value : values) work.push_back({value, true});
+  std::vector<const HloInstruction*> rows;
+  bool costly = false;
+  while (!work.empty()) {
+    const auto [i, in_place] = work.back();
+    work.pop_back();
+    if (!seen.insert({i, in_place}).second) continue;
+    if (i->opcode() == HloOpcode::kReduce) {
+      if (!in_place || !codegen::IsRowReduce(*i) || !(IsFloating(i->type()) || IsComplex(i->type()))) return {};
+      rows.push_back(i);
+      continue;
+    }
+    if (i->opcode() == HloOpcode::kReduceWindow || i->opcode() == HloOpcode::kFusion) return {};
+    costly |= in_place && (IsTranscendental(i->opcode()) || i->opcode() == HloOpcode::kDivide ||
+                           i->opcode() == HloOpcode::kSqrt || i->opcode() == HloOpcode::kRsqrt);
+    for (const HloInstruction* operand : i->operands()) {
+      work.push_back({operand, in_place && i->IsElementwise() && SameDims(operand->shape(), shape)});
+    }
+  }
+  return costly ? rows : std::vector<const HloInstruction*>();
 }
 
 bool IsStitched(const HloInstruction& instruction) {

@@ -35,6 +35,8 @@ struct KernelShape {
   int64_t Grain() const;
   // Turns a flat shape into a nested one.
   void MakeNested();
+  // Takes as many lanes as a vector has, or the inner dimension needs.
+  void TakeVectors();
   // Where a nested shape has rows too short to fill vectors, lets them be computed as a whole, with vectors along the
   // dimension before.
   void TakeShortRows();
@@ -46,6 +48,10 @@ KernelShape PlanKernel(const std::vector<const HloInstruction*>& values, bool fu
                        const codegen::CodegenTarget& target);
 // Nested loops over an array that is only read.
 KernelShape PlanArray(const Shape& shape, const codegen::CodegenTarget& target);
+
+// The reductions of rows that `values`, of equal dimensions, are computed from, if functions that are worth vectors
+// follow them: the rows are then reduced one by one, and what follows is computed for as many results as a vector has.
+std::vector<const HloInstruction*> RowsBelowFunctions(const std::vector<const HloInstruction*>& values);
 
 // Whether it is a fusion of several stages that share what a row has in common.
 bool IsStitched(const HloInstruction& instruction);

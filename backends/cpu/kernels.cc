@@ -74,6 +74,49 @@ int64_t MergeRuns(KernelShape* plan, int64_t d) {
   return d;
 }
 
+// At the vector `position` of what follows reductions of rows: reduces the row of each lane, one by one, and makes the
+// results known to `fused`. `function` has room for them on its stack.
+template <typename Bind>
+absl::Status ReduceRows(FusedEmitter& fused, const std::vector<const HloInstruction*>& rows, const KernelShape& plan,
+                        const Index& position, llvm::Instruction* function_begin, const Bind& bind) {
+  codegen::ElementEmitter& element = fused.element();
+  llvm::IRBuilderBase& b = element.builder();
+  llvm::IRBuilder<> head(function_begin);
+  const int lanes = fused.lanes();
+  std::vector<std::pair<llvm::AllocaInst*, llvm::AllocaInst*>> places;  // real and imaginary parts
+  for (const HloInstruction* row : rows) {
+    auto place = [&] {
+      llvm::AllocaInst* p = head.CreateAlloca(llvm::ArrayType::get(element.RegisterType(row->type()), lanes));
+      p->setAlignment(llvm::Align(64));
+      return p;
+    };
+    places.push_back({place(), IsComplex(row->type()) ? place() : nullptr});
+  }
+  V first = position.dims[plan.inner].base;
+  V left = b.CreateSub(b.getInt64(plan.inner_size), first);
+  codegen::Loop loop(b, b.getInt64(0), b.CreateBinaryIntrinsic(llvm::Intrinsic::smin, left, b.getInt64(lanes)), 1,
+                     "lane");
+  FusedEmitter scalar(element, 1);
+  bind(scalar);
+  Index at = position;
+  at.dims[plan.inner] = scalar.index().Uniform(b.CreateAdd(first, loop.index()));
+  for (size_t r = 0; r < rows.size(); ++r) {
+    XC_ASSIGN_OR_RETURN(codegen::Element value, scalar.Get(rows[r], at));
+    auto put = [&](V part, V place) { b.CreateStore(part, b.CreateGEP(part->getType(), place, loop.index())); };
+    put(value.re, places[r].first);
+    if (value.im != nullptr) put(value.im, places[r].second);
+  }
+  loop.End();
+  for (size_t r = 0; r < rows.size(); ++r) {
+    llvm::Type* type = element.RegisterType(rows[r]->type(), lanes);
+    auto get = [&](V place) -> V {
+      return place == nullptr ? nullptr : b.CreateAlignedLoad(type, place, llvm::Align(64));
+    };
+    fused.BindValue(rows[r], {get(places[r].first), get(places[r].second)});
+  }
+  return absl::OkStatus();
+}
+
 void StoreRow(FusedEmitter& fused, const Shape& shape, V base, const Index& position,
               absl::Span<const codegen::Element> row) {
   if (row.size() == 1) return fused.Store(shape, base, position, row[0]);
@@ -171,12 +214,16 @@ absl::Status IrEmitter::EmitFused(const HloInstruction* instruction) {
     if (!placed) groups.push_back({i});
   }
   std::vector<KernelShape> plans;
+  std::vector<std::vector<const HloInstruction*>> rows;  // of each plan: those reduced before what is in vectors
   for (auto& group : groups) {
     std::vector<const HloInstruction*> members;
     for (size_t i : group) members.push_back(values[i]);
     plans.push_back(PlanKernel(members, fusion, codegen_target_));
     const auto is_short = [&](const HloInstruction* value) { return IsShort(*value, fusion); };
     if (std::all_of(members.begin(), members.end(), is_short)) plans.back().TakeShortRows();
+    rows.push_back({});
+    if (fusion && !several && !plans.back().flat && plans.back().inner >= 0) rows.back() = RowsBelowFunctions(members);
+    if (!rows.back().empty()) plans.back().TakeVectors();
   }
   const int64_t cost = ExpressionCost(*instruction);
   const bool single = groups.size() == 1;
@@ -198,6 +245,9 @@ absl::Status IrEmitter::EmitFused(const HloInstruction* instruction) {
             fused.Store(root->shape().tuple_shape(i), kernel.argument(outputs[i]), position, results[i]);
           }
           return absl::OkStatus();
+        }
+        if (!rows[g].empty() && fused.lanes() > 1) {
+          XC_RETURN_IF_ERROR(ReduceRows(fused, rows[g], plans[g], position, impl_->scope->jump, bind));
         }
         // All values are read before any is written: an output may lie over an operand.
         std::vector<std::vector<codegen::Element>> results;

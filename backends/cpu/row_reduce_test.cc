@@ -48,5 +48,25 @@ ENTRY e { x = T[12,N] parameter(0) y = T[12,N] parameter(1)
   }
 }
 
+// Functions of sums are computed in vectors over the rows.
+TEST(RowReduce, FunctionsOfSums) {
+  for (const char* type : {"f32", "f64", "bf16", "c64"}) {
+    for (const char* cpu : {"", "x86-64-v2"}) {
+      BothOptions options;
+      options.cpu = cpu;
+      options.tolerance = type[0] == 'b' ? 0.05 : 1e-4;
+      ExpectSame(absl::StrReplaceAll(R"(HloModule m
+f { a = T[] parameter(0) b = T[] parameter(1) ROOT r = T[] add(a, b) }
+ENTRY e { x = T[37,50] parameter(0) y = T[5,37] parameter(1) z = T[5,37,20] parameter(2) k = T[] constant(BIG)
+  s = T[37] reduce(x, k), dimensions={1}, to_apply=f a = T[37] log(s)
+  t = T[5,37] reduce(z, k), dimensions={2}, to_apply=f u = T[5,37] divide(y, t) b = T[5,37] tanh(u)
+  sq = T[37,50] multiply(x, x) v = T[37] reduce(sq, k), dimensions={1}, to_apply=f c = T[37] sqrt(v)
+  ROOT r = (T[37], T[5,37], T[37]) tuple(a, b, c) })",
+                                     {{"T[", absl::StrCat(type, "[")}, {"BIG", type[0] == 'c' ? "(40, 1)" : "40"}}),
+                 options);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace xc::cpu
