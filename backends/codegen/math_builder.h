@@ -98,9 +98,28 @@ llvm::Value* EmitExponential(MathBuilder& m, MathOp op, llvm::Value* x);
 llvm::Value* EmitTrigonometric(MathBuilder& m, MathOp op, llvm::Value* x, llvm::Value* y);
 llvm::Value* EmitPower(MathBuilder& m, MathOp op, llvm::Value* x, llvm::Value* y);
 
-// Building blocks shared by the families. Doubles: e^x and the natural logarithm, with errors near 1 ulp.
+// `common`, and where `rare` the C library's function, in a branch that is rarely taken.
+llvm::Value* EmitRareCalls(MathBuilder& m, MathOp op, llvm::Value* x, llvm::Value* y, llvm::Value* rare,
+                           llvm::Value* common);
+
+// Building blocks shared by the families. Doubles: e^x, the natural logarithm, log(1 + x) and e^x - 1, with errors near
+// 1 ulp.
 llvm::Value* EmitExp(MathBuilder& m, llvm::Value* x);
 llvm::Value* EmitLog(MathBuilder& m, llvm::Value* x);
+llvm::Value* EmitLog1pOfDouble(MathBuilder& m, llvm::Value* x);
+llvm::Value* EmitExpm1OfDouble(MathBuilder& m, llvm::Value* x);
+
+struct SinCos {
+  llvm::Value *sin, *cos;
+};
+// Doubles of any kind, for |x| < kMostReduced, and to their last place.
+constexpr double kMostReduced = 0x1p20;
+SinCos EmitSinCosOfDouble(MathBuilder& m, llvm::Value* x);
+llvm::Value* EmitAtan2OfDouble(MathBuilder& m, llvm::Value* y, llvm::Value* x);
+// Doubles as good as f32 results need them: errors near 1e-10, |x| < kMostReducedFloat.
+constexpr double kMostReducedFloat = 0x1p27;
+SinCos EmitSinCosForFloat(MathBuilder& d, llvm::Value* x);
+llvm::Value* EmitAtan2ForFloat(MathBuilder& d, llvm::Value* y, llvm::Value* x);
 
 }  // namespace xc::codegen
 

@@ -204,6 +204,9 @@ V ThroughDouble(MathBuilder& m, MathOp op, V x) {
 V EmitExp(MathBuilder& m, V x) { return m.is_double() ? ExpDouble(m, x) : ExpFloat(m, x); }
 V EmitLog(MathBuilder& m, V x) { return m.is_double() ? LogDouble(m, x) : LogFloat(m, x); }
 
+V EmitLog1pOfDouble(MathBuilder& m, V x) { return Log1pDouble(m, x); }
+V EmitExpm1OfDouble(MathBuilder& m, V x) { return Expm1Accurate(m, x); }
+
 V EmitExponential(MathBuilder& m, MathOp op, V x) {
   switch (op) {
     case MathOp::kExp:

@@ -42,6 +42,28 @@ V CbrtFloat(MathBuilder& m, V x) {
   return m.Select(self, x, y);
 }
 
+// Cube root of doubles: two of Halley's iterations from an estimate that divides the exponent by 3, then one from what
+// is rounded to 23 bits, so that its square is exact.
+V CbrtDouble(MathBuilder& m, V x) {
+  llvm::IRBuilderBase& b = m.b;
+  V a = m.Abs(x);
+  V tiny = m.Lt(a, m.F(0x1p-1022));
+  a = m.Select(tiny, m.Mul(a, m.F(0x1p54)), a);
+  V third = b.CreateLShr(b.CreateMul(b.CreateLShr(m.Bits(a), m.I(32)), m.I(0xAAAAAAAB)), m.I(33));
+  V t = m.Float(b.CreateShl(b.CreateAdd(third, m.I(715094163)), m.I(32)));
+  for (int i = 0; i < 2; ++i) {
+    // r = t^3 / a, so that nothing overflows.
+    V r = m.Mul(m.Mul(t, t), m.Div(t, a));
+    t = m.Mul(t, m.Div(m.Add(r, m.F(2)), m.Fma(r, m.F(2), m.F(1))));
+  }
+  t = m.Float(b.CreateAnd(b.CreateAdd(m.Bits(t), m.I(int64_t{1} << 29)), m.I(-(int64_t{1} << 30))));
+  V r = m.Div(a, m.Mul(t, t));
+  V y = m.Fma(t, m.Div(m.Sub(r, t), m.Add(m.Add(t, t), r)), t);
+  y = m.CopySign(m.Select(tiny, m.Mul(y, m.F(0x1p-18)), y), x);
+  V self = b.CreateOr(m.Eq(x, m.F(0)), b.CreateNot(m.Lt(m.Abs(x), m.F(m.inf()))));
+  return m.Select(self, x, y);
+}
+
 }  // namespace
 
 V EmitPower(MathBuilder& m, MathOp op, V x, V y) {
@@ -53,7 +75,7 @@ V EmitPower(MathBuilder& m, MathOp op, V x, V y) {
     case MathOp::kPow:
       return m.is_double() ? nullptr : PowFloat(m, x, y);
     case MathOp::kCbrt:
-      return m.is_double() ? nullptr : CbrtFloat(m, x);
+      return m.is_double() ? CbrtDouble(m, x) : CbrtFloat(m, x);
     default:
       return nullptr;
   }

@@ -27,44 +27,18 @@ V CosPoly(MathBuilder& d, V z) {
   return d.Fma(d.Mul(z, z), p, d.Fma(z, d.F(-0.5), d.F(1)));
 }
 
+// Signs of sine and cosine are the second bits of their quadrants.
+V WithSign(MathBuilder& d, V value, V quadrant) {
+  V sign = d.b.CreateShl(d.b.CreateAnd(quadrant, d.I(2)), d.I(62));
+  return d.Float(d.b.CreateXor(d.Bits(value), sign));
+}
+
 V SinCosTan(MathBuilder& m, MathOp op, V x) {
   MathBuilder d = m.Double();
-  V wide = m.Extend(x);
-  V n;
-  V r = Reduce(d, wide, &n);
-  V z = d.Mul(r, r);
-  V sin = SinPoly(d, r, z), cos = CosPoly(d, z);
-  V odd = d.b.CreateICmpNE(d.b.CreateAnd(n, d.I(1)), d.I(0));
-  V y;
-  if (op == MathOp::kTan) {
-    y = d.Div(d.Select(odd, d.Neg(cos), sin), d.Select(odd, sin, cos));
-  } else {
-    if (op == MathOp::kCos) {
-      odd = d.b.CreateNot(odd);
-      n = d.b.CreateAdd(n, d.I(1));
-    }
-    V sign = d.b.CreateShl(d.b.CreateAnd(n, d.I(2)), d.I(62));
-    y = d.Float(d.b.CreateXor(d.Bits(d.Select(odd, cos, sin)), sign));
-  }
-  V common = m.Round(y);
-  if (op != MathOp::kCos) common = m.Select(m.Eq(x, m.F(0)), x, common);  // keeps the sign of zero
-  // Large arguments, infinities and NaN: the C library, in a branch that is rarely taken.
-  V rare = d.b.CreateFCmpUGE(m.Abs(x), m.F(0x1p27));
-  V any = m.lanes == 0 ? rare : d.b.CreateOrReduce(rare);
-  llvm::Function* function = m.b.GetInsertBlock()->getParent();
-  llvm::BasicBlock* from = m.b.GetInsertBlock();
-  auto* slow = llvm::BasicBlock::Create(m.b.getContext(), "rare", function);
-  auto* done = llvm::BasicBlock::Create(m.b.getContext(), "done", function);
-  m.b.CreateCondBr(any, slow, done);
-  m.b.SetInsertPoint(slow);
-  V other = m.Select(rare, EmitLibraryCalls(m, op, x, nullptr), common);
-  llvm::BasicBlock* slow_end = m.b.GetInsertBlock();
-  m.b.CreateBr(done);
-  m.b.SetInsertPoint(done);
-  llvm::PHINode* phi = m.b.CreatePHI(m.type, 2);
-  phi->addIncoming(common, from);
-  phi->addIncoming(other, slow_end);
-  return phi;
+  const SinCos both = EmitSinCosForFloat(d, m.Extend(x));
+  V common = m.Round(op == MathOp::kTan ? d.Div(both.sin, both.cos) : op == MathOp::kSin ? both.sin : both.cos);
+  V rare = m.b.CreateFCmpUGE(m.Abs(x), m.F(kMostReducedFloat));
+  return EmitRareCalls(m, op, x, nullptr, rare, common);
 }
 
 // atan2 of doubles, with an error near 1e-10, NaN and signed zeros as C says.
@@ -86,10 +60,40 @@ V Atan2(MathBuilder& d, V y, V x) {
   return d.Select(nan, d.F(d.nan()), d.CopySign(a, y));
 }
 
+// What doubles have code for; the rest is the C library's.
+V OfDouble(MathBuilder& m, MathOp op, V x, V y) {
+  switch (op) {
+    case MathOp::kSin:
+    case MathOp::kCos: {
+      const SinCos both = EmitSinCosOfDouble(m, x);
+      V rare = m.b.CreateFCmpUGE(m.Abs(x), m.F(kMostReduced));
+      return EmitRareCalls(m, op, x, nullptr, rare, op == MathOp::kSin ? both.sin : both.cos);
+    }
+    case MathOp::kAtan:
+      return EmitAtan2OfDouble(m, x, m.F(1));
+    case MathOp::kAtan2:
+      return EmitAtan2OfDouble(m, x, y);
+    default:
+      return nullptr;
+  }
+}
+
 }  // namespace
 
+SinCos EmitSinCosForFloat(MathBuilder& d, V x) {
+  V n;
+  V r = Reduce(d, x, &n);
+  V z = d.Mul(r, r);
+  V sin = SinPoly(d, r, z), cos = CosPoly(d, z);
+  V odd = d.b.CreateICmpNE(d.b.CreateAnd(n, d.I(1)), d.I(0));
+  return {d.Select(d.Eq(x, d.F(0)), x, WithSign(d, d.Select(odd, cos, sin), n)),  // keeps the sign of zero
+          WithSign(d, d.Select(odd, sin, cos), d.b.CreateAdd(n, d.I(1)))};
+}
+
+V EmitAtan2ForFloat(MathBuilder& d, V y, V x) { return Atan2(d, y, x); }
+
 V EmitTrigonometric(MathBuilder& m, MathOp op, V x, V y) {
-  if (m.is_double()) return nullptr;
+  if (m.is_double()) return OfDouble(m, op, x, y);
   MathBuilder d = m.Double();
   switch (op) {
     case MathOp::kSin:

@@ -1,0 +1,122 @@
+// Sine, cosine and arc tangent of doubles to their last places.
+#include "backends/codegen/math_builder.h"
+
+namespace xc::codegen {
+namespace {
+
+using V = llvm::Value*;
+
+struct Sum {
+  V high, low;
+};
+
+// a + b without error.
+Sum TwoSum(MathBuilder& m, V a, V b) {
+  V s = m.Add(a, b);
+  V from_b = m.Sub(s, a);
+  return {s, m.Add(m.Sub(a, m.Sub(s, from_b)), m.Sub(b, from_b))};
+}
+
+// The same for |a| >= |b|.
+Sum FastTwoSum(MathBuilder& m, V a, V b) {
+  V s = m.Add(a, b);
+  return {s, m.Sub(b, m.Sub(s, a))};
+}
+
+// x - n pi/2 for |x| < 2^20; *n gets the quadrant in its low bits. The first three parts of pi/2 have 33 bits each, so
+// that n times them is exact.
+Sum Reduce(MathBuilder& m, V x, V* n) {
+  V k = m.Nearest(m.Mul(x, m.F(0.63661977236758134308)), n);
+  auto part = [&](double of_half_pi) { return m.Neg(m.Mul(k, m.F(of_half_pi))); };
+  V a = m.Add(x, part(0x1.921fb544p+0));
+  Sum b = TwoSum(m, a, part(0x1.0b4611a6p-34));
+  Sum c = TwoSum(m, b.high, part(0x1.3198a2ep-69));
+  V low = m.Add(c.low, m.Add(b.low, part(0x1.b839a252049c1p-104)));
+  return FastTwoSum(m, c.high, low);
+}
+
+// For |r| <= pi/4.
+V SinOf(MathBuilder& m, const Sum& r, V z) {
+  V p = m.Poly(z, {-0.16666666666666632, 0.00833333333332243, -0.00019841269829819487, 2.7557313695528e-06,
+                   -2.5050758619121613e-08, 1.589682191302059e-10});
+  V slope = m.Fma(z, m.F(-0.5), m.F(1));
+  return m.Add(r.high, m.Fma(m.Mul(r.high, z), p, m.Mul(r.low, slope)));
+}
+
+V CosOf(MathBuilder& m, const Sum& r, V z) {
+  V p = m.Poly(z, {0.0416666666666666, -0.0013888888888874133, 2.4801587289487826e-05, -2.755731435390275e-07,
+                   2.087572348352109e-09, -1.1359658692601816e-11});
+  V half = m.Mul(z, m.F(0.5));
+  V w = m.Sub(m.F(1), half);
+  V lost = m.Sub(m.Sub(m.F(1), w), half);
+  return m.Add(w, m.Add(lost, m.Fma(m.Mul(z, z), p, m.Neg(m.Mul(r.high, r.low)))));
+}
+
+}  // namespace
+
+SinCos EmitSinCosOfDouble(MathBuilder& m, V x) {
+  auto& b = m.b;
+  V n;
+  const Sum r = Reduce(m, x, &n);
+  V z = m.Mul(r.high, r.high);
+  V sin = SinOf(m, r, z), cos = CosOf(m, r, z);
+  V odd = b.CreateICmpNE(b.CreateAnd(n, m.I(1)), m.I(0));
+  // The sign is the quadrant's second bit.
+  auto with_sign = [&](V value, V quadrant) {
+    V sign = b.CreateShl(b.CreateAnd(quadrant, m.I(2)), m.I(62));
+    return m.Float(b.CreateXor(m.Bits(value), sign));
+  };
+  SinCos result;
+  result.sin = m.Select(m.Eq(x, m.F(0)), x, with_sign(m.Select(odd, cos, sin), n));  // keeps the sign of zero
+  result.cos = with_sign(m.Select(odd, sin, cos), b.CreateAdd(n, m.I(1)));
+  return result;
+}
+
+V EmitAtan2OfDouble(MathBuilder& m, V y, V x) {
+  auto& b = m.b;
+  V ax = m.Abs(x), ay = m.Abs(y);
+  V swap = m.Gt(ay, ax);
+  V high = m.Select(swap, ay, ax), low = m.Select(swap, ax, ay);
+  // Far from the ends of the range, where sums and remainders are exact.
+  V scale =
+      m.Select(m.Gt(high, m.F(0x1p900)), m.F(0x1p-200), m.Select(m.Lt(high, m.F(0x1p-800)), m.F(0x1p200), m.F(1)));
+  V whole_high = high, whole_low = low;
+  high = m.Mul(high, scale);
+  low = m.Mul(low, scale);
+  // atan(t) = pi/4 + atan((t - 1) / (t + 1)) above tan(pi/8).
+  V near_one = m.Gt(low, m.Mul(high, m.F(0.41421356237309503)));
+  const Sum difference = FastTwoSum(m, m.Neg(high), low), sum = FastTwoSum(m, high, low);
+  V num = m.Select(near_one, difference.high, low), den = m.Select(near_one, sum.high, high);
+  V u = m.Div(num, den);
+  V lost = m.F(0);
+  if (m.fma) {
+    // What the quotient and its operands lost by rounding.
+    V of_sums = m.Fma(m.Neg(u), sum.low, difference.low);
+    V rest = m.Add(m.Fma(m.Neg(u), den, num), m.Select(near_one, of_sums, m.F(0)));
+    lost = m.Div(rest, den);
+    lost = m.Select(m.Lt(m.Abs(lost), m.F(1)), lost, m.F(0));
+  }
+  V zero = m.Eq(whole_high, m.F(0)), both_infinite = m.Eq(whole_low, m.F(m.inf()));
+  u = m.Select(b.CreateOr(zero, both_infinite), m.F(0), u);
+  near_one = b.CreateOr(near_one, both_infinite);
+  V z = m.Mul(u, u);
+  V p = m.Poly(z, {-0.33333333333333326, 0.19999999999997695, -0.1428571428539104, 0.11111111088362312,
+                   -0.09090908151069643, 0.07692282904735025, -0.06666228896391485, 0.058770426313450544,
+                   -0.05218538070237736, 0.045040921495824476, -0.033487087127094056, 0.015207986910229478});
+  V small = m.Fma(m.Mul(u, z), p, m.Mul(lost, m.Sub(m.F(1), z)));
+  const Sum quarter = FastTwoSum(m, m.F(0x1.921fb54442d18p-1), u);
+  Sum a{m.Select(near_one, quarter.high, u),
+        m.Add(small, m.Select(near_one, m.Add(quarter.low, m.F(0x1.1a62633145c07p-55)), m.F(0)))};
+  // c - a where `condition` holds.
+  auto subtract_from = [&](V condition, double c, double c_low) {
+    const Sum s = FastTwoSum(m, m.F(c), m.Neg(a.high));
+    V low_part = m.Add(s.low, m.Sub(m.F(c_low), a.low));
+    a = {m.Select(condition, s.high, a.high), m.Select(condition, low_part, a.low)};
+  };
+  subtract_from(swap, 0x1.921fb54442d18p0, 0x1.1a62633145c07p-54);
+  subtract_from(m.SignBit(x), 0x1.921fb54442d18p1, 0x1.1a62633145c07p-53);
+  V nan = b.CreateFCmpUNO(x, y);
+  return m.Select(nan, m.F(m.nan()), m.CopySign(m.Add(a.high, a.low), y));
+}
+
+}  // namespace xc::codegen
