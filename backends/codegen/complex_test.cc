@@ -1,5 +1,5 @@
-// Measures the complex functions that emitted code calls against quadruple precision, and checks Annex G's special
-// values. XC_DENSE=N takes N times the samples.
+// Measures the complex functions, as emitted code computes them and as the functions behind it do, against quadruple
+// precision, and checks Annex G's special values. XC_DENSE=N takes N times the samples.
 #include <gtest/gtest.h>
 #include <quadmath.h>
 
@@ -8,12 +8,17 @@
 #include <cstdio>
 #include <cstdlib>
 #include <limits>
+#include <memory>
 #include <random>
 #include <string>
 #include <vector>
 
 #include "backends/codegen/elementwise.h"
+#include "backends/codegen/elementwise_internal.h"
 #include "backends/codegen/math.h"
+#include "backends/cpu/jit.h"
+#include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/Module.h"
 
 namespace xc::codegen {
 namespace {
@@ -37,33 +42,34 @@ QC Make(Q re, Q im) {
 }
 
 struct Case {
+  HloOpcode op;
   const char* name;
   QC (*reference)(QC x, QC y);
   double limit;  // in units of the last place of the result's size
 };
 
 const Case kCases[] = {
-    {"div", [](QC x, QC y) { return x / y; }, 2},
-    {"exp", [](QC x, QC) { return cexpq(x); }, 2},
-    {"expm1", [](QC x, QC) { return cexpq(x) - Make(1, 0); }, 2},
-    {"log", [](QC x, QC) { return clogq(x); }, 2},
-    {"log1p", [](QC x, QC) { return clogq(Make(1, 0) + x); }, 2},
-    {"sqrt", [](QC x, QC) { return csqrtq(x); }, 2},
-    {"rsqrt", [](QC x, QC) { return Make(1, 0) / csqrtq(x); }, 2},
-    {"cbrt", [](QC x, QC) { return cpowq(x, Make(Q(1) / 3, 0)); }, 2},
-    {"pow", [](QC x, QC y) { return cpowq(x, y); }, 2},
-    {"tanh", [](QC x, QC) { return ctanhq(x); }, 2},
-    {"tan", [](QC x, QC) { return ctanq(x); }, 2},
-    {"sin", [](QC x, QC) { return csinq(x); }, 2},
-    {"cos", [](QC x, QC) { return ccosq(x); }, 2},
-    {"sinh", [](QC x, QC) { return csinhq(x); }, 2},
-    {"cosh", [](QC x, QC) { return ccoshq(x); }, 2},
-    {"asinh", [](QC x, QC) { return casinhq(x); }, 2},
-    {"acosh", [](QC x, QC) { return cacoshq(x); }, 2},
-    {"atanh", [](QC x, QC) { return catanhq(x); }, 2},
-    {"asin", [](QC x, QC) { return casinq(x); }, 2},
-    {"acos", [](QC x, QC) { return cacosq(x); }, 2},
-    {"logistic", [](QC x, QC) { return Make(1, 0) / (Make(1, 0) + cexpq(-x)); }, 2},
+    {HloOpcode::kDivide, "div", [](QC x, QC y) { return x / y; }, 2},
+    {HloOpcode::kExponential, "exp", [](QC x, QC) { return cexpq(x); }, 2},
+    {HloOpcode::kExponentialMinusOne, "expm1", [](QC x, QC) { return cexpq(x) - Make(1, 0); }, 2},
+    {HloOpcode::kLog, "log", [](QC x, QC) { return clogq(x); }, 2},
+    {HloOpcode::kLogPlusOne, "log1p", [](QC x, QC) { return clogq(Make(1, 0) + x); }, 2},
+    {HloOpcode::kSqrt, "sqrt", [](QC x, QC) { return csqrtq(x); }, 2},
+    {HloOpcode::kRsqrt, "rsqrt", [](QC x, QC) { return Make(1, 0) / csqrtq(x); }, 2},
+    {HloOpcode::kCbrt, "cbrt", [](QC x, QC) { return cpowq(x, Make(Q(1) / 3, 0)); }, 2},
+    {HloOpcode::kPower, "pow", [](QC x, QC y) { return cpowq(x, y); }, 2},
+    {HloOpcode::kTanh, "tanh", [](QC x, QC) { return ctanhq(x); }, 2},
+    {HloOpcode::kTan, "tan", [](QC x, QC) { return ctanq(x); }, 2},
+    {HloOpcode::kSine, "sin", [](QC x, QC) { return csinq(x); }, 2},
+    {HloOpcode::kCosine, "cos", [](QC x, QC) { return ccosq(x); }, 2},
+    {HloOpcode::kSinh, "sinh", [](QC x, QC) { return csinhq(x); }, 2},
+    {HloOpcode::kCosh, "cosh", [](QC x, QC) { return ccoshq(x); }, 2},
+    {HloOpcode::kAsinh, "asinh", [](QC x, QC) { return casinhq(x); }, 2},
+    {HloOpcode::kAcosh, "acosh", [](QC x, QC) { return cacoshq(x); }, 2},
+    {HloOpcode::kAtanh, "atanh", [](QC x, QC) { return catanhq(x); }, 2},
+    {HloOpcode::kAsin, "asin", [](QC x, QC) { return casinq(x); }, 2},
+    {HloOpcode::kAcos, "acos", [](QC x, QC) { return cacosq(x); }, 2},
+    {HloOpcode::kLogistic, "logistic", [](QC x, QC) { return Make(1, 0) / (Make(1, 0) + cexpq(-x)); }, 2},
 };
 
 // Finite arguments of all sizes, as the type holds them.
@@ -84,40 +90,146 @@ std::vector<double> Samples(uint64_t seed) {
   return x;
 }
 
+// The emitted code: void name(T* x, T* y, T* out, int64 n) on n pairs, a multiple of `kLanes`, in vectors or one by
+// one.
+constexpr int kLanes = 8;
+
 template <typename T>
-void Measure(const Case& c, bool wide) {
-  const Function function = Find(std::string(wide ? "xc_cmath_wide_" : "xc_cmath_") + c.name);
-  ASSERT_NE(function, nullptr) << c.name;
-  const std::vector<double> x = Samples<T>(1), y = Samples<T>(2);
-  double worst = 0, worst_part = 0;
-  for (size_t i = 0; i + 1 < x.size(); i += 2) {
-    // The error of a power grows with the exponent, as that of the logarithm is multiplied by it.
-    if (std::string(c.name) == "pow" && std::hypot(y[i], y[i + 1]) > 50) continue;
-    double out[2];
-    function(&x[i], &y[i], out);
-    const QC want = c.reference(Make(x[i], x[i + 1]), Make(y[i], y[i + 1]));
-    const Q size = cabsq(want);
-    if (!(size < std::numeric_limits<T>::max()) || size < std::numeric_limits<T>::min()) continue;
-    const auto unit = [](Q of) {
-      const T magnitude = std::max<T>(static_cast<T>(fabsq(of)), std::numeric_limits<T>::min());
-      return static_cast<Q>(magnitude - std::nextafter(magnitude, T(0)));
-    };
-    const Q re = static_cast<T>(out[0]) - __real__ want, im = static_cast<T>(out[1]) - __imag__ want;
-    worst = std::max(worst, static_cast<double>(hypotq(re, im) / unit(size)));
-    worst_part = std::max({worst_part, static_cast<double>(fabsq(re) / unit(__real__ want)),
-                           static_cast<double>(fabsq(im) / unit(__imag__ want))});
-  }
-  std::printf("%-9s %-4s %5.2f ulp of the size, %9.3g ulp of the worse part\n", c.name, wide ? "c128" : "c64", worst,
-              worst_part);
-  EXPECT_LE(worst, c.limit) << c.name;
+std::string FunctionName(const Case& c, bool vectors) {
+  return std::string(c.name) + (sizeof(T) == 4 ? "_c64" : "_c128") + (vectors ? "_vector" : "");
 }
 
-TEST(ComplexMath, C64) {
-  for (const Case& c : kCases) Measure<float>(c, false);
+template <typename T>
+void AddLoop(cpu::CodeModule& code, const cpu::Target& target, const Case& c, bool vectors) {
+  llvm::IRBuilder<> b(code.context());
+  llvm::Type *p = b.getPtrTy(), *part = sizeof(T) == 4 ? b.getFloatTy() : b.getDoubleTy();
+  auto* f = llvm::Function::Create(llvm::FunctionType::get(b.getVoidTy(), {p, p, p, b.getInt64Ty()}, false),
+                                   llvm::Function::ExternalLinkage, FunctionName<T>(c, vectors), code.module());
+  auto block = [&] { return llvm::BasicBlock::Create(code.context(), "", f); };
+  llvm::BasicBlock *entry = block(), *loop = block(), *done = block();
+  b.SetInsertPoint(entry);
+  b.CreateBr(loop);
+  b.SetInsertPoint(loop);
+  auto* i = b.CreatePHI(b.getInt64Ty(), 2);
+  i->addIncoming(b.getInt64(0), entry);
+  const int lanes = vectors ? kLanes : 1;
+  llvm::Type* one = vectors ? static_cast<llvm::Type*>(llvm::FixedVectorType::get(part, lanes)) : part;
+  // Real parts of a block of numbers, then its imaginary parts.
+  auto at = [&](int k, int half) {
+    return b.CreateGEP(part, f->getArg(k), b.CreateAdd(b.CreateMul(i, b.getInt64(2)), b.getInt64(half * lanes)));
+  };
+  const llvm::Align align(sizeof(T));
+  auto load = [&](int k) -> Element {
+    return {b.CreateAlignedLoad(one, at(k, 0), align), b.CreateAlignedLoad(one, at(k, 1), align)};
+  };
+  CodegenTarget codegen;
+  codegen.fma = target.fma;
+  ElementEmitter e(b, codegen);
+  std::vector<Element> operands = {load(0)};
+  if (OpcodeArity(c.op) == 2) operands.push_back(load(1));
+  const Element z = EmitComplexOp(e, c.op, operands);
+  b.CreateAlignedStore(z.re, at(2, 0), align);
+  b.CreateAlignedStore(z.im, at(2, 1), align);
+  llvm::Value* next = b.CreateAdd(i, b.getInt64(lanes));
+  i->addIncoming(next, b.GetInsertBlock());
+  b.CreateCondBr(b.CreateICmpSLT(next, f->getArg(3)), loop, done);
+  b.SetInsertPoint(done);
+  b.CreateRetVoid();
 }
-TEST(ComplexMath, C128) {
-  for (const Case& c : kCases) Measure<double>(c, true);
+
+// Code for all cases.
+template <typename T>
+std::unique_ptr<cpu::CompiledCode> Compile(const char* target_name) {
+  auto target = cpu::GetTarget(target_name);
+  EXPECT_TRUE(target.ok()) << target.status();
+  std::vector<cpu::CodeModule> modules;
+  std::vector<std::string> exports;
+  for (const bool vectors : {false, true}) {
+    modules.emplace_back(vectors ? "vectors" : "scalars", *target);
+    for (const Case& c : kCases) {
+      AddLoop<T>(modules.back(), *target, c, vectors);
+      exports.push_back(FunctionName<T>(c, vectors));
+    }
+  }
+  std::vector<cpu::Symbol> symbols;
+  for (const MathSymbol& s : MathSymbols()) symbols.push_back({s.name, s.address});
+  for (const MathSymbol& s : ComplexSymbols()) symbols.push_back({s.name, s.address});
+  cpu::CompileOptions options;
+  options.target = *target;
+  options.threads = 2;
+  auto code = cpu::CompileModules(std::move(modules), symbols, exports, options);
+  EXPECT_TRUE(code.ok()) << code.status();
+  return *std::move(code);
 }
+
+template <typename T>
+std::vector<T> Emitted(const cpu::CompiledCode& code, const Case& c, bool vectors, const std::vector<double>& x,
+                       const std::vector<double>& y) {
+  const int lanes = vectors ? kLanes : 1;
+  const int64_t n = x.size() / 2 / kLanes * kLanes;
+  auto place = [&](int64_t i, int half) { return i / lanes * 2 * lanes + half * lanes + i % lanes; };
+  std::vector<T> in[2] = {std::vector<T>(2 * n), std::vector<T>(2 * n)}, out(2 * n), result(2 * n);
+  for (int64_t i = 0; i < n; ++i) {
+    for (int half : {0, 1}) {
+      in[0][place(i, half)] = static_cast<T>(x[2 * i + half]);
+      in[1][place(i, half)] = static_cast<T>(y[2 * i + half]);
+    }
+  }
+  void* f = code.Find(FunctionName<T>(c, vectors));
+  reinterpret_cast<void (*)(const T*, const T*, T*, int64_t)>(f)(in[0].data(), in[1].data(), out.data(), n);
+  for (int64_t i = 0; i < n; ++i) {
+    for (int half : {0, 1}) result[2 * i + half] = out[place(i, half)];
+  }
+  return result;
+}
+
+template <typename T>
+void Measure(const char* target_name) {
+  const auto code = Compile<T>(target_name);
+  const bool wide = sizeof(T) == 8;
+  const std::vector<double> x = Samples<T>(1), y = Samples<T>(2);
+  for (const Case& c : kCases) {
+    const Function function = Find(std::string(wide ? "xc_cmath_wide_" : "xc_cmath_") + c.name);
+    ASSERT_NE(function, nullptr) << c.name;
+    const std::vector<T> emitted = Emitted<T>(*code, c, true, x, y), scalar = Emitted<T>(*code, c, false, x, y);
+    double worst[2] = {}, worst_part = 0;
+    for (size_t i = 0; i + 1 < emitted.size(); i += 2) {
+      for (int half : {0, 1}) {
+        const T a = emitted[i + half], b = scalar[i + half];
+        ASSERT_TRUE(a == b || (std::isnan(a) && std::isnan(b))) << c.name << " differs between widths";
+      }
+      // The error of a power grows with the exponent, as that of the logarithm is multiplied by it.
+      if (c.op == HloOpcode::kPower && std::hypot(y[i], y[i + 1]) > 50) continue;
+      double called[2];
+      function(&x[i], &y[i], called);
+      const QC want = c.reference(Make(x[i], x[i + 1]), Make(y[i], y[i + 1]));
+      const Q size = cabsq(want);
+      if (!(size < std::numeric_limits<T>::max()) || size < std::numeric_limits<T>::min()) continue;
+      const auto unit = [](Q of) {
+        const T magnitude = std::max<T>(static_cast<T>(fabsq(of)), std::numeric_limits<T>::min());
+        return static_cast<Q>(magnitude - std::nextafter(magnitude, T(0)));
+      };
+      const T results[2][2] = {{emitted[i], emitted[i + 1]}, {static_cast<T>(called[0]), static_cast<T>(called[1])}};
+      for (int k : {0, 1}) {
+        const Q re = results[k][0] - __real__ want, im = results[k][1] - __imag__ want;
+        const double error = static_cast<double>(hypotq(re, im) / unit(size));
+        worst[k] = error <= worst[k] ? worst[k] : error;  // NaN too
+        if (k > 0) continue;
+        worst_part = std::max({worst_part, static_cast<double>(fabsq(re) / unit(__real__ want)),
+                               static_cast<double>(fabsq(im) / unit(__imag__ want))});
+      }
+    }
+    std::printf("%-9s %-4s %5.2f ulp of the size, %9.3g ulp of the worse part; %5.2f as a call\n", c.name,
+                wide ? "c128" : "c64", worst[0], worst_part, worst[1]);
+    EXPECT_LE(worst[0], c.limit) << c.name;
+    EXPECT_LE(worst[1], c.limit) << c.name << " as a call";
+  }
+}
+
+TEST(ComplexMath, C64) { Measure<float>(""); }
+TEST(ComplexMath, C64WithoutFma) { Measure<float>("x86-64-v2"); }
+TEST(ComplexMath, C128) { Measure<double>(""); }
+TEST(ComplexMath, C128WithoutFma) { Measure<double>("x86-64-v2"); }
 
 // C99, Annex G.
 TEST(ComplexMath, SpecialValues) {
@@ -139,18 +251,33 @@ TEST(ComplexMath, SpecialValues) {
       {"acosh", -inf, 1, inf, pi},  {"acosh", 0, nan, nan, pi / 2}, {"atanh", 1, 0, inf, 0},
       {"atanh", inf, 1, 0, pi / 2}, {"acos", inf, 1, 0, -inf},      {"asin", 1, inf, 0, inf},
   };
+  const auto floats = Compile<float>("");
+  const auto doubles = Compile<double>("");
   for (const bool wide : {false, true}) {
     for (const Special& s : kSpecials) {
       const double x[] = {s.re, s.im};
       double out[2];
       Find(std::string(wide ? "xc_cmath_wide_" : "xc_cmath_") + s.name)(x, x, out);
-      const auto same = [](double got, double want) {
+      const auto same = [](double got, double want, double error) {
         if (std::isnan(want)) return std::isnan(got);
         if (want == 0 || std::isinf(want)) return got == want;
-        return std::abs(got - want) <= 1e-15 * std::abs(want);
+        return std::abs(got - want) <= error * std::abs(want);
       };
-      EXPECT_TRUE(same(out[0], s.want_re) && same(out[1], s.want_im))
+      EXPECT_TRUE(same(out[0], s.want_re, 1e-15) && same(out[1], s.want_im, 1e-15))
           << s.name << "(" << s.re << ", " << s.im << ") = (" << out[0] << ", " << out[1] << ")";
+      // The same in one lane of a vector of ordinary numbers.
+      std::vector<double> in(2 * kLanes, 0.5);
+      in[6] = s.re, in[7] = s.im;
+      const Case& c = *std::find_if(std::begin(kCases), std::end(kCases),
+                                    [&](const Case& one) { return std::string(one.name) == s.name; });
+      double got[2];
+      for (int half : {0, 1}) {
+        got[half] = wide ? Emitted<double>(*doubles, c, true, in, in)[6 + half]
+                         : Emitted<float>(*floats, c, true, in, in)[6 + half];
+      }
+      const double error = wide ? 1e-15 : 1e-7;
+      EXPECT_TRUE(same(got[0], s.want_re, error) && same(got[1], s.want_im, error))
+          << "emitted " << s.name << "(" << s.re << ", " << s.im << ") = (" << got[0] << ", " << got[1] << ")";
     }
     const double one[] = {1, 1}, zero[] = {0, 0};
     double out[2];

@@ -1,7 +1,10 @@
-// Elementwise ops of complex numbers: sums and products in place, everything else through the C++ library lane by lane.
+// Elementwise ops of complex numbers: sums and products in place, everything else in a function of its own, with the
+// C++ library lane by lane for what complex_math.h has no code for.
 #include <complex>
+#include <optional>
 #include <string>
 
+#include "backends/codegen/complex_math.h"
 #include "backends/codegen/elementwise_internal.h"
 #include "llvm/IR/Function.h"
 #include "llvm/IR/IRBuilder.h"
@@ -149,6 +152,75 @@ Element CallForLanes(ElementEmitter& e, const Row& row, absl::Span<const Element
   return out;
 }
 
+// The function's body: fast code, and the library where that does not hold.
+Element EmitBody(ElementEmitter& e, const Row& row, absl::Span<const Element> x) {
+  llvm::IRBuilderBase& b = e.builder();
+  llvm::Type* type = x[0].re->getType();
+  const bool narrow = type->getScalarType()->isFloatTy();
+  MathBuilder own(b, type, e.target().fma);
+  MathBuilder m = narrow ? own.Double() : own;
+  const auto widen = [&](const Element& v) { return narrow ? Element{own.Extend(v.re), own.Extend(v.im)} : v; };
+  const Element first = widen(x[0]), second = x.size() > 1 ? widen(x[1]) : Element{};
+  const std::optional<ComplexResult> fast = EmitComplexMath(m, row.op, narrow, first, second);
+  if (!fast.has_value()) return CallForLanes(e, row, x);
+  Element common{fast->re, fast->im};
+  if (narrow) common = {own.Round(common.re), own.Round(common.im)};
+  llvm::Function* function = b.GetInsertBlock()->getParent();
+  auto* slow = llvm::BasicBlock::Create(b.getContext(), "rare", function);
+  auto* done = llvm::BasicBlock::Create(b.getContext(), "done", function);
+  auto* from = b.GetInsertBlock();
+  b.CreateCondBr(own.lanes == 0 ? fast->rare : b.CreateOrReduce(fast->rare), slow, done);
+  b.SetInsertPoint(slow);
+  const Element called = CallForLanes(e, row, x);
+  const Element other{b.CreateSelect(fast->rare, called.re, common.re),
+                      b.CreateSelect(fast->rare, called.im, common.im)};
+  auto* slow_end = b.GetInsertBlock();
+  b.CreateBr(done);
+  b.SetInsertPoint(done);
+  const auto join = [&](V usual, V rare) {
+    llvm::PHINode* phi = b.CreatePHI(type, 2);
+    phi->addIncoming(usual, from);
+    phi->addIncoming(rare, slow_end);
+    return phi;
+  };
+  V re = join(common.re, other.re);
+  return {re, join(common.im, other.im)};
+}
+
+// Calls the module's function for the op, type and number of lanes, which is written when it is first needed.
+Element CallFunction(ElementEmitter& e, const Row& row, absl::Span<const Element> x) {
+  llvm::IRBuilderBase& b = e.builder();
+  llvm::Module* module = b.GetInsertBlock()->getModule();
+  llvm::Type* type = x[0].re->getType();
+  const bool wide = type->getScalarType()->isDoubleTy();
+  const std::string name = "xc." + SymbolOf(row, wide) + ".x" + std::to_string(ElementEmitter::Lanes(x[0].re));
+  llvm::Function* function = module->getFunction(name);
+  if (function == nullptr) {
+    std::vector<llvm::Type*> types(2 * x.size(), type);
+    auto* pair = llvm::StructType::get(type, type);
+    function = llvm::Function::Create(llvm::FunctionType::get(pair, types, false), llvm::Function::InternalLinkage,
+                                      name, module);
+    function->setDoesNotThrow();
+    function->setDoesNotAccessMemory();
+    function->addFnAttr(llvm::Attribute::WillReturn);
+    function->addFnAttr(llvm::Attribute::NoInline);
+    llvm::IRBuilder<> body(llvm::BasicBlock::Create(b.getContext(), "", function));
+    ElementEmitter inner(body, e.target());
+    std::vector<Element> arguments;
+    for (size_t k = 0; k < x.size(); ++k) arguments.push_back({function->getArg(2 * k), function->getArg(2 * k + 1)});
+    const Element result = EmitBody(inner, row, arguments);
+    V both = llvm::PoisonValue::get(pair);
+    body.CreateRet(body.CreateInsertValue(body.CreateInsertValue(both, result.re, 0), result.im, 1));
+  }
+  std::vector<V> arguments;
+  for (const Element& v : x) {
+    arguments.push_back(v.re);
+    arguments.push_back(v.im);
+  }
+  V both = b.CreateCall(function, arguments);
+  return {b.CreateExtractValue(both, 0), b.CreateExtractValue(both, 1)};
+}
+
 // x * y + z with one rounding. Targets that cannot do so compute f32 by way of f64, where the product is exact, and f64
 // with two roundings.
 V Fused(ElementEmitter& e, V x, V y, V z) {
@@ -195,7 +267,7 @@ Element EmitComplexOp(ElementEmitter& e, HloOpcode op, absl::Span<const Element>
   }
   const Row* row = FindRow(op);
   if (row == nullptr) return {};
-  Element y = CallForLanes(e, *row, x);
+  Element y = CallFunction(e, *row, x);
   if (op == HloOpcode::kAbs) y.im = nullptr;
   return y;
 }

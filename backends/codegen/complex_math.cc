@@ -1,0 +1,273 @@
+// What most complex functions share is in the private part: |z|^2, exponentials, logarithms, sine and cosine of either
+// kind.
+#include "backends/codegen/complex_math.h"
+
+#include "llvm/IR/Constants.h"
+#include "llvm/IR/DerivedTypes.h"
+
+namespace xc::codegen {
+namespace {
+
+using V = llvm::Value*;
+
+// Parts of c128 numbers between these neither overflow nor vanish when they are squared and multiplied.
+constexpr double kSmallest = 0x1p-400, kLargest = 0x1p400;
+
+class ComplexMath {
+ public:
+  ComplexMath(MathBuilder& m, bool narrow) : m_(m), b_(m.b), narrow_(narrow) {
+    llvm::Type* flag = b_.getInt1Ty();
+    rare_ = llvm::Constant::getNullValue(m.lanes == 0 ? flag : llvm::FixedVectorType::get(flag, m.lanes));
+  }
+
+  std::optional<ComplexResult> Emit(HloOpcode op, Element x, Element y) {
+    std::optional<Element> z = narrow_ ? Narrow(op, x, y) : Wide(op, x, y);
+    if (!z.has_value()) return std::nullopt;
+    // What is not finite is looked at again.
+    const auto finite = [&](V v) { return m_.Lt(m_.Abs(v), m_.F(m_.inf())); };
+    Rare(b_.CreateNot(b_.CreateAnd(finite(z->re), finite(z->im))));
+    return ComplexResult{z->re, z->im, rare_};
+  }
+
+ private:
+  // In doubles, squares of c64's parts are exact, and sums of them lose nothing that shows.
+  std::optional<Element> Narrow(HloOpcode op, Element x, Element y) {
+    V one = m_.F(1);
+    switch (op) {
+      case HloOpcode::kDivide: {
+        V inverse = m_.Div(one, Size2(y));
+        return Times(Product(x, {y.re, m_.Neg(y.im)}), inverse);
+      }
+      case HloOpcode::kExponential:
+        return Exp(x);
+      case HloOpcode::kExponentialMinusOne: {
+        V half = SinCosOf(m_.Mul(x.im, m_.F(0.5))).sin;
+        const SinCos angle = SinCosOf(x.im);
+        V e = EmitExpm1OfDouble(m_, x.re);
+        V re = m_.Fma(e, angle.cos, m_.Mul(m_.Mul(half, half), m_.F(-2)));
+        return Element{re, m_.Mul(m_.Add(e, one), angle.sin)};
+      }
+      case HloOpcode::kLog:
+        return Log(x, false);
+      case HloOpcode::kLogPlusOne: {
+        // |1 + z|^2 - 1 = a (2 + a) + b^2
+        V d = m_.Fma(x.im, x.im, m_.Mul(x.re, m_.Add(x.re, m_.F(2))));
+        V a = m_.Add(x.re, one);
+        return Element{HalfLog(d, {Size2({a, x.im}), m_.F(0)}), EmitAtan2ForFloat(m_, x.im, a)};
+      }
+      case HloOpcode::kSqrt:
+        return Sqrt(x);
+      case HloOpcode::kRsqrt: {
+        const Element root = Sqrt(x);
+        return Times({root.re, m_.Neg(root.im)}, m_.Div(one, m_.Sqrt(Size2(x))));
+      }
+      case HloOpcode::kSine: {
+        const SinCos angle = SinCosOf(x.re);
+        const SinCos h = Hyperbolic(x.im);
+        return Element{m_.Mul(angle.sin, h.cos), m_.Mul(angle.cos, h.sin)};
+      }
+      case HloOpcode::kCosine: {
+        const SinCos angle = SinCosOf(x.re);
+        const SinCos h = Hyperbolic(x.im);
+        return Element{m_.Mul(angle.cos, h.cos), m_.Neg(m_.Mul(angle.sin, h.sin))};
+      }
+      case HloOpcode::kSinh: {
+        const SinCos angle = SinCosOf(x.im);
+        const SinCos h = Hyperbolic(x.re);
+        return Element{m_.Mul(h.sin, angle.cos), m_.Mul(h.cos, angle.sin)};
+      }
+      case HloOpcode::kCosh: {
+        const SinCos angle = SinCosOf(x.im);
+        const SinCos h = Hyperbolic(x.re);
+        return Element{m_.Mul(h.cos, angle.cos), m_.Mul(h.sin, angle.sin)};
+      }
+      case HloOpcode::kTanh:
+        return Tanh(x);
+      case HloOpcode::kTan: {
+        // -i tanh(i z)
+        const Element t = Tanh({m_.Neg(x.im), x.re});
+        return Element{t.im, m_.Neg(t.re)};
+      }
+      case HloOpcode::kPower: {
+        Rare(m_.Eq(Size2(x), m_.F(0)));
+        return Exp(Product(y, Log(x, /*to_last_place=*/true)));  // its error grows with the exponent
+      }
+      case HloOpcode::kCbrt:
+        Rare(m_.Eq(Size2(x), m_.F(0)));
+        return Exp(Times(Log(x, false), m_.F(1.0 / 3)));
+      case HloOpcode::kLogistic: {
+        const Element e = Exp({m_.Neg(x.re), m_.Neg(x.im)});
+        const Element sum{m_.Add(e.re, one), e.im};
+        return Times({sum.re, m_.Neg(sum.im)}, m_.Div(one, Size2(sum)));
+      }
+      case HloOpcode::kSign:
+        return Times(x, m_.Div(one, m_.Sqrt(Size2(x))));
+      default:
+        return std::nullopt;
+    }
+  }
+
+  std::optional<Element> Wide(HloOpcode op, Element x, Element y) {
+    switch (op) {
+      case HloOpcode::kDivide: {
+        if (!m_.fma) return std::nullopt;
+        Bounded(x);
+        Bounded(y);
+        const Sum size = SumOfProducts(y.re, y.re, y.im, y.im);
+        V inverse = m_.Div(m_.F(1), size.high);
+        return Element{Quotient(SumOfProducts(x.re, y.re, x.im, y.im), size, inverse),
+                       Quotient(SumOfProducts(x.im, y.re, m_.Neg(x.re), y.im), size, inverse)};
+      }
+      case HloOpcode::kAbs: {
+        Bounded(x);
+        V size = m_.Sqrt(Size2(x));
+        return Element{size, size};
+      }
+      case HloOpcode::kSqrt:
+        Bounded(x);
+        return Sqrt(x);
+      case HloOpcode::kExponential:
+        return Exp(x);
+      case HloOpcode::kSine:
+      case HloOpcode::kCosine: {
+        const SinCos angle = SinCosOf(x.re);
+        const SinCos h = Hyperbolic(x.im);
+        if (op == HloOpcode::kSine) return Element{m_.Mul(angle.sin, h.cos), m_.Mul(angle.cos, h.sin)};
+        return Element{m_.Mul(angle.cos, h.cos), m_.Neg(m_.Mul(angle.sin, h.sin))};
+      }
+      case HloOpcode::kSinh:
+      case HloOpcode::kCosh: {
+        const SinCos angle = SinCosOf(x.im);
+        const SinCos h = Hyperbolic(x.re);
+        if (op == HloOpcode::kSinh) return Element{m_.Mul(h.sin, angle.cos), m_.Mul(h.cos, angle.sin)};
+        return Element{m_.Mul(h.cos, angle.cos), m_.Mul(h.sin, angle.sin)};
+      }
+      case HloOpcode::kLog: {
+        if (!m_.fma) return std::nullopt;
+        Bounded(x);
+        return Log(x, true);
+      }
+      default:
+        return std::nullopt;
+    }
+  }
+
+  void Rare(V condition) { rare_ = b_.CreateOr(rare_, condition); }
+  // The larger part is of ordinary size. A zero is rare, too.
+  void Bounded(Element x) {
+    V a = m_.Abs(x.re), b = m_.Abs(x.im);
+    V size = m_.Select(m_.Gt(a, b), a, b);
+    Rare(b_.CreateNot(b_.CreateAnd(m_.Gt(size, m_.F(kSmallest)), m_.Lt(size, m_.F(kLargest)))));
+  }
+
+  V Size2(Element x) { return m_.Fma(x.re, x.re, m_.Mul(x.im, x.im)); }
+  Element Times(Element x, V factor) { return {m_.Mul(x.re, factor), m_.Mul(x.im, factor)}; }
+  Element Product(Element x, Element y) {
+    return {m_.Fma(x.re, y.re, m_.Neg(m_.Mul(x.im, y.im))), m_.Fma(x.re, y.im, m_.Mul(x.im, y.re))};
+  }
+  struct Sum {
+    V high, low;
+  };
+  // a + b without error.
+  Sum TwoSum(V a, V b) {
+    V sum = m_.Add(a, b);
+    V of_b = m_.Sub(sum, a);
+    return {sum, m_.Add(m_.Sub(a, m_.Sub(sum, of_b)), m_.Sub(b, of_b))};
+  }
+  // a b + c d, with what it loses by rounding.
+  Sum SumOfProducts(V a, V b, V c, V d) {
+    V first = m_.Mul(a, b), second = m_.Mul(c, d);
+    V lost = m_.Add(m_.Fma(a, b, m_.Neg(first)), m_.Fma(c, d, m_.Neg(second)));
+    const Sum sum = TwoSum(first, second);
+    return {sum.high, m_.Add(sum.low, lost)};
+  }
+  // a / b by an inverse of b, once corrected.
+  V Quotient(const Sum& a, const Sum& b, V inverse) {
+    V q = m_.Mul(a.high, inverse);
+    V rest = m_.Add(m_.Fma(m_.Neg(q), b.high, a.high), m_.Fma(m_.Neg(q), b.low, a.low));
+    return m_.Fma(rest, inverse, q);
+  }
+
+  SinCos SinCosOf(V x) {
+    Rare(b_.CreateFCmpUGE(m_.Abs(x), m_.F(narrow_ ? kMostReducedFloat : kMostReduced)));
+    return narrow_ ? EmitSinCosForFloat(m_, x) : EmitSinCosOfDouble(m_, x);
+  }
+
+  // sinh and cosh of x, by e^|x|; sinh of small numbers by its series.
+  SinCos Hyperbolic(V x) {
+    V size = m_.Abs(x);
+    Rare(m_.Gt(size, m_.F(700)));
+    V e = m_.Mul(EmitExp(m_, size), m_.F(0.5));
+    V inverse = m_.Div(m_.F(0.25), e);
+    V z = m_.Mul(x, x);
+    V p = m_.Poly(z, {1.0 / 6, 1.0 / 120, 1.0 / 5040, 1.0 / 362880, 1.0 / 39916800, 1.0 / 6227020800.0,
+                      1.0 / 1307674368000.0, 1.0 / 355687428096000.0, 1.0 / 121645100408832000.0});
+    V small = m_.Fma(m_.Mul(x, z), p, x);
+    V large = m_.CopySign(m_.Sub(e, inverse), x);
+    return {m_.Select(m_.Lt(size, m_.F(1)), small, large), m_.Add(e, inverse)};
+  }
+
+  Element Exp(Element x) {
+    const SinCos angle = SinCosOf(x.im);
+    return Times({angle.cos, angle.sin}, EmitExp(m_, x.re));
+  }
+
+  // The root's larger part from |z| and the real part's size, the other by division.
+  Element Sqrt(Element x) {
+    V size = m_.Sqrt(Size2(x));
+    V large = m_.Sqrt(m_.Mul(m_.Add(size, m_.Abs(x.re)), m_.F(0.5)));
+    V small = m_.Div(m_.Mul(m_.Abs(x.im), m_.F(0.5)), large);
+    V left = m_.SignBit(x.re);
+    return {m_.Select(left, small, large), m_.CopySign(m_.Select(left, large, small), x.im)};
+  }
+
+  // log(1 + d) / 2, where 1 + d is `sum`, which is as good unless it is near 1.
+  V HalfLog(V d, const Sum& sum) {
+    V near_one = m_.Lt(m_.Abs(d), m_.F(0.5));
+    V u = m_.Select(near_one, m_.Add(d, m_.F(1)), sum.high);
+    V lost = m_.Select(near_one, m_.Sub(d, m_.Sub(u, m_.F(1))), sum.low);
+    return m_.Mul(m_.Add(EmitLog(m_, u), m_.Div(lost, u)), m_.F(0.5));
+  }
+
+  Element Log(Element x, bool to_last_place) {
+    V a = m_.Abs(x.re), b = m_.Abs(x.im);
+    V swap = m_.Lt(a, b);
+    V large = m_.Select(swap, b, a), small = m_.Select(swap, a, b);
+    V large2 = m_.Mul(large, large), small2 = m_.Mul(small, small);
+    V d = m_.Sub(large2, m_.F(1));
+    Sum sum{m_.Add(large2, small2), m_.F(0)};
+    if (narrow_) {
+      d = m_.Add(d, small2);
+    } else {
+      // large^2 - 1 is exact where it matters; what the squares and the sums lost comes after.
+      V squares = m_.Add(m_.Fma(large, large, m_.Neg(large2)), m_.Fma(small, small, m_.Neg(small2)));
+      const Sum less_one = TwoSum(d, small2);
+      d = m_.Add(less_one.high, m_.Add(less_one.low, squares));
+      sum = TwoSum(large2, small2);
+      sum.low = m_.Add(sum.low, squares);
+    }
+    V angle = to_last_place ? EmitAtan2OfDouble(m_, x.im, x.re) : EmitAtan2ForFloat(m_, x.im, x.re);
+    return {HalfLog(d, sum), angle};
+  }
+
+  // (sinh a cosh a + i sin b cos b) / (sinh^2 a + cos^2 b)
+  Element Tanh(Element x) {
+    const SinCos angle = SinCosOf(x.im);
+    const SinCos h = Hyperbolic(x.re);
+    V inverse = m_.Div(m_.F(1), m_.Fma(h.sin, h.sin, m_.Mul(angle.cos, angle.cos)));
+    return Times({m_.Mul(h.sin, h.cos), m_.Mul(angle.sin, angle.cos)}, inverse);
+  }
+
+  MathBuilder& m_;
+  llvm::IRBuilderBase& b_;
+  const bool narrow_;
+  V rare_;
+};
+
+}  // namespace
+
+std::optional<ComplexResult> EmitComplexMath(MathBuilder& m, HloOpcode op, bool narrow, Element x, Element y) {
+  return ComplexMath(m, narrow).Emit(op, x, y);
+}
+
+}  // namespace xc::codegen
