@@ -1,12 +1,11 @@
 #include "tools/program.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstring>
 
 #include "absl/strings/str_cat.h"
 #include "backends/runtime/arena.h"
+#include "hlo/base/machine.h"
 #include "hlo/base/status.h"
 #include "service/npy.h"
 
@@ -76,13 +75,13 @@ absl::StatusOr<Literal> ReadArray(const std::string& path, const Shape& shape) {
 namespace {
 
 absl::Status CheckMemory(absl::string_view what, double bytes, int64_t limit_bytes) {
-  const double limit = limit_bytes > 0 ? static_cast<double>(limit_bytes)
-                                       : static_cast<double>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGE_SIZE);
+  const double limit = limit_bytes > 0 ? static_cast<double>(limit_bytes) : static_cast<double>(AvailableMemory());
   if (bytes <= limit) return absl::OkStatus();
-  return absl::ResourceExhaustedError(absl::StrCat(
-      what, " needs ", static_cast<int64_t>(bytes / (1 << 20)), " MiB; the limit is ",
-      static_cast<int64_t>(limit / (1 << 20)),
-      limit_bytes > 0 ? " MiB (--memory_limit_mb)" : " MiB, this machine's memory; --compile_only does not run"));
+  return absl::ResourceExhaustedError(
+      absl::StrCat(what, " needs ", static_cast<int64_t>(bytes / (1 << 20)), " MiB; the limit is ",
+                   static_cast<int64_t>(limit / (1 << 20)),
+                   limit_bytes > 0 ? " MiB (--memory_limit_mb)"
+                                   : " MiB, the memory that this process may use; --compile_only does not run"));
 }
 
 }  // namespace

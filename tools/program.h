@@ -15,7 +15,8 @@ namespace xc {
 absl::Status TimeRuns(const Executable& executable, const std::vector<Literal>& inputs, const RunOptions& options,
                       int64_t runs, double seconds, double* best_ms, double* median_ms);
 
-// ResourceExhausted if parameters and result alone are larger than `limit_bytes` (0: than this machine's memory).
+// ResourceExhausted if parameters and result alone are larger than `limit_bytes` (0: than the memory that
+// this process may use).
 absl::Status CheckInputMemory(const HloModule& module, int64_t limit_bytes);
 // ResourceExhausted if a timed run, which holds inputs and outputs twice and the temporary memory, would be.
 absl::Status CheckRunMemory(const Executable& executable, int64_t limit_bytes);

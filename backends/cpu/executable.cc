@@ -20,6 +20,7 @@
 #include "compiler/expand/expand.h"
 #include "compiler/memory/buffer_assignment.h"
 #include "compiler/memory/schedule.h"
+#include "hlo/base/machine.h"
 #include "hlo/base/status.h"
 
 namespace xc::cpu {

@@ -1,14 +1,13 @@
 // Entry points of the interpreter, and runs: plans, frames, limits.
 #include "backends/interpreter/evaluator.h"
 
-#include <unistd.h>
-
 #include <functional>
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "backends/interpreter/run.h"
+#include "hlo/base/machine.h"
 #include "hlo/base/status.h"
 
 namespace xc {
@@ -45,8 +44,7 @@ void SetShape(const Shape& shape, Literal* literal) {
 
 Run::Run(const EvaluatorOptions& options)
     : options_(options),
-      max_bytes_(options.max_bytes > 0 ? options.max_bytes
-                                       : int64_t{sysconf(_SC_PHYS_PAGES)} * sysconf(_SC_PAGESIZE) / 4 * 3),
+      max_bytes_(options.max_bytes > 0 ? options.max_bytes : AvailableMemory() / 4 * 3),
       deadline_(absl::Now() + options.time_limit) {}
 
 Value Run::Borrow(const Literal& literal) {

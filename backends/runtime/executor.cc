@@ -2,7 +2,6 @@
 #include "backends/runtime/executor.h"
 
 #include <pthread.h>
-#include <sched.h>
 
 #include <algorithm>
 #include <atomic>
@@ -15,6 +14,8 @@
 #include <vector>
 
 namespace xc {
+#include "hlo/base/machine.h"
+
 namespace {
 
 thread_local int parallel_depth = 0;
@@ -177,13 +178,6 @@ Outcome RunTogether(Executor* executor, int64_t threads, int64_t n, int64_t bloc
 }
 
 }  // namespace
-
-int AvailableCpus() {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  if (sched_getaffinity(0, sizeof(set), &set) == 0) return std::max(1, CPU_COUNT(&set));
-  return std::max(1u, std::thread::hardware_concurrency());
-}
 
 std::unique_ptr<Executor> NewThreadPoolExecutor(int num_threads) { return std::make_unique<PoolExecutor>(num_threads); }
 

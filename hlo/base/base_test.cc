@@ -1,11 +1,14 @@
 // What the check and status macros promise.
 #include <memory>
+#include <new>
+#include <stdexcept>
 #include <string>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "gtest/gtest.h"
 #include "hlo/base/check.h"
+#include "hlo/base/exceptions.h"
 #include "hlo/base/status.h"
 
 namespace xc {
@@ -44,6 +47,16 @@ TEST(Status, ReturnsTheFirstErrorAndEvaluatesOnce) {
   calls = 0;
   EXPECT_EQ(Both(5, 4, &calls).message(), "odd");
   EXPECT_EQ(calls, 1);
+}
+
+TEST(Exceptions, BecomeStatuses) {
+  const auto fail = [](auto error) -> absl::StatusOr<int> {
+    return CatchExceptions([&]() -> absl::StatusOr<int> { throw error; });
+  };
+  EXPECT_EQ(*CatchExceptions([] { return absl::StatusOr<int>(3); }), 3);
+  EXPECT_EQ(fail(std::bad_alloc()).status(), absl::ResourceExhaustedError("out of memory"));
+  EXPECT_EQ(fail(std::length_error("too long")).status(), absl::InternalError("unexpected exception: too long"));
+  EXPECT_EQ(fail(1).status(), absl::InternalError("unexpected exception of an unknown type"));
 }
 
 TEST(Check, PassesSilentlyAndSkipsTheMessage) {

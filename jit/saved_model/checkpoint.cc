@@ -1,7 +1,5 @@
 #include "jit/saved_model/checkpoint.h"
 
-#include <fstream>
-
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "hlo/base/status.h"
@@ -13,21 +11,6 @@ namespace xc {
 namespace {
 
 constexpr int kMaxShards = 100000;
-
-// `size` bytes of a file from `offset`.
-absl::StatusOr<std::string> ReadRange(const std::string& path, int64_t offset, int64_t size) {
-  std::ifstream file(path, std::ios::binary | std::ios::ate);
-  if (!file) return absl::NotFoundError(absl::StrCat("cannot open '", path, "'"));
-  int64_t length = static_cast<int64_t>(file.tellg());
-  if (offset < 0 || size < 0 || offset > length || size > length - offset) {
-    return absl::DataLossError(
-        absl::StrCat("'", path, "' has ", length, " bytes, not the ", size, " from byte ", offset));
-  }
-  std::string bytes(static_cast<size_t>(size), '\0');
-  file.seekg(offset);
-  if (!file.read(bytes.data(), size)) return absl::DataLossError(absl::StrCat("cannot read '", path, "'"));
-  return bytes;
-}
 
 // Lengths as base-128 numbers, their checksum, then the bytes of all strings; gives the checksum of the whole.
 absl::Status ReadStrings(absl::string_view bytes, Tensor* t, uint32_t* crc) {
@@ -101,7 +84,7 @@ absl::StatusOr<Tensor> Checkpoint::Read(const std::string& key) const {
   Dims dims;
   for (const auto& d : entry.shape().dim()) dims.push_back(d.size());
   std::string path = absl::StrFormat("%s.data-%05d-of-%05d", prefix_, entry.shard_id(), shards_);
-  XC_ASSIGN_OR_RETURN(std::string bytes, ReadRange(path, entry.offset(), entry.size()));
+  XC_ASSIGN_OR_RETURN(std::string bytes, ReadFileRange(path, entry.offset(), entry.size()));
   XC_ASSIGN_OR_RETURN(int64_t count, CheckedNumElements(dims));
   uint32_t crc = 0;
   Tensor t;
