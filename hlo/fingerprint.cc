@@ -17,10 +17,42 @@ uint64_t Fold(uint64_t x, uint64_t y) {
   return static_cast<uint64_t>(product) ^ static_cast<uint64_t>(product >> 64);
 }
 
+// Hands on what a FingerprintHasher takes in, as bytes.
+class ByteFeeder {
+ public:
+  explicit ByteFeeder(absl::FunctionRef<void(absl::string_view)> take) : take_(take) {}
+  ~ByteFeeder() { take_(buffer_); }
+  void Add(uint64_t value) { Append(&value, sizeof(value)); }
+  void AddBytes(const void* data, size_t size) {
+    Add(size);
+    Append(data, size);
+  }
+  void AddText(absl::string_view text) { AddBytes(text.data(), text.size()); }
+
+ private:
+  void Append(const void* data, size_t size) {
+    const absl::string_view bytes(static_cast<const char*>(data), size);
+    if (buffer_.size() + size > kBuffer) {
+      take_(buffer_);
+      buffer_.clear();
+    }
+    if (size > kBuffer) {
+      take_(bytes);
+    } else {
+      buffer_.append(bytes.data(), bytes.size());
+    }
+  }
+
+  static constexpr size_t kBuffer = 1 << 14;
+  const absl::FunctionRef<void(absl::string_view)> take_;
+  std::string buffer_;
+};
+
 // Feeds values of all kinds that attributes are made of to a hasher.
+template <typename Hasher>
 class Feeder {
  public:
-  explicit Feeder(FingerprintHasher* hasher) : hasher_(hasher) {}
+  explicit Feeder(Hasher* hasher) : hasher_(hasher) {}
 
   template <typename... T>
   void All(const T&... values) {
@@ -105,16 +137,17 @@ class Feeder {
   }
 
  private:
-  FingerprintHasher* hasher_;
+  Hasher* hasher_;
 };
 
 bool IsMetadata(AttrKind kind) {
   return kind == AttrKind::kMetadata || kind == AttrKind::kStatistics || kind == AttrKind::kOrigin;
 }
 
+template <typename Hasher>
 void FeedComputation(const ComputationOrder& computations, size_t at, const std::vector<HloInstruction*>* schedule,
-                     FingerprintHasher* hasher) {
-  Feeder feeder(hasher);
+                     Hasher* hasher) {
+  Feeder<Hasher> feeder(hasher);
   const HloComputation& computation = *computations.computations[at];
   const auto& order = computations.instructions[at];
   absl::flat_hash_map<const HloInstruction*, int64_t> numbers;
@@ -144,6 +177,20 @@ void FeedComputation(const ComputationOrder& computations, size_t at, const std:
       auto it = numbers.find(instruction);
       if (it != numbers.end()) hasher->Add(it->second);
     }
+  }
+}
+
+template <typename Hasher>
+void FeedWholeModule(const HloModule& module, Hasher* hasher) {
+  const ModuleConfig& config = module.config();
+  Feeder<Hasher>(hasher).All(config.has_entry_layout, config.entry_parameter_layouts, config.entry_result_layout,
+                             config.input_output_alias, config.buffer_donors, config.is_scheduled, config.replica_count,
+                             config.num_partitions, config.frontend_attributes, config.other);
+  if (module.entry() == nullptr) return;
+  ComputationOrder order = CanonicalComputationOrder({module.entry()});
+  for (size_t i = 0; i < order.computations.size(); ++i) {
+    auto it = module.schedule().find(order.computations[i]);
+    FeedComputation(order, i, it != module.schedule().end() ? &it->second : nullptr, hasher);
   }
 }
 
@@ -179,18 +226,13 @@ Fingerprint FingerprintHasher::Finish() const {
 
 Fingerprint FingerprintOf(const HloModule& module) {
   FingerprintHasher hasher;
-  Feeder feeder(&hasher);
-  const ModuleConfig& config = module.config();
-  feeder.All(config.has_entry_layout, config.entry_parameter_layouts, config.entry_result_layout,
-             config.input_output_alias, config.buffer_donors, config.is_scheduled, config.replica_count,
-             config.num_partitions, config.frontend_attributes, config.other);
-  if (module.entry() == nullptr) return hasher.Finish();
-  ComputationOrder order = CanonicalComputationOrder({module.entry()});
-  for (size_t i = 0; i < order.computations.size(); ++i) {
-    auto it = module.schedule().find(order.computations[i]);
-    FeedComputation(order, i, it != module.schedule().end() ? &it->second : nullptr, &hasher);
-  }
+  FeedWholeModule(module, &hasher);
   return hasher.Finish();
+}
+
+void FeedModule(const HloModule& module, absl::FunctionRef<void(absl::string_view)> take) {
+  ByteFeeder feeder(take);
+  FeedWholeModule(module, &feeder);
 }
 
 Fingerprint FingerprintOf(const HloComputation& computation) {

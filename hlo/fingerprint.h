@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "absl/functional/function_ref.h"
 #include "absl/strings/string_view.h"
 #include "hlo/module.h"
 
@@ -39,6 +40,8 @@ class FingerprintHasher {
 
 // What the entry reaches, with the module's aliasing, layouts and counts.
 Fingerprint FingerprintOf(const HloModule& module);
+// Hands on, piece by piece, the bytes of all that the fingerprint takes in, for a hash that adversaries do not break.
+void FeedModule(const HloModule& module, absl::FunctionRef<void(absl::string_view)> take);
 // A computation and all that it calls.
 Fingerprint FingerprintOf(const HloComputation& computation);
 Fingerprint FingerprintOf(const Literal& literal);

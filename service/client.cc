@@ -9,6 +9,7 @@
 #include "hlo/fingerprint.h"
 #include "hlo/verifier/verifier.h"
 #include "service/disk_cache.h"
+#include "service/content_hash.h"
 
 namespace xc {
 
@@ -191,7 +192,8 @@ absl::StatusOr<std::shared_ptr<const Executable>> Client::LoadOrCompile(std::uni
   const std::string identity = disk.enabled() ? backend->Identity(options) : "";
   CompileOptions storing = options;
   if (!identity.empty()) {
-    const std::string disk_key = absl::StrCat(identity, "/", key);
+    // The fingerprint in `key` keeps accidents away, not somebody who wants another module's code to be run.
+    const std::string disk_key = absl::StrCat(identity, "/", key, "/", ToHex(HashOf(*module)));
     if (const absl::optional<std::string> program = disk.Get(disk_key)) {
       absl::StatusOr<std::unique_ptr<Executable>> executable = backend->Load(*module, *program);
       if (executable.ok()) {

@@ -1,5 +1,5 @@
 // Programs on disk: loaded ones compute what compiled ones do, damaged files are compiled anew, many processes share a
-// directory, and the budget evicts what was not used for the longest time.
+// directory, what others may write is refused, and the budget evicts what was not used for the longest time.
 #include "service/disk_cache.h"
 
 #include <fcntl.h>
@@ -15,6 +15,7 @@
 #include "gtest/gtest.h"
 #include "hlo/text/parser.h"
 #include "service/client.h"
+#include "service/content_hash.h"
 #include "service/files.h"
 
 namespace xc {
@@ -161,7 +162,7 @@ TEST(DiskCache, DamagedFilesAreCompiledAnew) {
     EXPECT_EQ(client.cache().stats().disk_hits, 0);
     EXPECT_EQ(*ReadFile(path), good);  // written anew
   };
-  for (size_t size : {size_t{0}, size_t{7}, size_t{39}, size_t{40}, size_t{100}, good.size() / 2, good.size() - 1}) {
+  for (size_t size : {size_t{0}, size_t{7}, size_t{55}, size_t{56}, size_t{100}, good.size() / 2, good.size() - 1}) {
     check(good.substr(0, size), "cut off; it is ignored");
   }
   check(good + "x", "cut off");
@@ -171,8 +172,8 @@ TEST(DiskCache, DamagedFilesAreCompiledAnew) {
     check(flipped, "it is ignored");
   }
   std::string version = good;
-  version[8] = 2;
-  check(version, "of version 2, not 1");
+  version[8] = 1;
+  check(version, "of version 1, not 2");
   std::string foreign = good;
   foreign[0] = 'y';
   check(foreign, "not a compiled program");
@@ -195,7 +196,7 @@ TEST(DiskCache, DamagedFilesAreCompiledAnew) {
   const DiskCache disk(directory, 0);
   uint32_t key_size;
   std::memcpy(&key_size, good.data() + 12, sizeof(key_size));
-  disk.Put(good.substr(40, key_size), "no program");
+  disk.Put(good.substr(56, key_size), "no program");
   check(*ReadFile(path), "CpuProgramProto");
 }
 
@@ -204,12 +205,149 @@ TEST(DiskCache, OthersFilesAreIgnored) {
   Client first;
   ASSERT_TRUE(RunProgram(first, kFusion, directory).ok());
   const std::string path = directory + "/" + ListDirectory(directory)->at(0);
-  ASSERT_EQ(chmod(path.c_str(), 0666), 0);
+  const auto check = [&](const std::string& message) {
+    testing::internal::CaptureStderr();
+    Client second;
+    ASSERT_TRUE(RunProgram(second, kFusion, directory).ok());
+    EXPECT_NE(testing::internal::GetCapturedStderr().find(message), std::string::npos) << message;
+    EXPECT_EQ(second.cache().stats().disk_hits, 0);
+  };
+  struct stat info;
+  ASSERT_EQ(stat(path.c_str(), &info), 0);
+  EXPECT_EQ(info.st_mode & 07777, 0600);
+  ASSERT_EQ(chmod(path.c_str(), 0606), 0);
+  check("is writable by everybody");
+  ASSERT_EQ(chmod(path.c_str(), 0660), 0);
+  check("is writable by its group");
+  if (geteuid() == 0) {
+    ASSERT_EQ(chown(path.c_str(), 12345, 12345), 0);
+    check("belongs to another user (12345");
+  }
+  // A link, if only to a good file: it is not followed, and what takes its place leaves the file alone.
+  const std::string elsewhere = directory + "_elsewhere";
+  std::filesystem::rename(path, elsewhere);
+  const std::string good = *ReadFile(elsewhere);
+  ASSERT_EQ(symlink(elsewhere.c_str(), path.c_str()), 0);
+  check("is a link");
+  ASSERT_EQ(lstat(path.c_str(), &info), 0);
+  EXPECT_TRUE(S_ISREG(info.st_mode));
+  EXPECT_EQ(*ReadFile(elsewhere), good);
+  // A pipe, which nobody writes to.
+  ASSERT_EQ(unlink(path.c_str()), 0);
+  ASSERT_EQ(mkfifo(path.c_str(), 0600), 0);
+  check("not a regular file");
+}
+
+TEST(DiskCache, OthersDirectoriesAreNotUsed) {
+  const std::string directory = TestDirectory();
+  Client first;
+  ASSERT_TRUE(RunProgram(first, kFusion, directory).ok());
+  struct stat info;
+  ASSERT_EQ(stat(directory.c_str(), &info), 0);
+  EXPECT_EQ(info.st_mode & 07777, 0700);
+  const size_t files = ListDirectory(directory)->size();
+  const auto check = [&](const std::string& name, const std::string& message) {
+    testing::internal::CaptureStderr();
+    Client client;
+    ASSERT_TRUE(RunProgram(client, kFusion, name).ok());
+    ASSERT_TRUE(
+        RunProgram(client, "HloModule m ENTRY e { p = f32[8] parameter(0) ROOT m = f32[8] tan(p) }", name).ok());
+    const std::string said = testing::internal::GetCapturedStderr();
+    const std::string line = "xc: compile cache: " + name + ": " + message;
+    EXPECT_NE(said.find(line), std::string::npos) << said;
+    EXPECT_EQ(said.find(line), said.rfind(line)) << "said twice";
+    EXPECT_EQ(client.cache().stats().disk_hits, 0);
+    EXPECT_EQ(ListDirectory(directory)->size(), files);
+  };
+  ASSERT_EQ(chmod(directory.c_str(), 0770), 0);
+  check(directory, "is writable by its group; nothing is kept");
+  ASSERT_EQ(chmod(directory.c_str(), 01707), 0);
+  check(directory, "is writable by everybody; nothing is kept");
+  ASSERT_EQ(chmod(directory.c_str(), 0700), 0);
+  if (geteuid() == 0) {
+    ASSERT_EQ(chown(directory.c_str(), 12345, 12345), 0);
+    check(directory, "belongs to another user (12345, not 0); nothing is kept");
+    ASSERT_EQ(chown(directory.c_str(), 0, 0), 0);
+    const std::string link = directory + "_link";
+    unlink(link.c_str());
+    ASSERT_EQ(symlink(directory.c_str(), link.c_str()), 0);
+    ASSERT_EQ(lchown(link.c_str(), 12345, 12345), 0);
+    check(link, "is a link of another user's; nothing is kept");
+  } else {
+    check("/", "belongs to another user (0");
+  }
+  // The user's own link to the user's own directory, and a slash at its end.
+  const std::string own = directory + "_own";
+  unlink(own.c_str());
+  ASSERT_EQ(symlink(directory.c_str(), own.c_str()), 0);
+  for (const std::string& name : {own, directory + "/", directory}) {
+    Client client;
+    ASSERT_TRUE(RunProgram(client, kFusion, name).ok());
+    EXPECT_EQ(client.cache().stats().disk_hits, 1) << name;
+  }
+}
+
+TEST(DiskCache, FilesAreWrittenBesideWhatOthersLeft) {
+  const std::string directory = TestDirectory();
+  ASSERT_TRUE(MakeDirectories(directory).ok());
+  const std::string victim = directory + "/victim", path = directory + "/program";
+  ASSERT_TRUE(WriteFile(victim, "mine").ok());
+  ASSERT_EQ(symlink(victim.c_str(), path.c_str()), 0);
+  ASSERT_TRUE(WriteFile(path, "new").ok());
+  EXPECT_EQ(*ReadFile(victim), "mine");
+  EXPECT_EQ(*ReadFile(path), "new");
+  // What cannot be put in its place leaves nothing behind.
+  ASSERT_TRUE(MakeDirectories(directory + "/folder/inner").ok());
+  EXPECT_FALSE(WriteFile(directory + "/folder", "new").ok());
+  EXPECT_EQ(*ListDirectory(directory), (std::vector<std::string>{"folder", "program", "victim"}));
+}
+
+TEST(DiskCache, KeysAreToldApartByAHashThatNobodyBreaks) {
+  // BLAKE3 of the length of the first text in eight bytes, here 0, and both texts.
+  EXPECT_EQ(ToHex(HashOf("")), "71e0a99173564931c0b8acc52d2685a8e39c64dc52e3d02390fdac2a12b155cb");
+  EXPECT_NE(HashOf("ab", "c"), HashOf("a", "bc"));
+  const auto hash = [](const char* text) { return ToHex(HashOf(**ParseModule(text))); };
+  const std::string own = hash(
+      "HloModule m ENTRY e { p = f32[2] parameter(0) c = f32[2] constant({1, 2}) ROOT a = f32[2] "
+      "add(p, c) }");
+  EXPECT_EQ(own, hash("HloModule n ENTRY f { c1 = f32[2] constant({1, 2}) q = f32[2] parameter(0) ROOT b = f32[2] "
+                      "add(q, c1), metadata={op_name=\"x\"} }"));
+  EXPECT_NE(own, hash("HloModule m ENTRY e { p = f32[2] parameter(0) c = f32[2] constant({1, 3}) ROOT a = f32[2] "
+                      "add(p, c) }"));
+  EXPECT_NE(own, hash("HloModule m ENTRY e { p = f32[2] parameter(0) c = f32[2] constant({1, 2}) ROOT a = f32[2] "
+                      "add(c, p) }"));
+}
+
+TEST(DiskCache, ReadersSeeWholeProgramsWhileOthersWrite) {
+  const std::string directory = TestDirectory();
+  const DiskCache disk(directory, 0);
+  const auto program = [](int i) { return std::string(1 + 7919 * (i % 13), static_cast<char>('a' + i % 13)); };
+  std::vector<pid_t> writers;
+  for (int w = 0; w < 2; ++w) {
+    const pid_t child = fork();
+    ASSERT_GE(child, 0);
+    if (child == 0) {
+      for (int i = 0; i < 400; ++i) disk.Put("key", program(i + 5 * w));
+      _exit(0);
+    }
+    writers.push_back(child);
+  }
   testing::internal::CaptureStderr();
-  Client second;
-  ASSERT_TRUE(RunProgram(second, kFusion, directory).ok());
-  EXPECT_NE(testing::internal::GetCapturedStderr().find("writable by everybody"), std::string::npos);
-  EXPECT_EQ(second.cache().stats().disk_hits, 0);
+  int found = 0;
+  for (size_t ended = 0; ended < writers.size();) {
+    if (const absl::optional<std::string> read = disk.Get("key")) {
+      ++found;
+      ASSERT_EQ(*read, program((*read)[0] - 'a'));
+    }
+    int status = 0;
+    if (waitpid(writers[ended], &status, WNOHANG) != 0) {
+      EXPECT_EQ(status, 0);
+      ++ended;
+    }
+  }
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
+  EXPECT_GT(found, 0);
+  EXPECT_EQ(ListDirectory(directory)->size(), 1);
 }
 
 TEST(DiskCache, DirectoriesThatCannotBeAreNoError) {
@@ -218,7 +356,7 @@ TEST(DiskCache, DirectoriesThatCannotBeAreNoError) {
   testing::internal::CaptureStderr();
   Client client;
   EXPECT_TRUE(RunProgram(client, kFusion, path).ok());
-  EXPECT_NE(testing::internal::GetCapturedStderr().find("cannot make directory"), std::string::npos);
+  EXPECT_NE(testing::internal::GetCapturedStderr().find("is not a directory; nothing is kept"), std::string::npos);
 }
 
 TEST(DiskCache, ManyProcessesShareADirectory) {

@@ -1,14 +1,16 @@
 #include "service/files.h"
 
+#include <fcntl.h>
+#include <sys/random.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
 
+#include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 
@@ -16,16 +18,30 @@ namespace xc {
 namespace fs = std::filesystem;
 
 absl::Status WriteFile(const std::string& path, absl::string_view contents) {
-  static std::atomic<int> counter{0};
-  const std::string temporary = absl::StrCat(path, ".tmp", getpid(), "_", counter++);
-  FILE* file = std::fopen(temporary.c_str(), "wb");
-  if (file == nullptr) return absl::NotFoundError(absl::StrCat("cannot write ", path, ": ", std::strerror(errno)));
-  const bool ok = std::fwrite(contents.data(), 1, contents.size(), file) == contents.size();
-  if (std::fclose(file) != 0 || !ok || std::rename(temporary.c_str(), path.c_str()) != 0) {
-    std::remove(temporary.c_str());
-    return absl::DataLossError(absl::StrCat("cannot write ", path, ": ", std::strerror(errno)));
+  return WriteFileAt(AT_FDCWD, path, contents, 0666);
+}
+
+absl::Status WriteFileAt(int directory, const std::string& name, absl::string_view contents, unsigned mode) {
+  const auto failed = [&name] {
+    return absl::NotFoundError(absl::StrCat("cannot write ", name, ": ", std::strerror(errno)));
+  };
+  std::string random(16, '\0');
+  if (getrandom(&random[0], random.size(), 0) != static_cast<ssize_t>(random.size())) return failed();
+  const std::string temporary = absl::StrCat(name, ".tmp", absl::BytesToHexString(random));
+  const int file = openat(directory, temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
+  if (file < 0) return failed();
+  bool ok = true;
+  for (size_t done = 0; ok && done < contents.size();) {
+    const ssize_t n = write(file, contents.data() + done, contents.size() - done);
+    if (n < 0 && errno == EINTR) continue;
+    ok = n > 0;
+    if (ok) done += n;
   }
-  return absl::OkStatus();
+  ok = close(file) == 0 && ok;
+  if (ok && renameat(directory, temporary.c_str(), directory, name.c_str()) == 0) return absl::OkStatus();
+  const absl::Status status = failed();
+  unlinkat(directory, temporary.c_str(), 0);
+  return absl::DataLossError(status.message());
 }
 
 bool IsDirectory(const std::string& path) {

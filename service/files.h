@@ -11,8 +11,11 @@
 
 namespace xc {
 
-// Writes to a temporary file beside it and renames, so that no reader sees half a file.
+// Writes to a temporary file beside it and renames, so that no reader sees half a file. The temporary file is new and
+// of a name that nobody can guess: what others put there, links above all, is never written to.
 absl::Status WriteFile(const std::string& path, absl::string_view contents);
+// The same in an open directory, with the permissions `mode`.
+absl::Status WriteFileAt(int directory, const std::string& name, absl::string_view contents, unsigned mode);
 bool IsDirectory(const std::string& path);
 bool FileExists(const std::string& path);
 // Makes the directory and those above it.
