@@ -50,6 +50,8 @@ std::unique_ptr<HloInstruction> HloInstruction::CloneWith(const Shape& shape,
 HloModule* HloInstruction::module() const { return parent_ ? parent_->module() : nullptr; }
 
 void HloInstruction::AddUser(HloInstruction* user) {
+  // Room first: where memory runs out, list and index still agree.
+  if (users_.size() == users_.capacity()) users_.reserve(std::max<size_t>(1, 2 * users_.size()));
   if (user_index_.emplace(user, users_.size()).second) users_.push_back(user);
 }
 
@@ -105,7 +107,12 @@ void HloInstruction::AddControlPredecessor(HloInstruction* before) {
     return;
   }
   control_predecessors_.push_back(before);
-  before->control_successors_.push_back(this);
+  try {
+    before->control_successors_.push_back(this);
+  } catch (...) {  // no memory: none may know of what does not know of it
+    control_predecessors_.pop_back();
+    throw;
+  }
 }
 
 void HloInstruction::RemoveControlDependencies() {

@@ -1,4 +1,5 @@
-// The C API over Client. Nothing here throws or aborts: every error becomes an xc_status.
+// The C API over Client. Nothing here throws or aborts: every error, and every exception, becomes an xc_status.
+#include <atomic>
 #include <cstdlib>
 #include <cstring>
 #include <new>
@@ -25,6 +26,7 @@ struct xc_executable {
 
 struct xc_queue {
   xc::TransferQueue queue;
+  std::atomic<bool> lost{false};  // an array for which there was no memory
 };
 
 namespace xc {
@@ -50,11 +52,79 @@ std::vector<xc_shape> Describe(const std::vector<Shape>& leaves) {
   return out;
 }
 
+absl::Status Compile(const char* hlo, size_t size, const char* options, xc_executable** out) {
+  if (hlo == nullptr || out == nullptr) {
+    return absl::InvalidArgumentError("xc_compile_hlo: hlo and out must not be null");
+  }
+  *out = nullptr;
+  XC_ASSIGN_OR_RETURN(std::shared_ptr<const Executable> compiled, CompileBytes(absl::string_view(hlo, size), options));
+  auto executable = std::make_unique<xc_executable>();
+  executable->inputs = Describe(compiled->parameter_leaves());
+  executable->outputs = Describe(compiled->result_leaves());
+  executable->executable = std::move(compiled);
+  *out = executable.release();
+  return absl::OkStatus();
+}
+
+absl::Status CheckWhole(const xc_queue* queue, absl::string_view name) {
+  if (queue == nullptr || !queue->lost) return absl::OkStatus();
+  return absl::ResourceExhaustedError(absl::StrCat("there was no memory for an array pushed to the ", name));
+}
+
+absl::Status Run(const xc_executable* executable, const void* const* inputs, size_t num_inputs, void* const* outputs,
+                 size_t num_outputs, int threads, xc_queue* infeed, xc_queue* outfeed) {
+  if (executable == nullptr) return absl::InvalidArgumentError("xc_executable_run: no executable");
+  if (num_inputs != executable->inputs.size() || num_outputs != executable->outputs.size()) {
+    return absl::InvalidArgumentError(absl::StrCat("the program has ", executable->inputs.size(), " inputs and ",
+                                                   executable->outputs.size(), " outputs, but ", num_inputs, " and ",
+                                                   num_outputs, " are given"));
+  }
+  XC_RETURN_IF_ERROR(CheckWhole(infeed, "infeed"));
+  RunOptions options;
+  options.executor = threads == 1 ? nullptr : DefaultExecutor();
+  options.thread_limit = threads;
+  if (infeed != nullptr) options.infeed = &infeed->queue;
+  if (outfeed != nullptr) options.outfeed = &outfeed->queue;
+  return executable->executable->Run(absl::MakeConstSpan(inputs, num_inputs), absl::MakeConstSpan(outputs, num_outputs),
+                                     options);
+}
+
+absl::Status PopArray(xc_queue* queue, void* data, size_t bytes) {
+  XC_RETURN_IF_ERROR(CheckWhole(queue, "queue"));
+  if (const int64_t next = queue->queue.next_bytes(); next >= 0 && next != static_cast<int64_t>(bytes)) {
+    return absl::InvalidArgumentError(absl::StrCat("xc_queue_pop: the next array has ", next, " bytes, not ", bytes));
+  }
+  std::string array;
+  XC_RETURN_IF_ERROR(queue->queue.Pop(&array));
+  std::memcpy(data, array.data(), std::min(bytes, array.size()));
+  return absl::OkStatus();
+}
+
+// What is given where there is no memory for anything else; never freed.
+xc_status& NoMemoryStatus() {
+  static auto* const status =
+      new xc_status{static_cast<int>(OutOfMemory().code()), std::string(OutOfMemory().message())};
+  return *status;
+}
+[[maybe_unused]] const xc_status& kMadeAtStart = NoMemoryStatus();
+
 }  // namespace
 
-xc_status* ToCStatus(const absl::Status& status) {
+xc_status* ToCStatus(const absl::Status& status) noexcept {
   if (status.ok()) return nullptr;
-  return new (std::nothrow) xc_status{static_cast<int>(status.code()), std::string(status.message())};
+  try {
+    return new xc_status{static_cast<int>(status.code()), std::string(status.message())};
+  } catch (...) {
+    return &NoMemoryStatus();
+  }
+}
+
+char* CopyString(absl::string_view text) noexcept {
+  char* copy = static_cast<char*>(std::malloc(text.size() + 1));
+  if (copy == nullptr) return nullptr;
+  std::memcpy(copy, text.data(), text.size());
+  copy[text.size()] = 0;
+  return copy;
 }
 
 }  // namespace xc
@@ -66,20 +136,12 @@ XC_EXPORT int xc_status_code(const xc_status* status) { return status == nullptr
 XC_EXPORT const char* xc_status_message(const xc_status* status) {
   return status == nullptr ? "" : status->message.c_str();
 }
-XC_EXPORT void xc_status_free(xc_status* status) { delete status; }
+XC_EXPORT void xc_status_free(xc_status* status) {
+  if (status != &xc::NoMemoryStatus()) delete status;
+}
 
 XC_EXPORT xc_status* xc_compile_hlo(const char* hlo, size_t size, const char* options, xc_executable** out) {
-  if (hlo == nullptr || out == nullptr) {
-    return xc::ToCStatus(absl::InvalidArgumentError("xc_compile_hlo: hlo and out must not be null"));
-  }
-  *out = nullptr;
-  auto compiled = xc::CompileBytes(absl::string_view(hlo, size), options);
-  if (!compiled.ok()) return xc::ToCStatus(compiled.status());
-  auto* executable = new xc_executable{*std::move(compiled), {}, {}};
-  executable->inputs = xc::Describe(executable->executable->parameter_leaves());
-  executable->outputs = xc::Describe(executable->executable->result_leaves());
-  *out = executable;
-  return nullptr;
+  return xc::CallC([&] { return xc::Compile(hlo, size, options, out); });
 }
 
 XC_EXPORT void xc_executable_free(xc_executable* executable) { delete executable; }
@@ -103,12 +165,13 @@ XC_EXPORT int xc_executable_was_loaded(const xc_executable* executable) {
 }
 
 XC_EXPORT char* xc_executable_text(const xc_executable* executable, const char* name) {
-  const xc::Executable& compiled = *executable->executable;
-  const std::string text =
-      absl::string_view(name) == "cost" ? xc::CostText(compiled.Text("optimized_hlo")) : compiled.Text(name);
-  char* copy = static_cast<char*>(std::malloc(text.size() + 1));
-  if (copy != nullptr) std::memcpy(copy, text.c_str(), text.size() + 1);
-  return copy;
+  return xc::CallC(
+      [&] {
+        const xc::Executable& compiled = *executable->executable;
+        return xc::CopyString(absl::string_view(name) == "cost" ? xc::CostText(compiled.Text("optimized_hlo"))
+                                                                : compiled.Text(name));
+      },
+      static_cast<char*>(nullptr));
 }
 XC_EXPORT void xc_string_free(char* string) { std::free(string); }
 
@@ -120,44 +183,48 @@ XC_EXPORT xc_status* xc_executable_run(const xc_executable* executable, const vo
 XC_EXPORT xc_status* xc_executable_run_with_queues(const xc_executable* executable, const void* const* inputs,
                                                    size_t num_inputs, void* const* outputs, size_t num_outputs,
                                                    int threads, xc_queue* infeed, xc_queue* outfeed) {
-  if (executable == nullptr) return xc::ToCStatus(absl::InvalidArgumentError("xc_executable_run: no executable"));
-  if (num_inputs != executable->inputs.size() || num_outputs != executable->outputs.size()) {
-    return xc::ToCStatus(absl::InvalidArgumentError(
-        absl::StrCat("the program has ", executable->inputs.size(), " inputs and ", executable->outputs.size(),
-                     " outputs, but ", num_inputs, " and ", num_outputs, " are given")));
-  }
-  xc::RunOptions options;
-  options.executor = threads == 1 ? nullptr : xc::DefaultExecutor();
-  options.thread_limit = threads;
-  if (infeed != nullptr) options.infeed = &infeed->queue;
-  if (outfeed != nullptr) options.outfeed = &outfeed->queue;
-  return xc::ToCStatus(executable->executable->Run(absl::MakeConstSpan(inputs, num_inputs),
-                                                   absl::MakeConstSpan(outputs, num_outputs), options));
+  return xc::CallC(
+      [&] { return xc::Run(executable, inputs, num_inputs, outputs, num_outputs, threads, infeed, outfeed); });
 }
 
-XC_EXPORT xc_queue* xc_queue_new(void) { return new (std::nothrow) xc_queue; }
+XC_EXPORT xc_queue* xc_queue_new(void) {
+  return xc::CallC([] { return new xc_queue; }, static_cast<xc_queue*>(nullptr));
+}
 XC_EXPORT void xc_queue_free(xc_queue* queue) { delete queue; }
 XC_EXPORT void xc_queue_push(xc_queue* queue, const void* data, size_t bytes) {
-  queue->queue.Push(std::string(static_cast<const char*>(data), bytes));
+  const bool pushed = xc::CallC(
+      [&] {
+        queue->queue.Push(std::string(static_cast<const char*>(data), bytes));
+        return true;
+      },
+      false);
+  if (!pushed) queue->lost = true;
 }
 XC_EXPORT int64_t xc_queue_next_bytes(const xc_queue* queue) { return queue->queue.next_bytes(); }
 XC_EXPORT xc_status* xc_queue_pop(xc_queue* queue, void* data, size_t bytes) {
-  if (const int64_t next = queue->queue.next_bytes(); next >= 0 && next != static_cast<int64_t>(bytes)) {
-    return xc::ToCStatus(
-        absl::InvalidArgumentError(absl::StrCat("xc_queue_pop: the next array has ", next, " bytes, not ", bytes)));
-  }
-  std::string array;
-  if (absl::Status status = queue->queue.Pop(&array); !status.ok()) return xc::ToCStatus(status);
-  std::memcpy(data, array.data(), std::min(bytes, array.size()));
-  return nullptr;
+  return xc::CallC([&] { return xc::PopArray(queue, data, bytes); });
 }
 
 XC_EXPORT xc_cache_stats xc_cache_get_stats(void) {
-  const xc::CacheStats s = xc::Client::Default()->cache().stats();
-  return {s.entries, s.bytes,     s.budget_bytes,    s.hits,      s.misses,
-          s.waits,   s.evictions, s.compile_seconds, s.disk_hits, s.disk_writes};
+  return xc::CallC(
+      []() -> xc_cache_stats {
+        const xc::CacheStats s = xc::Client::Default()->cache().stats();
+        return {s.entries, s.bytes,     s.budget_bytes,    s.hits,      s.misses,
+                s.waits,   s.evictions, s.compile_seconds, s.disk_hits, s.disk_writes};
+      },
+      xc_cache_stats{});
 }
-XC_EXPORT void xc_cache_clear(void) { xc::Client::Default()->cache().Clear(); }
-XC_EXPORT void xc_cache_set_budget(int64_t bytes) { xc::Client::Default()->cache().SetBudget(bytes); }
+XC_EXPORT void xc_cache_clear(void) {
+  xc_status_free(xc::CallC([]() -> absl::Status {
+    xc::Client::Default()->cache().Clear();
+    return absl::OkStatus();
+  }));
+}
+XC_EXPORT void xc_cache_set_budget(int64_t bytes) {
+  xc_status_free(xc::CallC([bytes]() -> absl::Status {
+    xc::Client::Default()->cache().SetBudget(bytes);
+    return absl::OkStatus();
+  }));
+}
 
 }  // extern "C"

@@ -75,26 +75,31 @@ absl::Status CallUntyped(void (*function)(), int api_version, const CallArgs& ar
 extern "C" {
 
 XC_EXPORT xc_status* xc_register_custom_call(const char* name, xc_custom_call function, void* user_data) {
-  if (name == nullptr || *name == 0 || function == nullptr) {
-    return xc::ToCStatus(absl::InvalidArgumentError("xc_register_custom_call: a name and a function are needed"));
-  }
-  return xc::ToCStatus(xc::RegisterCustomCall(name, [function, user_data](xc::RunContext*, const xc::CallArgs& args) {
-    return xc::Call(function, user_data, args);
-  }));
+  return xc::CallC([&]() -> absl::Status {
+    if (name == nullptr || *name == 0 || function == nullptr) {
+      return absl::InvalidArgumentError("xc_register_custom_call: a name and a function are needed");
+    }
+    return xc::RegisterCustomCall(name, [function, user_data](xc::RunContext*, const xc::CallArgs& args) {
+      return xc::Call(function, user_data, args);
+    });
+  });
 }
 
 XC_EXPORT xc_status* xc_register_untyped_call(const char* name, void (*function)(void), int api_version) {
-  if (name == nullptr || *name == 0 || function == nullptr || api_version < 1 || api_version > 3) {
-    return xc::ToCStatus(absl::InvalidArgumentError(
-        "xc_register_untyped_call: a name, a function and its API version, 1 to 3, are needed"));
-  }
-  return xc::ToCStatus(xc::RegisterCustomCall(name, [function, api_version](xc::RunContext*, const xc::CallArgs& args) {
-    return xc::CallUntyped(function, api_version, args);
-  }));
+  return xc::CallC([&]() -> absl::Status {
+    if (name == nullptr || *name == 0 || function == nullptr || api_version < 1 || api_version > 3) {
+      return absl::InvalidArgumentError(
+          "xc_register_untyped_call: a name, a function and its API version, 1 to 3, are needed");
+    }
+    return xc::RegisterCustomCall(name, [function, api_version](xc::RunContext*, const xc::CallArgs& args) {
+      return xc::CallUntyped(function, api_version, args);
+    });
+  });
 }
 
 XC_EXPORT void xc_call_status_fail(xc_call_status* status, const char* message, size_t size) {
-  if (status != nullptr) status->status = absl::InternalError(absl::string_view(message, size));
+  if (status == nullptr) return;
+  status->status = xc::CatchExceptions([&] { return absl::InternalError(absl::string_view(message, size)); });
 }
 
 }  // extern "C"

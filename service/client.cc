@@ -5,11 +5,12 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "backends/runtime/arena.h"
+#include "hlo/base/exceptions.h"
 #include "hlo/base/status.h"
 #include "hlo/fingerprint.h"
 #include "hlo/verifier/verifier.h"
-#include "service/disk_cache.h"
 #include "service/content_hash.h"
+#include "service/disk_cache.h"
 
 namespace xc {
 
@@ -17,10 +18,12 @@ absl::StatusOr<std::shared_ptr<const Executable>> ExecutableCache::GetOrCompile(
                                                                                 const Compile& compile,
                                                                                 absl::Time deadline) {
   std::shared_ptr<Entry> entry;
+  std::list<std::string> place;  // its element of lru_, made while nobody waits for this compilation
   for (std::unique_lock<std::mutex> lock(mu_);;) {
     auto it = entries_.find(key);
     if (it == entries_.end()) {
       entry = std::make_shared<Entry>();
+      place.push_back(key);
       entries_[key] = entry;
       ++stats_.misses;
       break;
@@ -44,7 +47,7 @@ absl::StatusOr<std::shared_ptr<const Executable>> ExecutableCache::GetOrCompile(
     if (!absl::IsDeadlineExceeded(entry->status) && !absl::IsResourceExhausted(entry->status)) return entry->status;
   }
   const absl::Time start = absl::Now();
-  absl::StatusOr<std::shared_ptr<const Executable>> executable = compile();
+  absl::StatusOr<std::shared_ptr<const Executable>> executable = CatchExceptions(compile);
   std::lock_guard<std::mutex> lock(mu_);
   finished_.notify_all();
   stats_.compile_seconds += absl::ToDoubleSeconds(absl::Now() - start);
@@ -59,7 +62,7 @@ absl::StatusOr<std::shared_ptr<const Executable>> ExecutableCache::GetOrCompile(
   auto it = entries_.find(key);
   if (it == entries_.end() || it->second != entry) return *executable;  // cleared meanwhile
   entry->bytes = (*executable)->size_bytes();
-  lru_.push_front(key);
+  lru_.splice(lru_.begin(), place);
   entry->position = lru_.begin();
   stats_.bytes += entry->bytes;
   EvictOverBudget();

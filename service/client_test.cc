@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <future>
+#include <new>
 #include <string>
 #include <thread>
 
@@ -59,6 +60,26 @@ TEST(Client, BudgetEvictsTheOldest) {
   ASSERT_TRUE(client.Compile(Scale("a", 4), "interpreter").ok());
   EXPECT_LE(client.cache().stats().entries, 1);
   EXPECT_GE(client.cache().stats().evictions, 1);
+}
+
+TEST(Client, MemoryThatRunsOutIsTheErrorOfAllThatWait) {
+  ExecutableCache cache(1 << 20);
+  std::promise<void> begun;
+  std::thread waiting;
+  absl::StatusOr<std::shared_ptr<const Executable>> waited;
+  const auto first = cache.GetOrCompile("key", [&]() -> absl::StatusOr<std::shared_ptr<const Executable>> {
+    waiting = std::thread([&] {
+      begun.set_value();
+      waited = cache.GetOrCompile("key", [] { return absl::InternalError("its own"); });
+    });
+    begun.get_future().wait();
+    while (cache.stats().waits == 0) std::this_thread::yield();
+    throw std::bad_alloc();
+  });
+  waiting.join();
+  EXPECT_EQ(first.status(), absl::ResourceExhaustedError("out of memory"));
+  EXPECT_EQ(waited.status(), absl::InternalError("its own"));  // it tried by itself
+  EXPECT_EQ(cache.stats().entries, 0);
 }
 
 TEST(Client, ConcurrentRequestsAndRunsAgree) {

@@ -1,9 +1,10 @@
 /* The C API of the core library: compile HLO, look at it, run it. Stable: functions and fields are only added.
  *
  * Every function that can fail returns an xc_status*: NULL for success, otherwise an error that the caller reads and
- * frees. No function aborts, throws or exits on bad input. All functions may be called from any thread; an executable
- * may be run by any number of threads at once. Strings are UTF-8; those returned belong to the object asked unless it
- * says otherwise. */
+ * frees. No function aborts, throws or exits on bad input. Where memory runs out, the error is of code 8 (resource
+ * exhausted); functions that return a pointer give NULL, and those that return numbers 0. All functions may be called
+ * from any thread; an executable may be run by any number of threads at once. Strings are UTF-8; those returned belong
+ * to the object asked unless it says otherwise. */
 #ifndef XC_SERVICE_XC_H_
 #define XC_SERVICE_XC_H_
 
@@ -80,7 +81,8 @@ xc_status* xc_executable_run(const xc_executable* executable, const void* const*
 typedef struct xc_queue xc_queue;
 xc_queue* xc_queue_new(void);
 void xc_queue_free(xc_queue* queue);
-/* Appends a copy of an array's bytes (row-major, as in xc_executable_run). */
+/* Appends a copy of an array's bytes (row-major, as in xc_executable_run). If there is no memory for it, that is the
+ * error of every later xc_queue_pop of the queue and of every run that it feeds. */
 void xc_queue_push(xc_queue* queue, const void* data, size_t bytes);
 /* Bytes of the oldest array, or -1 if there is none. */
 int64_t xc_queue_next_bytes(const xc_queue* queue);

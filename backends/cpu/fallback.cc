@@ -1,7 +1,9 @@
-// Runs one instruction in the evaluator, on copies of its operands; and runs custom calls.
+// Runs one instruction in the evaluator, on copies of its operands; and runs custom calls. Generated code has no unwind
+// tables: an exception ends here, as the run's error.
 #include "absl/strings/str_cat.h"
 #include "backends/cpu/frame.h"
 #include "backends/runtime/run_context.h"
+#include "hlo/base/exceptions.h"
 #include "hlo/base/status.h"
 
 namespace xc::cpu {
@@ -61,14 +63,15 @@ absl::Status Run(const Frame& frame, int64_t site, const void* const* inputs, vo
 
 extern "C" int32_t xc_cpu_fallback(const xc::cpu::Frame* frame, int64_t site, const void* const* inputs,
                                    void* const* outputs) {
-  absl::Status status = xc::cpu::Run(*frame, site, inputs, outputs);
-  if (status.ok()) return 0;
+  const absl::Status status =
+      xc::CatchExceptions([&]() -> absl::Status { return xc::cpu::Run(*frame, site, inputs, outputs); });
   return static_cast<xc::RunContext*>(frame->context)->Record(status);
 }
 
 extern "C" int32_t xc_cpu_custom_call(const xc::cpu::Frame* frame, int64_t site, void* const* inputs,
                                       void* const* outputs) {
   auto* run = static_cast<xc::RunContext*>(frame->context);
-  absl::Status status = frame->fallback->calls[site].Run(run, inputs, outputs);
-  return status.ok() ? 0 : run->Record(status);
+  const absl::Status status =
+      xc::CatchExceptions([&]() -> absl::Status { return frame->fallback->calls[site].Run(run, inputs, outputs); });
+  return run->Record(status);
 }

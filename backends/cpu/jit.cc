@@ -1,4 +1,5 @@
-// LLVM target set-up, pass list, code generation and JITLink, all behind jit.h.
+// LLVM target set-up, pass list, code generation and JITLink, all behind jit.h. Where memory runs out inside of LLVM,
+// std::bad_alloc leaves it, and what it was at work on is given up (abandoned.h).
 #include "backends/cpu/jit.h"
 
 #include <atomic>
@@ -9,8 +10,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "backends/cpu/abandoned.h"
 #include "backends/cpu/memory_scopes.h"
 #include "backends/runtime/build_id.h"
+#include "hlo/base/exceptions.h"
 #include "hlo/base/status.h"
 #include "llvm/Analysis/CGSCCPassManager.h"
 #include "llvm/Analysis/LoopAnalysisManager.h"
@@ -28,6 +31,7 @@
 #include "llvm/IR/Verifier.h"
 #include "llvm/MC/TargetRegistry.h"
 #include "llvm/Passes/PassBuilder.h"
+#include "llvm/Support/ErrorHandling.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/SmallVectorMemoryBuffer.h"
 #include "llvm/Support/TargetSelect.h"
@@ -54,7 +58,29 @@ void InitializeLlvm() {
     LLVMInitializeX86Target();
     LLVMInitializeX86TargetMC();
     LLVMInitializeX86AsmPrinter();
+    // Where LLVM asks malloc itself: the same as where it asks operator new, in place of the end of the process.
+    llvm::remove_bad_alloc_error_handler();
+    llvm::install_bad_alloc_error_handler([](void*, const char*, bool) { throw std::bad_alloc(); });
   });
+}
+
+// Whether code was generated and linked, and whether memory ran out before that ever was: LLVM makes some of its own
+// state at first use, behind locks that an exception leaves locked.
+std::atomic<bool> ready_once{false}, set_up_failed{false};
+
+// Notes whether a scope of LLVM's work is left by an exception.
+struct WatchSetUp {
+  ~WatchSetUp() {
+    if (std::uncaught_exceptions() > exceptions && !ready_once) set_up_failed = true;
+  }
+  const int exceptions = std::uncaught_exceptions();
+};
+
+absl::Status CheckSetUp() {
+  if (!set_up_failed) return absl::OkStatus();
+  return absl::ResourceExhaustedError(
+      "memory ran out while the code generator was being set up: this process can compile no more; start it anew with "
+      "more memory, or use platform=interpreter");
 }
 
 constexpr char kTriple[] = "x86_64-unknown-linux-gnu";
@@ -104,18 +130,19 @@ struct MemoryScopesPass : llvm::PassInfoMixin<MemoryScopesPass> {
 
 // The short list: the emitters write vectors and hoist what they know, so there is no vectorizer, unroller or GVN.
 void RunPasses(llvm::Module& module, llvm::TargetMachine& machine) {
-  llvm::LoopAnalysisManager loops;
-  llvm::FunctionAnalysisManager functions;
-  llvm::CGSCCAnalysisManager calls;
-  llvm::ModuleAnalysisManager modules;
-  llvm::PassBuilder builder(&machine);
-  builder.registerModuleAnalyses(modules);
-  builder.registerCGSCCAnalyses(calls);
-  builder.registerFunctionAnalyses(functions);
-  builder.registerLoopAnalyses(loops);
-  builder.crossRegisterProxies(loops, functions, calls, modules);
+  Abandoned<llvm::LoopAnalysisManager> loops;
+  Abandoned<llvm::FunctionAnalysisManager> functions;
+  Abandoned<llvm::CGSCCAnalysisManager> calls;
+  Abandoned<llvm::ModuleAnalysisManager> modules;
+  Abandoned<llvm::PassBuilder> builder(&machine);
+  builder->registerModuleAnalyses(*modules);
+  builder->registerCGSCCAnalyses(*calls);
+  builder->registerFunctionAnalyses(*functions);
+  builder->registerLoopAnalyses(*loops);
+  builder->crossRegisterProxies(*loops, *functions, *calls, *modules);
 
-  llvm::FunctionPassManager list;
+  Abandoned<llvm::FunctionPassManager> owned_list;
+  llvm::FunctionPassManager& list = *owned_list;
   list.addPass(MemoryScopesPass());
   list.addPass(llvm::SROAPass(llvm::SROAOptions::ModifyCFG));
   list.addPass(llvm::EarlyCSEPass(/*UseMemorySSA=*/false));
@@ -129,10 +156,10 @@ void RunPasses(llvm::Module& module, llvm::TargetMachine& machine) {
       /*UseMemorySSA=*/true));
   list.addPass(llvm::EarlyCSEPass(/*UseMemorySSA=*/true));
   list.addPass(llvm::SimplifyCFGPass());
-  llvm::ModulePassManager all;
-  all.addPass(llvm::AlwaysInlinerPass(/*InsertLifetimeIntrinsics=*/false));
-  all.addPass(llvm::createModuleToFunctionPassAdaptor(std::move(list)));
-  all.run(module, modules);
+  Abandoned<llvm::ModulePassManager> all;
+  all->addPass(llvm::AlwaysInlinerPass(/*InsertLifetimeIntrinsics=*/false));
+  all->addPass(llvm::createModuleToFunctionPassAdaptor(std::move(list)));
+  all->run(module, *modules);
 }
 
 std::string Print(const llvm::Module& module) {
@@ -159,9 +186,9 @@ bool HasHugeBlock(const llvm::Module& module) {
 bool Generate(llvm::Module& module, llvm::TargetMachine& machine, llvm::CodeGenFileType type, std::string* out) {
   llvm::SmallVector<char, 0> bytes;
   llvm::raw_svector_ostream stream(bytes);
-  llvm::legacy::PassManager passes;
-  if (machine.addPassesToEmitFile(passes, stream, nullptr, type, /*DisableVerify=*/true)) return false;
-  passes.run(module);
+  Abandoned<llvm::legacy::PassManager> passes;
+  if (machine.addPassesToEmitFile(*passes, stream, nullptr, type, /*DisableVerify=*/true)) return false;
+  passes->run(module);
   out->assign(bytes.begin(), bytes.end());
   return true;
 }
@@ -170,58 +197,75 @@ bool Generate(llvm::Module& module, llvm::TargetMachine& machine, llvm::CodeGenF
 // and about four memory mappings, of which the kernel gives a process 65,530.
 constexpr int64_t kObjectOverhead = 128 << 10;
 
-// The process's ORC session; never destroyed, since code may run during exit.
+// An ORC session, which one thread uses at a time; never destroyed, since code may run during exit.
 struct Session {
+  std::mutex mu;        // held by who uses it
+  bool broken = false;  // left by an exception: its locks may be locked, so that nobody may use it again
   std::unique_ptr<llvm::orc::ExecutionSession> execution;
   std::unique_ptr<llvm::orc::ObjectLinkingLayer> linker;
-  std::string error;
-  std::mutex mu;
   std::string last_report;
   // Libraries of runtime functions, one for each list of them; all programs that use a list share its library.
   std::map<std::vector<Symbol>, llvm::orc::JITDylib*> runtimes;
 
   absl::StatusOr<llvm::orc::JITDylib*> Runtime(const std::vector<Symbol>& symbols) {
-    std::lock_guard<std::mutex> lock(mu);
     auto [it, fresh] = runtimes.try_emplace(symbols, nullptr);
     if (!fresh) return it->second;
-    llvm::orc::SymbolMap map;
+    Abandoned<llvm::orc::SymbolMap> map;
     for (const Symbol& symbol : symbols) {
-      map[execution->intern(symbol.first)] = {llvm::orc::ExecutorAddr::fromPtr(symbol.second),
-                                              llvm::JITSymbolFlags::Exported | llvm::JITSymbolFlags::Callable};
+      (*map)[execution->intern(symbol.first)] = {llvm::orc::ExecutorAddr::fromPtr(symbol.second),
+                                                 llvm::JITSymbolFlags::Exported | llvm::JITSymbolFlags::Callable};
     }
     llvm::orc::JITDylib& library = execution->createBareJITDylib(absl::StrCat("runtime.", runtimes.size()));
-    if (llvm::Error error = library.define(llvm::orc::absoluteSymbols(std::move(map)))) {
+    if (llvm::Error error = library.define(llvm::orc::absoluteSymbols(std::move(*map)))) {
       runtimes.erase(it);
       return absl::InternalError(absl::StrCat("binding runtime functions: ", Message(std::move(error))));
     }
     return it->second = &library;
   }
-
-  std::string TakeReport() {
-    std::lock_guard<std::mutex> lock(mu);
-    return std::exchange(last_report, "");
-  }
 };
 
-Session& GetSession() {
-  static Session* session = [] {
-    auto* s = new Session;
-    auto control = llvm::orc::SelfExecutorProcessControl::Create();
-    if (!control) {
-      s->error = Message(control.takeError());
-      return s;
-    }
-    s->execution = std::make_unique<llvm::orc::ExecutionSession>(std::move(*control));
-    // The session reports causes apart from the failed lookup that they explain.
-    s->execution->setErrorReporter([s](llvm::Error error) {
-      std::string text = Message(std::move(error));
-      std::lock_guard<std::mutex> lock(s->mu);
-      s->last_report = std::move(text);
-    });
-    s->linker = std::make_unique<llvm::orc::ObjectLinkingLayer>(*s->execution);
-    return s;
-  }();
-  return *session;
+// The use of a session by this thread.
+class SessionUse {
+ public:
+  explicit SessionUse(Session& session) : SessionUse(session, std::unique_lock<std::mutex>(session.mu)) {}
+  SessionUse(Session& session, std::unique_lock<std::mutex> lock) : session_(session), lock_(std::move(lock)) {}
+  ~SessionUse() {
+    if (std::uncaught_exceptions() > exceptions_) session_.broken = true;
+  }
+  Session* operator->() const { return &session_; }
+  Session& operator*() const { return session_; }
+
+ private:
+  Session& session_;
+  std::unique_lock<std::mutex> lock_;
+  const int exceptions_ = std::uncaught_exceptions();
+};
+
+absl::StatusOr<Session*> NewSession() {
+  auto control = llvm::orc::SelfExecutorProcessControl::Create();
+  if (!control) return absl::InternalError(absl::StrCat("no JIT session: ", Message(control.takeError())));
+  auto* session = new Session;
+  session->execution = std::make_unique<llvm::orc::ExecutionSession>(std::move(*control));
+  // The session reports causes apart from the failed lookup that they explain.
+  session->execution->setErrorReporter(
+      [session](llvm::Error error) { session->last_report = Message(std::move(error)); });
+  session->linker = std::make_unique<llvm::orc::ObjectLinkingLayer>(*session->execution);
+  return session;
+}
+
+// A session that no thread uses: there are as many as threads that ever linked at once.
+absl::StatusOr<std::unique_ptr<SessionUse>> UseSession() {
+  static std::mutex mu;
+  static auto* const sessions = new std::vector<Session*>;
+  std::lock_guard<std::mutex> lock(mu);
+  for (Session* session : *sessions) {
+    std::unique_lock<std::mutex> use(session->mu, std::try_to_lock);
+    if (use.owns_lock() && !session->broken) return std::make_unique<SessionUse>(*session, std::move(use));
+  }
+  sessions->reserve(sessions->size() + 1);
+  XC_ASSIGN_OR_RETURN(Session* const session, NewSession());
+  sessions->push_back(session);
+  return std::make_unique<SessionUse>(*session);
 }
 
 }  // namespace
@@ -269,19 +313,28 @@ struct CodeModule::Impl {
   std::unique_ptr<llvm::LLVMContext> context;
   std::unique_ptr<llvm::Module> module;
   std::string errors;
+  const int exceptions = std::uncaught_exceptions();
 };
 
 CodeModule::CodeModule(const std::string& name, const Target& target) : impl_(std::make_unique<Impl>()) {
-  impl_->context = std::make_unique<llvm::LLVMContext>();
-  impl_->context->setDiagnosticHandler(std::make_unique<Diagnostics>(&impl_->errors));
-  impl_->module = std::make_unique<llvm::Module>(name, *impl_->context);
-  impl_->module->setTargetTriple(kTriple);
-  impl_->module->setDataLayout("e-m:e-p270:32:32-p271:32:32-p272:64:64-i64:64-i128:128-f80:128-n8:16:32:64-S128");
-  impl_->module->setPICLevel(llvm::PICLevel::BigPIC);
+  try {
+    impl_->context = std::make_unique<llvm::LLVMContext>();
+    impl_->context->setDiagnosticHandler(std::make_unique<Diagnostics>(&impl_->errors));
+    impl_->module = std::make_unique<llvm::Module>(name, *impl_->context);
+    impl_->module->setTargetTriple(kTriple);
+    impl_->module->setDataLayout("e-m:e-p270:32:32-p271:32:32-p272:64:64-i64:64-i128:128-f80:128-n8:16:32:64-S128");
+    impl_->module->setPICLevel(llvm::PICLevel::BigPIC);
+  } catch (...) {
+    Abandon();
+    throw;
+  }
 }
 CodeModule::CodeModule(CodeModule&&) noexcept = default;
 CodeModule& CodeModule::operator=(CodeModule&&) noexcept = default;
-CodeModule::~CodeModule() = default;
+CodeModule::~CodeModule() {
+  if (impl_ != nullptr && std::uncaught_exceptions() > impl_->exceptions) Abandon();
+}
+void CodeModule::Abandon() { (void)impl_.release(); }
 llvm::LLVMContext& CodeModule::context() { return *impl_->context; }
 llvm::Module& CodeModule::module() { return *impl_->module; }
 
@@ -292,7 +345,8 @@ class CodeModuleAccess {
 };
 
 struct CompiledCode::Impl {
-  llvm::orc::JITDylib* dylib = nullptr;
+  Session* session = nullptr;
+  llvm::orc::JITDylib* dylib = nullptr;  // of the session
   std::unordered_map<std::string, void*> functions;
   int64_t bytes = 0;
   CodeText text;
@@ -301,7 +355,12 @@ struct CompiledCode::Impl {
 CompiledCode::CompiledCode() : impl_(std::make_unique<Impl>()) {}
 CompiledCode::~CompiledCode() {
   if (impl_->dylib == nullptr) return;
-  if (llvm::Error error = GetSession().execution->removeJITDylib(*impl_->dylib)) llvm::consumeError(std::move(error));
+  try {
+    const SessionUse session(*impl_->session);
+    if (session->broken) return;
+    if (llvm::Error error = session->execution->removeJITDylib(*impl_->dylib)) llvm::consumeError(std::move(error));
+  } catch (...) {  // out of memory: the code stays where it is
+  }
 }
 void* CompiledCode::Find(const std::string& name) const {
   auto it = impl_->functions.find(name);
@@ -320,17 +379,18 @@ absl::StatusOr<std::string> CompileToObject(CodeModule& code, const CompileOptio
     return absl::InternalError(absl::StrCat("generated code of ", name, " is malformed: ", stream.str()));
   }
   const CodeLevel level = HasHugeBlock(module) ? CodeLevel::kNone : options.level;
-  std::unique_ptr<llvm::TargetMachine> machine = MakeMachine(options.target, level);
-  if (machine == nullptr) return absl::InternalError("LLVM has no x86-64 target");
-  module.setDataLayout(machine->createDataLayout());
-  if (level != CodeLevel::kNone) RunPasses(module, *machine);
+  Abandoned<std::unique_ptr<llvm::TargetMachine>> owned_machine(MakeMachine(options.target, level));
+  if (*owned_machine == nullptr) return absl::InternalError("LLVM has no x86-64 target");
+  llvm::TargetMachine& machine = **owned_machine;
+  module.setDataLayout(machine.createDataLayout());
+  if (level != CodeLevel::kNone) RunPasses(module, machine);
   if (optimized_ir != nullptr) *optimized_ir = Print(module);
   std::string object;
   if (assembly != nullptr) {
-    std::unique_ptr<llvm::Module> copy = llvm::CloneModule(module);
-    if (!Generate(*copy, *machine, llvm::CodeGenFileType::AssemblyFile, assembly)) assembly->clear();
+    Abandoned<std::unique_ptr<llvm::Module>> copy(llvm::CloneModule(module));
+    if (!Generate(**copy, machine, llvm::CodeGenFileType::AssemblyFile, assembly)) assembly->clear();
   }
-  if (!Generate(module, *machine, llvm::CodeGenFileType::ObjectFile, &object)) {
+  if (!Generate(module, machine, llvm::CodeGenFileType::ObjectFile, &object)) {
     return absl::InternalError("LLVM's x86-64 target writes no object files");
   }
   const std::string& errors = CodeModuleAccess::errors(code);
@@ -342,11 +402,14 @@ absl::StatusOr<std::unique_ptr<CompiledCode>> LinkObjects(std::vector<std::strin
                                                           const std::vector<Symbol>& symbols,
                                                           const std::vector<std::string>& exports) {
   namespace orc = llvm::orc;
-  Session& session = GetSession();
-  if (session.execution == nullptr) return absl::InternalError(absl::StrCat("no JIT session: ", session.error));
+  XC_RETURN_IF_ERROR(CheckSetUp());
+  const WatchSetUp watch;
   static std::atomic<int64_t> serial{0};
-  orc::JITDylib& dylib = session.execution->createBareJITDylib(absl::StrCat("xc.", serial.fetch_add(1)));
   std::unique_ptr<CompiledCode> code(new CompiledCode);
+  XC_ASSIGN_OR_RETURN(const std::unique_ptr<SessionUse> use, UseSession());
+  Session& session = **use;
+  orc::JITDylib& dylib = session.execution->createBareJITDylib(absl::StrCat("xc.", serial.fetch_add(1)));
+  code->impl_->session = &session;
   code->impl_->dylib = &dylib;
   if (!symbols.empty()) {
     XC_ASSIGN_OR_RETURN(orc::JITDylib * runtime, session.Runtime(symbols));
@@ -363,11 +426,13 @@ absl::StatusOr<std::unique_ptr<CompiledCode>> LinkObjects(std::vector<std::strin
   auto found = session.execution->lookup({{&dylib, orc::JITDylibLookupFlags::MatchAllSymbols}}, std::move(wanted));
   if (!found) {
     std::string message = Message(found.takeError());
-    return absl::InternalError(absl::StrCat("linking generated code: ", message, " ", session.TakeReport()));
+    return absl::InternalError(
+        absl::StrCat("linking generated code: ", message, " ", std::exchange(session.last_report, "")));
   }
   for (const auto& [name, symbol] : *found) {
     code->impl_->functions[(*name).str()] = symbol.getAddress().toPtr<void*>();
   }
+  ready_once = true;
   return code;
 }
 
@@ -376,6 +441,7 @@ absl::StatusOr<std::unique_ptr<CompiledCode>> CompileModules(std::vector<CodeMod
                                                              const std::vector<std::string>& exports,
                                                              const CompileOptions& options) {
   InitializeLlvm();
+  XC_RETURN_IF_ERROR(CheckSetUp());
   const size_t n = modules.size();
   CodeText text;
   if (options.keep_ir) {
@@ -392,19 +458,28 @@ absl::StatusOr<std::unique_ptr<CompiledCode>> CompileModules(std::vector<CodeMod
         statuses[i] = absl::DeadlineExceededError("code generation took longer than the compile deadline allows");
         continue;
       }
-      absl::StatusOr<std::string> object =
-          CompileToObject(modules[i], options, options.keep_ir ? &text.optimized_ir[i] : nullptr,
-                          options.keep_assembly ? &text.assembly[i] : nullptr);
-      if (object.ok()) {
-        objects[i] = *std::move(object);
-      } else {
-        statuses[i] = object.status();
+      try {
+        absl::StatusOr<std::string> object =
+            CompileToObject(modules[i], options, options.keep_ir ? &text.optimized_ir[i] : nullptr,
+                            options.keep_assembly ? &text.assembly[i] : nullptr);
+        if (object.ok()) {
+          objects[i] = *std::move(object);
+        } else {
+          statuses[i] = object.status();
+        }
+      } catch (...) {
+        if (!ready_once) set_up_failed = true;
+        modules[i].Abandon();
+        statuses[i] = CurrentException();
       }
     }
   };
   const int extra = std::min<int64_t>(options.threads, n) - 1;
   std::vector<std::thread> threads;
-  for (int i = 0; i < extra; ++i) threads.emplace_back(work);
+  try {
+    for (int i = 0; i < extra; ++i) threads.emplace_back(work);
+  } catch (...) {  // the system gives no more threads: fewer do the work
+  }
   work();
   for (std::thread& thread : threads) thread.join();
   for (const absl::Status& status : statuses) {

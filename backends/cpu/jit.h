@@ -51,6 +51,8 @@ class CodeModule {
 
   llvm::LLVMContext& context();
   llvm::Module& module();
+  // Gives up context and module, which an exception left in the middle of something (abandoned.h).
+  void Abandon();
 
  private:
   friend class CodeModuleAccess;

@@ -1,6 +1,7 @@
 // Alias scopes of memory blocks.
 #include "backends/cpu/memory_scopes.h"
 
+#include "backends/cpu/abandoned.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/Analysis/ValueTracking.h"
 #include "llvm/IR/InstIterator.h"
@@ -19,7 +20,8 @@ constexpr size_t kMaxBlocks = 64;
 void MarkBase(llvm::Instruction* load) { load->setMetadata(kMark, llvm::MDNode::get(load->getContext(), {})); }
 
 void AddMemoryScopes(llvm::Function& function) {
-  llvm::MapVector<const llvm::Value*, std::vector<llvm::Instruction*>> accesses;  // by block
+  Abandoned<llvm::MapVector<const llvm::Value*, std::vector<llvm::Instruction*>>> by_block;
+  auto& accesses = *by_block;
   for (llvm::Instruction& i : llvm::instructions(function)) {
     if (i.hasMetadata(kMark)) accesses[&i];
     const llvm::Value* address = llvm::getLoadStorePointerOperand(&i);

@@ -110,7 +110,11 @@ void ArenaPool::Trim() {
 void ArenaPool::Return(Block block) {
   if (block.data() == nullptr) return;
   std::lock_guard<std::mutex> lock(mu_);
-  if (idle_.size() < max_idle_) idle_.push_back(std::move(block));
+  if (idle_.size() >= max_idle_) return;
+  try {
+    idle_.push_back(std::move(block));
+  } catch (...) {  // no memory to keep it: it is freed
+  }
 }
 
 }  // namespace xc

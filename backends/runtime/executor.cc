@@ -8,14 +8,15 @@
 #include <chrono>
 #include <condition_variable>
 #include <deque>
+#include <exception>
 #include <mutex>
 #include <thread>
 #include <utility>
 #include <vector>
 
-namespace xc {
 #include "hlo/base/machine.h"
 
+namespace xc {
 namespace {
 
 thread_local int parallel_depth = 0;
@@ -31,7 +32,11 @@ thread_local std::chrono::steady_clock::time_point last_alone_end;
 class PoolExecutor : public Executor {
  public:
   explicit PoolExecutor(int num_threads) {
-    for (int i = 1; i < num_threads; ++i) workers_.emplace_back([this] { Work(); });
+    try {
+      for (int i = 1; i < num_threads; ++i) workers_.emplace_back([this] { Work(); });
+    } catch (...) {
+      // The system gives no more threads: those that there are do the work.
+    }
   }
   // Runs what was scheduled.
   ~PoolExecutor() override {
@@ -61,7 +66,13 @@ class PoolExecutor : public Executor {
 
  private:
   void Work() {
-    while (std::function<void()> task = Next()) task();
+    while (std::function<void()> task = Next()) {
+      try {
+        task();
+      } catch (...) {
+        // Who schedules a task that can fail sees to it that the caller learns of it, as ParallelFor does.
+      }
+    }
   }
 
   // The next task; none when the pool is to end.
@@ -108,8 +119,15 @@ class PoolExecutor : public Executor {
   std::vector<std::thread> workers_;
 };
 
+// While one lives, the thread is inside of a ParallelFor's piece.
+struct InsidePiece {
+  InsidePiece() { ++parallel_depth; }
+  ~InsidePiece() { --parallel_depth; }
+};
+
 // What the threads of one ParallelFor share. Workers that come too late find no block left and only drop their
-// reference, so the caller never waits for a task that has not started.
+// reference, so the caller never waits for a task that has not started. An exception that leaves a block is kept for
+// the caller, and blocks that were not begun are left out.
 struct Loop {
   Loop(int64_t n, int64_t block, int64_t num_blocks, absl::FunctionRef<void(int64_t, int64_t)> fn)
       : n(n), block(block), num_blocks(num_blocks), fn(fn) {}
@@ -117,19 +135,24 @@ struct Loop {
   const absl::FunctionRef<void(int64_t, int64_t)> fn;  // valid while a block is unfinished
   std::atomic<int64_t> claimed{0}, first{0}, last{0};
   std::atomic<int64_t> done{0};
+  std::atomic<bool> failed{false};
+  std::exception_ptr error;  // of the first block that failed; to be read when all are done
 
   // The caller takes blocks from the front, workers from the back: in a program that repeats itself, each finds in its
   // processor's cache what it had there the last time.
   void Work(bool caller) {
-    ++parallel_depth;
+    InsidePiece inside;
     int64_t finished = 0;
     while (claimed.fetch_add(1, std::memory_order_relaxed) < num_blocks) {
       const int64_t i = caller ? first.fetch_add(1, std::memory_order_relaxed)
                                : num_blocks - 1 - last.fetch_add(1, std::memory_order_relaxed);
-      fn(i * block, std::min(n, (i + 1) * block));
+      try {
+        if (!failed.load(std::memory_order_relaxed)) fn(i * block, std::min(n, (i + 1) * block));
+      } catch (...) {
+        if (!failed.exchange(true)) error = std::current_exception();
+      }
       ++finished;
     }
-    --parallel_depth;
     if (finished != 0 && done.fetch_add(finished, std::memory_order_acq_rel) + finished == num_blocks) {
       done.notify_all();
     }
@@ -157,9 +180,8 @@ int Threads(Executor* executor, int limit) {
 }
 
 void RunAlone(int64_t n, absl::FunctionRef<void(int64_t, int64_t)> fn) {
-  ++parallel_depth;
+  InsidePiece inside;
   fn(0, n);
-  --parallel_depth;
 }
 
 struct Outcome {
@@ -171,9 +193,14 @@ Outcome RunTogether(Executor* executor, int64_t threads, int64_t n, int64_t bloc
                     absl::FunctionRef<void(int64_t, int64_t)> fn) {
   const int64_t num_blocks = (n - 1) / block + 1;
   auto loop = std::make_shared<Loop>(n, block, num_blocks, fn);
-  for (int64_t i = 1; i < std::min(threads, num_blocks); ++i) executor->Schedule([loop] { loop->Work(false); });
+  try {
+    for (int64_t i = 1; i < std::min(threads, num_blocks); ++i) executor->Schedule([loop] { loop->Work(false); });
+  } catch (...) {
+    // No memory to ask for more help: who was asked already, and the caller, do the work.
+  }
   loop->Work(true);
   const auto slept = loop->Wait();
+  if (loop->error != nullptr) std::rethrow_exception(loop->error);
   return {slept, loop->last.load(std::memory_order_relaxed) > 0};
 }
 

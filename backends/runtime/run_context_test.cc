@@ -7,11 +7,14 @@
 #include <chrono>
 #include <cstring>
 #include <functional>
+#include <new>
+#include <string>
 #include <thread>
 #include <vector>
 
 #include "backends/runtime/arena.h"
 #include "backends/runtime/executor.h"
+#include "backends/runtime/symbols.h"
 
 namespace xc {
 namespace {
@@ -60,6 +63,43 @@ TEST(ParallelFor, NestedCallsRunInline) {
     }
   });
   EXPECT_EQ(sum, 500);
+}
+
+TEST(ParallelFor, AnExceptionOfAnyThreadIsTheCallers) {
+  auto executor = NewThreadPoolExecutor(4);
+  for (int64_t bad : {0, 17, 50, 99}) {
+    for (Executor* e : {executor.get(), static_cast<Executor*>(nullptr)}) {
+      std::atomic<int> running{0};
+      EXPECT_THROW(ParallelFor(e, 0, 100, 1,
+                               [&](int64_t begin, int64_t end) {
+                                 ++running;
+                                 std::this_thread::sleep_for(std::chrono::microseconds(50));
+                                 --running;
+                                 if (begin <= bad && bad < end) throw std::bad_alloc();
+                               }),
+                   std::bad_alloc);
+      EXPECT_EQ(running, 0);  // nobody uses what the caller gave any more
+      EXPECT_FALSE(InParallelFor());
+    }
+  }
+  std::atomic<int64_t> sum{0};
+  ParallelFor(executor.get(), 0, 100, 1, [&](int64_t begin, int64_t end) { sum += end - begin; });
+  EXPECT_EQ(sum, 100);
+}
+
+TEST(RunContext, AnExceptionEndsAtTheGeneratedCodesCall) {
+  void (*parallel_for)(void*, void (*)(void*, int64_t, int64_t), void*, int64_t, int64_t) = nullptr;
+  for (const RuntimeSymbol& symbol : RuntimeSymbols()) {
+    if (std::string(symbol.name) == "xc_rt_parallel_for") {
+      parallel_for = reinterpret_cast<decltype(parallel_for)>(symbol.address);
+    }
+  }
+  ASSERT_NE(parallel_for, nullptr);
+  auto executor = NewThreadPoolExecutor(2);
+  RunContext ctx(nullptr, executor.get());
+  parallel_for(
+      &ctx, [](void*, int64_t, int64_t) { throw std::bad_alloc(); }, nullptr, 1000, 1);
+  EXPECT_EQ(ctx.status(), absl::ResourceExhaustedError("out of memory"));
 }
 
 TEST(SmallParallelFor, CoversTheRangeOnce) {

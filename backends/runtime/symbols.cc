@@ -1,5 +1,7 @@
-// The table of xc_rt_ functions.
+// The table of xc_rt_ functions. Generated code has no unwind tables: an exception ends here, as the run's error.
 #include "backends/runtime/symbols.h"
+
+#include <type_traits>
 
 #include "backends/runtime/convolution.h"
 #include "backends/runtime/custom_call.h"
@@ -10,11 +12,30 @@
 #include "backends/runtime/rng.h"
 #include "backends/runtime/run_context.h"
 #include "backends/runtime/sort.h"
+#include "hlo/base/exceptions.h"
 
 namespace xc {
+namespace {
+
+// `function` as generated code calls it.
+template <auto function>
+struct Guarded;
+template <typename Result, typename... Args, Result (*function)(void*, Args...)>
+struct Guarded<function> {
+  static Result Call(void* ctx, Args... args) {
+    try {
+      return function(ctx, args...);
+    } catch (...) {
+      const int failed = static_cast<RunContext*>(ctx)->Record(CurrentException());
+      if constexpr (!std::is_void_v<Result>) return static_cast<Result>(failed);
+    }
+  }
+};
+
+}  // namespace
 
 absl::Span<const RuntimeSymbol> RuntimeSymbols() {
-#define XC_SYMBOL(name) {#name, reinterpret_cast<void*>(&name)},
+#define XC_SYMBOL(name) {#name, reinterpret_cast<void*>(&Guarded<&name>::Call)},
   // clang-format off
   static const RuntimeSymbol kSymbols[] = {
     XC_SYMBOL(xc_rt_cholesky)

@@ -151,11 +151,11 @@ absl::Status Run(xc_graph* graph, const xc_tensor* inputs, size_t num_inputs, xc
 extern "C" {
 
 xc_status* xc_graph_load(const char* graph_def, size_t size, const char* options, xc_graph** out) {
-  return xc::ToCStatus(xc::Load(graph_def, size, options, out));
+  return xc::CallC([&] { return xc::Load(graph_def, size, options, out); });
 }
 
 xc_status* xc_graph_load_saved_model(const char* directory, const char* options, xc_graph** out) {
-  return xc::ToCStatus(xc::LoadDirectory(directory, options, out));
+  return xc::CallC([&] { return xc::LoadDirectory(directory, options, out); });
 }
 
 void xc_graph_free(xc_graph* graph) { delete graph; }
@@ -176,7 +176,7 @@ const int64_t* xc_graph_input_dims(const xc_graph* graph, size_t i) {
 }
 
 xc_status* xc_graph_run(xc_graph* graph, const xc_tensor* inputs, size_t num_inputs, xc_graph_results** out) {
-  return xc::ToCStatus(xc::Run(graph, inputs, num_inputs, out));
+  return xc::CallC([&] { return xc::Run(graph, inputs, num_inputs, out); });
 }
 
 size_t xc_graph_results_size(const xc_graph_results* results) { return results->tensors.size(); }
@@ -195,12 +195,18 @@ xc_tensor xc_graph_results_get(const xc_graph_results* results, size_t i) {
 
 void xc_graph_results_free(xc_graph_results* results) { delete results; }
 
-char* xc_graph_explain(const xc_graph* graph) { return strdup(graph->session->Explain().c_str()); }
+char* xc_graph_explain(const xc_graph* graph) {
+  return xc::CallC([&] { return xc::CopyString(graph->session->Explain()); }, static_cast<char*>(nullptr));
+}
 
 xc_graph_stats xc_graph_get_stats(const xc_graph* graph) {
-  const xc::GraphExecutor& executor = graph->session->executor();
-  xc::LaunchStats s = executor.stats();
-  return {executor.marking().num_clusters, s.compilations, s.cache_hits, s.fallbacks, s.compile_seconds};
+  return xc::CallC(
+      [&]() -> xc_graph_stats {
+        const xc::GraphExecutor& executor = graph->session->executor();
+        xc::LaunchStats s = executor.stats();
+        return {executor.marking().num_clusters, s.compilations, s.cache_hits, s.fallbacks, s.compile_seconds};
+      },
+      xc_graph_stats{});
 }
 
 }  // extern "C"

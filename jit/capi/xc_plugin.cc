@@ -68,63 +68,84 @@ absl::Status Run(xc_cluster* cluster, const xc_tensor* args, size_t num_args, co
 extern "C" {
 
 xc_status* xc_plugin_configure(const char* settings) {
-  return xc::ToCStatus(xc::ConfigurePlugin(settings == nullptr ? "" : settings));
+  return xc::CallC([&] { return xc::ConfigurePlugin(settings == nullptr ? "" : settings); });
 }
 
-char* xc_plugin_settings(void) { return strdup(xc::DescribePluginSettings().c_str()); }
+char* xc_plugin_settings(void) {
+  return xc::CallC([] { return xc::CopyString(xc::DescribePluginSettings()); }, static_cast<char*>(nullptr));
+}
 
 xc_status* xc_plugin_rewrite(const char* graph_def, size_t size, const char* const* preserve, size_t num_preserve,
                              const char* const* fed, size_t num_fed, char** out, size_t* out_size) {
-  return xc::ToCStatus(xc::Rewrite(graph_def, size, preserve, num_preserve, fed, num_fed, out, out_size));
+  return xc::CallC([&] { return xc::Rewrite(graph_def, size, preserve, num_preserve, fed, num_fed, out, out_size); });
 }
 
 xc_status* xc_cluster_create(const char* bytes, size_t size, const char* name, xc_cluster** out) {
-  return xc::ToCStatus(xc::Create(bytes, size, name, out));
+  return xc::CallC([&] { return xc::Create(bytes, size, name, out); });
 }
 
 void xc_cluster_free(xc_cluster* cluster) { delete cluster; }
 
 xc_status* xc_cluster_host_graph(xc_cluster* cluster, const char** bytes, size_t* size) {
-  return xc::ToCStatus(xc::HostGraph(cluster, bytes, size));
+  return xc::CallC([&] { return xc::HostGraph(cluster, bytes, size); });
 }
 
 xc_status* xc_cluster_run(xc_cluster* cluster, const xc_tensor* args, size_t num_args,
                           const xc_cluster_results* results, int threads, int* outcome, void** ticket) {
-  return xc::ToCStatus(xc::Run(cluster, args, num_args, results, threads, outcome, ticket));
+  return xc::CallC([&] { return xc::Run(cluster, args, num_args, results, threads, outcome, ticket); });
 }
 
 void xc_cluster_host_ran(xc_cluster* cluster, void* ticket, int64_t nanoseconds) {
-  cluster->hosted->HostRan(ticket, nanoseconds);
+  // A time that cannot be noted is one that was not taken.
+  xc_status_free(xc::CallC([&]() -> absl::Status {
+    cluster->hosted->HostRan(ticket, nanoseconds);
+    return absl::OkStatus();
+  }));
 }
 
-void xc_plugin_log(const char* message) { xc::LogOnce(message); }
+void xc_plugin_log(const char* message) {
+  xc_status_free(xc::CallC([&]() -> absl::Status {
+    xc::LogOnce(message);
+    return absl::OkStatus();
+  }));
+}
 
-int xc_plugin_caller_thread(void) { return xc::CurrentPluginSettings().caller_thread; }
+int xc_plugin_caller_thread(void) {
+  return xc::CallC([] { return static_cast<int>(xc::CurrentPluginSettings().caller_thread); }, 0);
+}
 
 xc_plugin_stats xc_plugin_get_stats(void) {
-  const xc::PluginCounters& c = xc::Counters();
-  return {c.graphs,
-          c.clusters,
-          c.launches,
-          c.host_runs,
-          c.compilations,
-          c.failures,
-          c.ops,
-          c.clustered_ops,
-          c.given_back,
-          c.launch_arguments,
-          c.launch_ns,
-          c.compiled_ns,
-          static_cast<double>(c.compile_ns) * 1e-9,
-          xc::PendingCompilations(),
-          c.shared_launches,
-          c.own_codes};
+  return xc::CallC(
+      []() -> xc_plugin_stats {
+        const xc::PluginCounters& c = xc::Counters();
+        return {c.graphs,
+                c.clusters,
+                c.launches,
+                c.host_runs,
+                c.compilations,
+                c.failures,
+                c.ops,
+                c.clustered_ops,
+                c.given_back,
+                c.launch_arguments,
+                c.launch_ns,
+                c.compiled_ns,
+                static_cast<double>(c.compile_ns) * 1e-9,
+                xc::PendingCompilations(),
+                c.shared_launches,
+                c.own_codes};
+      },
+      xc_plugin_stats{});
 }
 
-int xc_plugin_wait(double seconds) { return xc::WaitForCompilations(seconds) ? 1 : 0; }
+int xc_plugin_wait(double seconds) {
+  return xc::CallC([&] { return xc::WaitForCompilations(seconds) ? 1 : 0; }, 0);
+}
 
 char* xc_plugin_report(const char* format) {
-  return strdup(xc::PluginReport(format != nullptr && std::strcmp(format, "html") == 0).c_str());
+  return xc::CallC(
+      [&] { return xc::CopyString(xc::PluginReport(format != nullptr && std::strcmp(format, "html") == 0)); },
+      static_cast<char*>(nullptr));
 }
 
 }  // extern "C"

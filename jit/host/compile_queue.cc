@@ -17,7 +17,13 @@ bool CompileQueue::Add(const void* owner, Demand demand, std::function<void()> t
   if (thread_ == nullptr || process_ != getpid()) {
     busy_ = false;
     process_ = getpid();
-    thread_ = new std::thread([this] { Work(); });
+    try {
+      thread_ = new std::thread([this] { Work(); });
+    } catch (...) {  // the system gives no thread
+      thread_ = nullptr;
+      tasks_.pop_back();
+      return false;
+    }
   }
   changed_.notify_all();
   return true;
@@ -86,7 +92,11 @@ void CompileQueue::Work() {
     running_ = task.owner;
     busy_ = true;
     lock.unlock();
-    task.run();
+    try {
+      task.run();
+    } catch (...) {
+      // Compilations become statuses where they are made (CatchExceptions); what is lost here is what was to follow.
+    }
     task = {};  // what it holds may be freed only without the lock
     lock.lock();
     busy_ = false;

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <future>
+#include <new>
 #include <string>
 #include <vector>
 
@@ -64,6 +65,13 @@ TEST_F(CompileQueueTest, NoTaskWaitsForEver) {
   Go();
   ASSERT_EQ(ran_.size(), 11);
   EXPECT_EQ(std::find(ran_.begin(), ran_.end(), "rare") - ran_.begin(), 2);
+}
+
+TEST_F(CompileQueueTest, AnExceptionEndsItsTaskAlone) {
+  queue_.Add(nullptr, nullptr, [] { throw std::bad_alloc(); });
+  Add("next", nullptr);
+  Go();
+  EXPECT_THAT(ran_, ElementsAre("next"));
 }
 
 TEST_F(CompileQueueTest, AFullQueueTakesNoMore) {

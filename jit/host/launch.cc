@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "absl/strings/str_cat.h"
+#include "hlo/base/exceptions.h"
 
 namespace xc {
 namespace {
@@ -80,10 +81,11 @@ absl::StatusOr<ClusterCode> ClusterLaunch::CompileOwn(Compiled& entry, std::set<
 void ClusterLaunch::Compile(const std::shared_ptr<Compiled>& entry, std::set<int>* needed) {
   absl::StatusOr<ClusterCode> code;
   if (entry->siblings.rows.empty()) {
-    code = CompileOwn(*entry, needed);
+    code = CatchExceptions([&] { return CompileOwn(*entry, needed); });
   } else {
     RowBuckets::Done done;
-    code = buckets_.Fit(entry->args, entry->siblings, options_.max_signatures, {}, &done);
+    code =
+        CatchExceptions([&] { return buckets_.Fit(entry->args, entry->siblings, options_.max_signatures, {}, &done); });
     if (code.ok() && done.compiled) {
       compilations_.fetch_add(1);
       compile_nanos_.fetch_add(static_cast<int64_t>((*code)->seconds * 1e9));
@@ -101,7 +103,7 @@ void ClusterLaunch::Compile(const std::shared_ptr<Compiled>& entry, std::set<int
         }
         ++own_;
       }
-      code = CompileOwn(*entry, needed);
+      code = CatchExceptions([&] { return CompileOwn(*entry, needed); });
     }
   }
   if (code.ok()) {
@@ -121,7 +123,7 @@ void ClusterLaunch::AskForOwnCode(const std::shared_ptr<Compiled>& entry) {
   }
   options_.queue->Add(this, nullptr, [this, entry] {
     std::set<int> needed;
-    auto code = CompileOwn(*entry, &needed);
+    auto code = CatchExceptions([&] { return CompileOwn(*entry, &needed); });
     if (code.ok()) entry->code.SetOwn(*std::move(code));
   });
 }

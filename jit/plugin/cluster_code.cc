@@ -3,6 +3,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "hlo/base/exceptions.h"
 #include "hlo/base/status.h"
 #include "jit/plugin/background.h"
 #include "jit/plugin/hosted_cluster.h"
@@ -122,7 +123,7 @@ bool HostedCluster::AskForOwnCode(Entry& entry) {
     options.compile_threads = 1;
     std::set<int> needed;
     std::string failed_node;
-    auto code = self->CompileOwn(entry, options, &needed, &failed_node);
+    auto code = CatchExceptions([&] { return self->CompileOwn(entry, options, &needed, &failed_node); });
     if (code.ok()) {  // else what serves goes on
       Counters().own_codes.fetch_add(1);
       entry.code.SetOwn(*std::move(code));
@@ -154,7 +155,7 @@ bool HostedCluster::Compile(Entry& entry, int compile_threads) {
   Dump(entry);
   std::set<int> needed;
   std::string failed_node;
-  auto code = MakeCode(entry, options, &needed, &failed_node);
+  auto code = CatchExceptions([&] { return MakeCode(entry, options, &needed, &failed_node); });
   bool retry = false;
   if (code.ok()) {
     std::unique_lock<std::shared_mutex> lock(mutex_);

@@ -148,8 +148,8 @@ HostedCluster::Entry* HostedCluster::Find(absl::Span<const xc_tensor> args, cons
     ++num_compiled_;
   }
   Entry* raw = entry.get();
-  entries_.emplace(raw->signature, raw);
   all_.push_back(std::move(entry));
+  entries_.emplace(raw->signature, raw);
   return raw;
 }
 
