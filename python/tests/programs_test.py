@@ -141,6 +141,17 @@ def pythons_numbers(v):
 
 
 @program(W)
+def of_generators(v):
+    return max(abs(a - 1) for a in v), min(a for a in v if True), sorted(-v)[0], sorted([v[2], v[0]], reverse=True)
+
+
+@program(np.arange(24.0).reshape(2, 3, 4))
+def windows(x):
+    f = np.lib.stride_tricks.sliding_window_view
+    return f(x, 2, 1), f(x, (1, 2, 3)), f(x, (2, 2), (0, 2)).sum(-1), f(x, (2, 2), (2, 2))
+
+
+@program(W)
 def rounded_to_integers(v):
     return round(v[2] / 3) + 0, math.floor(v[2] / 3) + 0, math.ceil(v[1] / 3) + 0
 

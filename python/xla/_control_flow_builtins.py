@@ -19,11 +19,21 @@ def _range(*args):
 def _least(numpy_function, python_function):
     def choose(*args, **kwargs):
         items = args[0] if len(args) == 1 else args
+        if len(args) == 1 and hasattr(items, "__next__"):  # a generator, which can be gone through once
+            args = (items := list(items),)
         if kwargs or not (is_traced(items) or (isinstance(items, (tuple, list)) and any(map(is_traced, items)))):
             return python_function(*args, **kwargs)
         return functools.reduce(numpy_function, list(items))
 
     return choose
+
+
+def _sorted(items, /, **kwargs):
+    items = items if is_traced(items) else list(items)
+    if kwargs.get("key") is not None or not (is_traced(items) or any(map(is_traced, items))):
+        return sorted(items, **kwargs)
+    ordered = np.sort(items if is_traced(items) else np.stack(items))
+    return list(ordered[::-1] if kwargs.get("reverse") else ordered)
 
 
 def _every(numpy_function, python_function):
@@ -102,4 +112,5 @@ REPLACEMENTS = {
     all: _every(np.all, all),
     any: _every(np.any, any),
     bool: _bool,
+    sorted: _sorted,
 }

@@ -417,6 +417,22 @@ def pad(array, pad_width, mode="constant", **kwargs):
     raise ValueError(f"mode '{mode}' is not supported")
 
 
+@composite(np.lib.stride_tricks.sliding_window_view)
+def sliding_window_view(x, window_shape, axis=None, *, subok=False, writeable=False):
+    """The windows are copies: a result cannot be written into."""
+    x = tracer_of(x)
+    sizes = tuple(np.atleast_1d(concrete(window_shape, "a window's shape")))
+    axes = range(x.ndim) if axis is None else [normalize_axis(a, x.ndim) for a in np.atleast_1d(axis)]
+    if len(sizes) != len(axes):
+        raise ValueError(f"window_shape has {len(sizes)} sizes for {len(axes)} axes")
+    for size, a in zip(sizes, axes):
+        count = x.shape[a] - size + 1
+        if size < 0 or count < 1:
+            raise ValueError("window shape cannot be negative, or larger than the array")
+        x = np.moveaxis(np.take(x, np.arange(count)[:, None] + np.arange(size), axis=a), a + 1, -1)
+    return x
+
+
 def _triangle(m, k, keep):
     m = tracer_of(m)
     if m.ndim == 0:
