@@ -10,19 +10,28 @@
 #include "service/npy.h"
 
 namespace xc {
-absl::Status TimeRuns(const Executable& executable, const std::vector<Literal>& inputs, const RunOptions& options,
-                      int64_t runs, double seconds, double* best_ms, double* median_ms) {
+absl::Status TimeRuns(const Executable& executable, std::vector<Literal>* inputs, bool keep_inputs,
+                      const RunOptions& options, int64_t runs, double seconds, double* best_ms, double* median_ms) {
   std::vector<Block> buffers;
   std::vector<const void*> parameters;
   std::vector<void*> results;
-  for (size_t i = 0; i < inputs.size(); ++i) {
+  for (size_t i = 0; i < inputs->size(); ++i) {
     const Shape& leaf = executable.parameter_leaves()[i];
     XC_ASSIGN_OR_RETURN(Block buffer, Block::Allocate(leaf.ByteSize()));
-    if (leaf.IsArray()) {
-      Literal in_layout = inputs[i].Clone();
-      *in_layout.mutable_shape() = leaf;
-      in_layout.ToLayout(reinterpret_cast<uint8_t*>(buffer.data()));
+    Literal& input = (*inputs)[i];
+    if (input.elided()) {
+      return absl::InvalidArgumentError(absl::StrCat("input ", i, " is elided: its elements are not known"));
     }
+    if (leaf.IsArray()) {
+      if (leaf.IsRowMajor()) {
+        if (input.byte_size() > 0) std::memcpy(buffer.data(), input.bytes(), input.byte_size());
+      } else {
+        Literal in_layout = input.Clone();
+        *in_layout.mutable_shape() = leaf;
+        in_layout.ToLayout(reinterpret_cast<uint8_t*>(buffer.data()));
+      }
+    }
+    if (!keep_inputs) input = Literal();
     parameters.push_back(buffer.data());
     buffers.push_back(std::move(buffer));
   }
@@ -31,6 +40,8 @@ absl::Status TimeRuns(const Executable& executable, const std::vector<Literal>& 
     results.push_back(buffer.data());
     buffers.push_back(std::move(buffer));
   }
+  // The first run touches the memory and wakes the threads.
+  if (runs > 1 || seconds > 0) XC_RETURN_IF_ERROR(executable.Run(parameters, results, options));
   std::vector<double> times;
   const absl::Time start = absl::Now();
   while (static_cast<int64_t>(times.size()) < runs) {

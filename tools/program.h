@@ -10,10 +10,11 @@
 
 namespace xc {
 
-// Times up to `runs` runs, or as many as fit into `seconds` (if > 0). Milliseconds of the best and the median one. The
-// buffers are allocated once, before.
-absl::Status TimeRuns(const Executable& executable, const std::vector<Literal>& inputs, const RunOptions& options,
-                      int64_t runs, double seconds, double* best_ms, double* median_ms);
+// Times up to `runs` runs, or as many as fit into `seconds` (if > 0), after one that does not count where there are
+// more. Milliseconds of the best and the median one. The buffers are allocated once, before; without `keep_inputs` each
+// input is freed when its buffer has it.
+absl::Status TimeRuns(const Executable& executable, std::vector<Literal>* inputs, bool keep_inputs,
+                      const RunOptions& options, int64_t runs, double seconds, double* best_ms, double* median_ms);
 
 // ResourceExhausted if parameters and result alone are larger than `limit_bytes` (0: than the memory that
 // this process may use).
