@@ -1,32 +1,29 @@
 """Compares xla.compile with JAX on the programs of examples/gallery, in one run, as ratios.
 
-    bazel build //python:run
-    bazel-bin/python/run benchmarks/gallery.py [NAME…] [--pairs=3] [--out=benchmarks/results_python.md]
+    third_party/install --peers && third_party/bazel build //python:run
+    bazel-bin/python/run benchmarks/gallery.py [NAME…] [--out=benchmarks/results_python.md] [--resume]
 
-For every program both sides run `--pairs` times, alternating, each time in a process of its own: the time to the first
-result (the function is called for the first time; modules are imported, arguments made, and x + 1 was compiled, which
-opens the compiler) and the best time of later
-calls. JAX has its arguments on the device. A row holds the medians of the pairs' ratios (ours / theirs, below 1 is better).
-Results are compared too. The last table is the time of a cached call of a function that does nearly nothing.
+README.md in this folder says what is measured and how. The last table is the time of a cached call of a function that
+does nearly nothing.
 """
 
 import argparse
 import json
-import math
-import os
 import pathlib
-import statistics
-import subprocess
 import sys
+import tempfile
 import time
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
+import measure
+
+ROOT = measure.ROOT
 sys.path.insert(0, str(ROOT / "examples" / "gallery"))
+CALLS = (1, 4, 16)  # arguments of the calls of the last table
 
 
 def best(call, seconds):
     times, end = [], time.perf_counter() + seconds
-    while len(times) < 5 or (time.perf_counter() < end and len(times) < 2000):
+    while len(times) < 5 or (time.perf_counter() < end and len(times) < 20000):
         start = time.perf_counter()
         call()
         times.append(time.perf_counter() - start)
@@ -46,7 +43,7 @@ def ours(name, seconds, path):
     result = module.program(*arguments)
     first = time.perf_counter() - start
     save(result, path)
-    return first, best(lambda: module.program(*arguments), seconds)
+    return dict(first_s=first, run_ms=best(lambda: module.program(*arguments), seconds) * 1e3)
 
 
 def theirs(name, seconds, path):
@@ -61,7 +58,7 @@ def theirs(name, seconds, path):
     result = jax.block_until_ready(function(*arguments))
     first = time.perf_counter() - start
     save(result, path)
-    return first, best(lambda: jax.block_until_ready(function(*arguments)), seconds)
+    return dict(first_s=first, run_ms=best(lambda: jax.block_until_ready(function(*arguments)), seconds) * 1e3)
 
 
 def save(result, path):
@@ -72,7 +69,7 @@ def save(result, path):
 
 
 def dispatch(side, count):
-    """Seconds of a cached call with `count` small arguments."""
+    """The time of a cached call with `count` small arguments, on average over a hundred in turn, at best."""
     import numpy as np
 
     function = lambda *xs: xs[0] + 1
@@ -81,110 +78,148 @@ def dispatch(side, count):
         import xla
 
         compiled = xla.compile(function)
-        call = lambda: compiled(*arrays)
     else:
         import jax
 
         jax.config.update("jax_enable_x64", True)
         compiled = jax.jit(function)
         arrays = jax.device_put(arrays)
-        call = lambda: compiled(*arrays)
-    call()
-    times = []
-    for _ in range(200):
-        start = time.perf_counter()
+    compiled(*arrays)
+
+    def hundred():
         for _ in range(100):
-            call()
-        times.append((time.perf_counter() - start) / 100)
-    return min(times)
+            compiled(*arrays)
+
+    return dict(run_ms=best(hundred, 0.2) * 10)
 
 
 def child(side, *arguments):
-    python = sys.executable if side == "ours" else str(ROOT / ".venv-peers/bin/python")
-    command = [python, str(pathlib.Path(__file__).resolve()), f"--side={side}", *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, env=dict(os.environ), check=False)
-    if done.returncode:
-        raise RuntimeError((done.stderr.strip().splitlines() or [f"exit status {done.returncode}"])[-1][:300])
-    return json.loads(done.stdout.strip().splitlines()[-1])
+    python = sys.executable if side == "ours" else measure.PEERS
+    return measure.child([python, pathlib.Path(__file__).resolve(), f"--side={side}", *arguments])
 
 
-def equal(name, folder):
+def difference(name, folder):
+    """What the results of the two sides differ in; empty if they are equal within rounding."""
     import numpy as np
     import run
 
-    a, b = (np.load(folder / f"{name}.{side}.npz") for side in ("ours", "theirs"))
-    got, want = ([side[k] for k in side.files] for side in (a, b))
+    got, want = (list(np.load(folder / f"{side}.npz").values()) for side in ("ours", "JAX"))
+    if len(run.leaves(got)) != len(run.leaves(want)):
+        return f"{len(got)} results, JAX has {len(want)}"
     scale = 1e-3 if name == "transformer" else 1e-6
     for x, y in zip(got, want):
-        if not np.allclose(x, y, rtol=scale, atol=scale * max(1.0, float(np.abs(y).max()))):
-            return False
-    return len(run.leaves(got)) == len(run.leaves(want))
+        if x.shape != y.shape or not np.allclose(x, y, rtol=scale, atol=scale * max(1.0, float(np.abs(y).max()))):
+            return "the results differ"
+    return ""
+
+
+def measure_program(name, options):
+    with tempfile.TemporaryDirectory() as folder:
+        folder = pathlib.Path(folder)
+        side = lambda key, title: lambda: child(
+            key, name, f"--seconds={options.seconds}", f"--save={folder / title}.npz"
+        )
+        row = measure.take_turns(
+            {"ours": side("ours", "ours"), "JAX": side("theirs", "JAX")}, options.pairs, options.row_seconds
+        )
+        if not row["problems"]:
+            row["difference"] = difference(name, folder)
+    return row
+
+
+def measure_call(count, options):
+    sides = {
+        title: lambda key=key: child(key, f"--dispatch={count}") for key, title in (("ours", "ours"), ("theirs", "JAX"))
+    }
+    return measure.take_turns(sides, options.pairs, options.row_seconds)
+
+
+def render(state):
+    number, median, ratio = measure.number, measure.median, measure.median_ratio
+    rows = {k: r for k, r in state["rows"].items() if any(r["samples"].values())}
+    programs = {k: r for k, r in rows.items() if not k.startswith("call")}
+    lines = ["# `xla.compile` beside JAX", "", "Made by `benchmarks/gallery.py`: " + measure.about(state)]
+    lines += [
+        f"The peer: {state['header']['peer']}. [README.md](README.md) says what the columns mean; below 1 is better."
+    ]
+    lines += ["", "| program | run time, ratio | ours, ms | JAX, ms | ± % | first result, ratio | ours, s | JAX, s |"]
+    lines += ["|---" * 8 + "|"]
+    later, first = [], []
+    for name, row in programs.items():
+        a, b = row["samples"]["ours"], row["samples"]["JAX"]
+        later.append(ratio(a, b, "run_ms"))
+        first.append(ratio(a, b, "first_s"))
+        spreads = "/".join(number(measure.spread([r["run_ms"] for r in s]), ".0f", 100) for s in (a, b))
+        cells = [
+            name + (" " + measure.marks(row) if measure.marks(row) else ""),
+            number(later[-1]),
+            number(median(a, "run_ms"), ".3f"),
+            number(median(b, "run_ms"), ".3f"),
+            spreads,
+            number(first[-1]),
+            number(median(a, "first_s")),
+            number(median(b, "first_s")),
+        ]
+        lines.append("| " + " | ".join(cells) + " |")
+    mean = lambda values: number(measure.geometric_mean(values))
+    lines += [f"| geometric mean | {mean(later)} | | | | {mean(first)} | | |", ""]
+    lines += ["| a cached call with | ours, µs | JAX, µs | ratio | ± % |", "|---" * 5 + "|"]
+    for name, row in rows.items():
+        if name in programs:
+            continue
+        a, b = row["samples"]["ours"], row["samples"]["JAX"]
+        spreads = "/".join(number(measure.spread([r["run_ms"] for r in s]), ".0f", 100) for s in (a, b))
+        cells = [name.removeprefix("call, ") + " " + measure.marks(row), number(median(a, "run_ms"), ".2f", 1e3)]
+        cells += [number(median(b, "run_ms"), ".2f", 1e3), number(ratio(a, b, "run_ms")), spreads]
+        lines.append("| " + " | ".join(cells) + " |")
+    for mark, text in (("~", "spread above 15 % in two sets of pairs"), ("!", "others used the machine")):
+        found = [name for name, row in rows.items() if mark in measure.marks(row)]
+        if found:
+            lines += ["", f"`{mark}` {text}: {', '.join(found)}."]
+    wrong = [f"{name}: {row['difference']}" for name, row in programs.items() if row.get("difference")]
+    lines += ["", f"Results beside JAX's: {'; '.join(wrong) if wrong else 'equal within rounding'}."]
+    return "\n".join(lines + measure.left_out(state)) + "\n"
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*")
-    parser.add_argument("--pairs", type=int, default=3)
-    parser.add_argument("--seconds", type=float, default=0.5)
-    parser.add_argument("--out")
-    parser.add_argument("--side")
-    parser.add_argument("--dispatch", type=int)
-    parser.add_argument("--save")
+    parser.add_argument("--seconds", type=float, default=0.5, help="of timed calls in a process")
+    measure.add_options(parser)
+    parser.add_argument("--side", choices=["ours", "theirs"], help=argparse.SUPPRESS)
+    parser.add_argument("--dispatch", type=int, help=argparse.SUPPRESS)
+    parser.add_argument("--save", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.side:
         if options.dispatch is not None:
             print(json.dumps(dispatch(options.side, options.dispatch)))
         else:
             print(json.dumps(globals()[options.side](options.names[0], options.seconds, options.save)))
-        return
-    import tempfile
-
+        return 0
     import run
 
-    rows = []
-    with tempfile.TemporaryDirectory() as folder:
-        folder = pathlib.Path(folder)
-        for name in options.names or run.NAMES:
-            measured = {"ours": [], "theirs": []}
-            for _ in range(options.pairs):
-                for side in measured:
-                    path = str(folder / f"{name}.{side}.npz")
-                    measured[side].append(child(side, name, f"--seconds={options.seconds}", f"--save={path}"))
-            pairs = list(zip(measured["ours"], measured["theirs"]))
-            first, later = (statistics.median(a[i] / b[i] for a, b in pairs) for i in (0, 1))
-            middle = lambda side, i: statistics.median(m[i] for m in measured[side])
-            rows.append(
-                (name, later, middle("ours", 1), middle("theirs", 1), first, middle("ours", 0), middle("theirs", 0))
-            )
-            print(
-                f"{name:20} run {later:6.2f}  first {first:6.2f}  {'' if equal(name, folder) else 'RESULTS DIFFER'}",
-                flush=True,
-            )
-    calls = [(n, child("ours", f"--dispatch={n}"), child("theirs", f"--dispatch={n}")) for n in (1, 4, 16)]
-    text = report(rows, calls)
-    print(text)
-    if options.out:
-        pathlib.Path(options.out).write_text(text)
-
-
-def report(rows, calls):
-    mean = lambda values: math.exp(statistics.fmean(map(math.log, values)))
-    lines = ["# `xla.compile` beside JAX", "", "Made by `benchmarks/gallery.py`; below 1 is better.", ""]
-    lines += [
-        "| program | run time, ratio | ours, ms | JAX, ms | first result, ratio | ours, s | JAX, s |",
-        "|---|---|---|---|---|---|---|",
-    ]
-    for name, later, a, b, first, c, d in rows:
-        lines.append(f"| {name} | {later:.2f} | {a * 1e3:.3f} | {b * 1e3:.3f} | {first:.2f} | {c:.2f} | {d:.2f} |")
-    if rows:
-        lines.append(
-            f"| geometric mean | {mean([r[1] for r in rows]):.2f} | | | {mean([r[4] for r in rows]):.2f} | | |"
-        )
-    lines += ["", "| a cached call with | ours, µs | JAX, µs | ratio |", "|---|---|---|---|"]
-    for n, a, b in calls:
-        lines.append(f"| {n} arguments | {a * 1e6:.2f} | {b * 1e6:.2f} | {a / b:.2f} |")
-    return "\n".join(lines) + "\n"
+    if not measure.PEERS.exists():
+        sys.exit(f"{measure.PEERS} does not exist: third_party/install --peers")
+    unknown = [name for name in options.names if name not in run.NAMES]
+    if unknown:
+        sys.exit(f"unknown programs: {', '.join(unknown)}; there are {', '.join(run.NAMES)}")
+    settings = dict(
+        peer=measure.version(measure.PEERS, "jaxlib"),
+        seconds=options.seconds,
+        pairs=options.pairs,
+        row_seconds=options.row_seconds,
+    )
+    calls = {f"call, {n} argument{'s' * (n > 1)}": n for n in CALLS}
+    names = options.names or [*run.NAMES, *calls]
+    table = measure.Table(options.out, render, settings, options.resume)
+    finished = table.run(
+        names, lambda name: measure_call(calls[name], options) if name in calls else measure_program(name, options)
+    )
+    if not options.out:
+        print(render(table.state))
+    wrong = any(row.get("difference") for row in table.state["rows"].values())
+    return 130 if not finished else int(wrong)
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

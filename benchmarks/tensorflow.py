@@ -2,23 +2,24 @@
 first call and steady time per model and shape, peak memory, and ratios. Each way has a process of its own for each
 model; their calls take turns in short rounds, so that what else the machine does falls on all of them alike.
 
-usage: tensorflow.py PLUGIN.so [NAME…] [--quick] [--seconds=S] [--ways=LIST] [--data=DIR]
-                     [--output=FILE.md] [--streams]
-NAME: names of tensorflow_models.py (with _train: a training step), or folders with a graph.pb; without any: all, and the
-graphs of --data (or XC_DATA). --quick: only the small models, fewer calls (about a quarter of an hour on two cores). --streams: only batches of ever
-other sizes, which are measured too when no models are named.
+usage: tensorflow.py PLUGIN.so [NAME…] [--quick] [--seconds=S] [--ways=LIST] [--data=DIR] [--out=FILE.md] [--resume]
+NAME: names of tensorflow_models.py (with _train: a training step), `stream MODEL` for batches of ever other sizes, or
+folders with a graph.pb; without any: all, and the graphs of --data (or XC_DATA). --quick: without the large models, which
+the table then names. README.md in this folder says what is measured and how.
 """
 
 import argparse
 import json
-import math
 import os
 import pathlib
 import re
+import signal
 import statistics
 import subprocess
 import sys
 import time
+
+import measure
 
 WAYS = ["plain", "autojit", "jit_compile", "plugin"]
 STREAMED = ["mlp", "residual", "encoder", "gru", "dlrm"]
@@ -77,7 +78,7 @@ def work(name, way, plugin):
 
 
 class Worker:
-    """The process of one way for one model."""
+    """The process of one way for one model. While another one's turn is measured it is stopped."""
 
     def __init__(self, name, way, options):
         command = [sys.executable, __file__, options.plugin, name, "--way", way]
@@ -85,14 +86,14 @@ class Worker:
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
         )
         self.error = ""
-        self.shapes = None
+        self.shapes = self.read()
 
     def read(self):
         line = self.process.stdout.readline()
         if line:
             return json.loads(line)
         if not self.error:
-            self.error = (self.process.communicate()[1].strip().splitlines() or ["no message"])[-1]
+            self.error = measure.last_words(self.process.communicate()[1])
         return None
 
     def ask(self, *words):
@@ -104,81 +105,191 @@ class Worker:
             pass
         return self.read()
 
-    def stop(self):
+    def pause(self, paused):
         if not self.error:
+            self.process.send_signal(signal.SIGSTOP if paused else signal.SIGCONT)
+
+    def stop(self, kill=False):
+        self.pause(False)
+        if kill:
+            self.process.kill()
+        if not self.error or kill:
             self.process.communicate()
 
 
-def measure(name, options):
-    """By shape and way: first call, best and median time, slowest later call, peak memory; None where a way fails."""
-    workers = {way: Worker(name, way, options) for way in options.ways}
-    shapes = None
+def rounds_in_turn(workers, i, seconds):
+    """ROUNDS rounds of every way's calls with the shapes `i`: way → one list of times for each round; and which part of
+    the machine others used meanwhile."""
+    times = {way: [] for way, worker in workers.items() if not worker.error}
+    pids = [os.getpid()] + [workers[way].process.pid for way in times]
+    own = lambda: sum(map(measure.process_seconds, pids))
+    for way in times:
+        workers[way].pause(True)
+    start, busy, before = time.perf_counter(), measure.busy_seconds(), own()
+    for _ in range(ROUNDS):
+        for way in times:
+            workers[way].pause(False)
+            times[way].append(workers[way].ask("time", i, seconds / ROUNDS))
+            workers[way].pause(True)
+    others = measure.busy_seconds() - busy - (own() - before)
+    for way in times:
+        workers[way].pause(False)
+    return times, max(0.0, others) / ((time.perf_counter() - start) * os.cpu_count())
+
+
+def spread_of(times):
+    return max((measure.spread([min(part) for part in rounds]) or 0.0 for rounds in times.values()), default=0.0)
+
+
+def measure_shape(workers, i, shape, options):
+    firsts = {way: worker.ask("first", i) for way, worker in workers.items()}
+    for worker in workers.values():  # compilation in the background, and the cost gate's decisions
+        worker.ask("time", i, options.seconds / 2)
+    times, busy = rounds_in_turn(workers, i, options.seconds)
+    if spread_of(times) > measure.SPREAD or busy > measure.BUSY:
+        again, busy_again = rounds_in_turn(workers, i, options.seconds)
+        if spread_of(again) < spread_of(times):
+            times, busy = again, busy_again
+    ways = {}
+    for way, parts in times.items():
+        flat = [t for part in parts for t in part]
+        ways[way] = dict(
+            first=firsts[way],
+            best=min(flat),
+            rounds=[min(part) for part in parts],
+            slowest=max(flat),
+            peak=workers[way].ask("memory"),
+        )
+    return dict(shape=shape, ways=ways, unsteady=spread_of(times) > measure.SPREAD, busy=busy)
+
+
+def measure_model(name, options):
+    """A row: for each shape, by way: first call, best time, of each round and over all, slowest call, peak memory."""
+    workers = {}
+    try:
+        for way in options.ways:
+            workers[way] = Worker(name, way, options)
+        shapes = next((w.shapes for w in workers.values() if w.shapes), [])
+        cases = [measure_shape(workers, i, shape, options) for i, shape in enumerate(shapes)]
+    except BaseException:
+        for worker in workers.values():
+            worker.stop(kill=True)
+        raise
     for worker in workers.values():
-        worker.shapes = worker.read()
-        shapes = shapes or worker.shapes
-    rows = []
-    for i, shape in enumerate(shapes or []):
-        firsts = {way: worker.ask("first", i) for way, worker in workers.items()}
-        times = {way: [] for way in options.ways}
-        for way, worker in workers.items():  # compilation in the background, and the cost gate's decisions
-            worker.ask("time", i, options.seconds / 2)
-        for _ in range(ROUNDS):
-            for way, worker in workers.items():
-                times[way].append(worker.ask("time", i, options.seconds / ROUNDS))
-        row = {}
-        for way, worker in workers.items():
-            if worker.error:
-                row[way] = None
-                continue
-            flat = [t for part in times[way] for t in part]
-            row[way] = dict(
-                first=firsts[way],
-                best=min(flat),
-                rounds=[min(part) for part in times[way]],
-                slowest=max(flat),
-                peak=worker.ask("memory", i),
-            )
-        rows.append((shape, row))
-    for way, worker in workers.items():
         worker.stop()
-        if worker.error:
-            print(f"{way} of {name}: {worker.error}", file=sys.stderr)
-    return rows
+    problems = {way: worker.error for way, worker in workers.items() if worker.error}
+    text = "; ".join(
+        case["shape"] + ": " + ", ".join(f"{way} {r['best'] * 1e3:.3f} ms" for way, r in case["ways"].items())
+        for case in cases
+    )
+    return dict(cases=cases, problems=problems, text=text)
 
 
 def measure_stream(name, options):
-    """By way: the times of the calls, each way's by themselves, in a new process; None where it fails."""
-    rows = {}
+    """A row: by way, the times of the calls, each way's by themselves, in a new process."""
+    streams, problems = {}, {}
     for way in options.ways:
         worker = Worker(name, way, options)
-        worker.shapes = worker.read()
-        rows[way] = worker.ask("stream")
+        try:
+            times = worker.ask("stream")
+        except BaseException:
+            worker.stop(kill=True)
+            raise
         worker.stop()
-        if worker.error:
-            print(f"{way} of {name}: {worker.error}", file=sys.stderr)
-    return rows
-
-
-def streams(names, options, say):
-    say(
-        f"\nBatches of ever other sizes: the first {CALLS} calls of a process, of 1 to {LARGEST} rows at random. Per way:"
+        if times is None:
+            problems[way] = worker.error
+        else:
+            streams[way] = dict(total=sum(times), slowest=max(times), last=statistics.median(times[-CALLS // 4 :]))
+    return dict(
+        streams=streams, problems=problems, text=", ".join(f"{w} {s['total']:.2f} s" for w, s in streams.items())
     )
-    say("all calls together in s (the slowest in ms; the median of the last quarter in ms).\n")
-    say("| model | " + " | ".join(options.ways) + " |")
-    say("|---" * (len(options.ways) + 1) + "|")
-    for name in names:
+
+
+def render_streams(rows, ways):
+    lines = [
+        "",
+        f"Batches of ever other sizes: the first {CALLS} calls of a process, of 1 to {LARGEST} rows at random. Per way: "
+        "all calls together in s (the slowest in ms; the median of the last quarter in ms).",
+        "",
+        "| model | " + " | ".join(ways) + " |",
+        "|---" * (len(ways) + 1) + "|",
+    ]
+    for name, row in rows.items():
         cells = []
-        for way, times in measure_stream(name, options).items():
-            if times is None:
-                cells.append("fails")
-                continue
-            last = statistics.median(times[-CALLS // 4 :])
-            cells.append(f"{sum(times):.2f} ({max(times) * 1e3:.0f}; {last * 1e3:.3f})")
-        say(f"| {name} | " + " | ".join(cells) + " |")
+        for way in ways:
+            s = row["streams"].get(way)
+            cells.append(f"{s['total']:.2f} ({s['slowest'] * 1e3:.0f}; {s['last'] * 1e3:.3f})" if s else "fails")
+        lines.append(f"| {name.removeprefix('stream ')} | " + " | ".join(cells) + " |")
+    return lines
 
 
-def geometric_mean(values):
-    return math.exp(sum(map(math.log, values)) / len(values))
+def render(state):
+    ways, family = state["header"]["ways"], state["families"]
+    lines = ["# TensorFlow, alone and compiled", "", "Made by `benchmarks/tensorflow.py`: " + measure.about(state)]
+    lines += [
+        f"{state['header']['tensorflow']}. Per way: best time in ms (first call, slowest later one; peak MB). The ratios are "
+        "plain TensorFlow's time over the way's, medians over rounds in turn: above 1 is faster. [README.md](README.md) "
+        "says how it was measured.",
+        "",
+        "| model, shape | " + " | ".join(ways) + " | " + " | ".join(f"plain/{w}" for w in ways[1:]) + " | ± % |",
+        "|---" * (2 * len(ways) + 1) + "|",
+    ]
+    ratios, behind, marked = {}, [], {}
+    for name, row in state["rows"].items():
+        for case in row.get("cases", []):
+            label, plain = f"{label_of(name)}, {case['shape']}", case["ways"].get("plain")
+            marks = measure.marks(case)
+            cells, speedups = [], {}
+            for way in ways:
+                r = case["ways"].get(way)
+                if r is None:
+                    cells.append("fails")
+                    continue
+                cells.append(
+                    f"{r['best'] * 1e3:.3f} ({r['first'] * 1e3:.0f}, {r['slowest'] * 1e3:.0f}; {r['peak'] >> 20})"
+                )
+                if plain:
+                    speedups[way] = statistics.median(p / t for p, t in zip(plain["rounds"], r["rounds"]))
+            cells += [measure.number(speedups.get(way)) for way in ways[1:]]
+            spreads = [measure.number(measure.spread(r["rounds"]), ".0f", 100) for r in case["ways"].values()]
+            lines.append(
+                f"| {label}{' ' + marks if marks else ''} | " + " | ".join(cells) + f" | {'/'.join(spreads)} |"
+            )
+            for mark in marks:
+                marked.setdefault(mark, []).append(label)
+            for way in ways[1:]:
+                if way in speedups:
+                    ratios.setdefault(family.get(name, "graph"), {}).setdefault(way, []).append(speedups[way])
+            others = [speedups[w] for w in ways[1:] if w in speedups and w != "plugin"]
+            if "plugin" in ways and plain and speedups.get("plugin", 0) < max([0.95] + others):
+                behind.append(label)
+    if ratios:
+        lines += [
+            "",
+            "Geometric means of the ratios:",
+            "",
+            "| family | models and shapes | " + " | ".join(ways[1:]) + " |",
+        ]
+        lines += ["|---" * (len(ways) + 1) + "|"]
+        for key, by_way in sorted(ratios.items()):
+            means = [measure.number(measure.geometric_mean(by_way.get(w, []))) for w in ways[1:]]
+            lines.append(f"| {key} | {max(map(len, by_way.values()))} | " + " | ".join(means) + " |")
+        behind = "; ".join(behind) if behind else "none"
+        lines += ["", f"The plugin below 0.95, or behind one of TensorFlow's own compilers: {behind}."]
+    for mark, text in (("~", "spread above 15 % in two sets of rounds"), ("!", "others used the machine")):
+        if mark in marked:
+            lines += ["", f"`{mark}` {text}: {'; '.join(marked[mark])}."]
+    streams = {name: row for name, row in state["rows"].items() if "streams" in row}
+    if streams:
+        lines += render_streams(streams, ways)
+    if state["header"]["quick"]:
+        lines += ["", f"Left out by `--quick`: {', '.join(state['large'])}."]
+    return "\n".join(lines + measure.left_out(state)) + "\n"
+
+
+def label_of(name):
+    """A graph's folder by its name, so that it is not taken for the model of that name."""
+    return f"graph {pathlib.Path(name).name}" if "/" in name else name
 
 
 def import_models():
@@ -200,25 +311,23 @@ def list_models(options):
 
 
 def main():
-    parser = argparse.ArgumentParser()
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("plugin")
     parser.add_argument("names", nargs="*")
-    parser.add_argument("--quick", action="store_true")
-    parser.add_argument("--streams", action="store_true")
-    parser.add_argument("--seconds", type=float)
+    parser.add_argument("--quick", action="store_true", help="without the large models")
+    parser.add_argument("--seconds", type=float, default=1.0, help="of timed calls per way and shape")
     parser.add_argument("--data", default=os.environ.get("XC_DATA"))
-    parser.add_argument("--output")
+    parser.add_argument("--out", help="FILE.md; the figures go to FILE.json beside it")
+    parser.add_argument("--resume", action="store_true", help="go on with the interrupted run of --out")
     parser.add_argument("--ways", default=",".join(WAYS), help="some of them, plain first")
-    parser.add_argument("--way", choices=WAYS)
-    parser.add_argument("--list", action="store_true")
+    parser.add_argument("--way", choices=WAYS, help=argparse.SUPPRESS)
+    parser.add_argument("--list", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_intermixed_args()
     options.plugin = os.path.abspath(options.plugin)
     options.ways = options.ways.split(",")
-    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
-    os.environ["CUDA_VISIBLE_DEVICES"] = ""
-    options.seconds = options.seconds or (0.7 if options.quick else 2.0)
+    os.environ.update(measure.ENVIRONMENT)
     if options.way:
-        return work(options.names[0], options.way, options.plugin)
+        return work(options.names[0].removeprefix("stream "), options.way, options.plugin)
     if options.list:
         models = import_models()[1]
         large = models.names(True)
@@ -226,64 +335,24 @@ def main():
         return 0
     small, large, family = list_models(options)
     names = options.names or (small if options.quick else large)
-    if not options.names and options.data:
-        names += [str(p) for p in sorted((pathlib.Path(options.data) / "graphs").iterdir())]
-    file = open(options.output, "w", encoding="utf-8") if options.output else None
-
-    def say(line):
-        print(line, flush=True)
-        if file:
-            print(line, file=file, flush=True)
-
-    if options.streams:
-        streams(options.names or STREAMED, options, say)
-        return 0
-    say("# TensorFlow, alone and compiled\n")
-    say("Written by `benchmarks/tensorflow.py`. Per way: best time in ms (first call, slowest later one; peak MB). The")
-    say("ratios are plain TensorFlow's time over the way's, medians over rounds in turn: above 1 is faster.\n")
-    say(
-        "| model, shape | "
-        + " | ".join(options.ways)
-        + " | "
-        + " | ".join(f"plain/{w}" for w in options.ways[1:])
-        + " |"
-    )
-    say("|---" * (2 * len(options.ways)) + "|")
-    ratios, behind = {}, []
-    for name in names:
-        label = pathlib.Path(name).name
-        for shape, row in measure(name, options):
-            if row["plain"] is None:
-                continue
-            cells, speedups = [], {}
-            for way in options.ways:
-                r = row[way]
-                if r is None:
-                    cells.append("fails")
-                    continue
-                cells.append(
-                    f"{r['best'] * 1e3:.3f} ({r['first'] * 1e3:.0f}, {r['slowest'] * 1e3:.0f}; {r['peak'] >> 20})"
-                )
-                speedups[way] = statistics.median(p / t for p, t in zip(row["plain"]["rounds"], r["rounds"]))
-            texts = [f"{speedups[way]:.2f}" if way in speedups else "" for way in options.ways[1:]]
-            say(f"| {label}, {shape} | " + " | ".join(cells + texts) + " |")
-            for way in options.ways[1:]:
-                if way in speedups:
-                    ratios.setdefault(family.get(name, "graph"), {}).setdefault(way, []).append(speedups[way])
-            others = [speedups[w] for w in options.ways[1:] if w in speedups and w != "plugin"]
-            if "plugin" in options.ways and speedups.get("plugin", 0) < max([0.95] + others):
-                behind.append(f"{label} {shape}")
-    say("\nGeometric means of the ratios:\n")
-    say("| family | models and shapes | " + " | ".join(options.ways[1:]) + " |")
-    say("|---" * (len(options.ways) + 1) + "|")
-    for key, rows in sorted(ratios.items()):
-        means = [f"{geometric_mean(rows[w]):.2f}" if w in rows else "" for w in options.ways[1:]]
-        say(f"| {key} | {max(map(len, rows.values()))} | " + " | ".join(means) + " |")
-    if behind:
-        say("\nThe plugin below 0.95, or behind one of TensorFlow's own compilers: " + ", ".join(behind) + ".")
     if not options.names:
-        streams(STREAMED, options, say)
-    return 0
+        if options.data:
+            names += [str(p) for p in sorted((pathlib.Path(options.data) / "graphs").iterdir())]
+        names += [f"stream {model}" for model in STREAMED]
+    settings = dict(
+        ways=options.ways,
+        tensorflow=measure.version(sys.executable, "tensorflow_cpu"),
+        seconds=options.seconds,
+        quick=options.quick and not options.names,
+    )
+    table = measure.Table(options.out, render, settings, options.resume)
+    table.state.update(families=family, large=[name for name in large if name not in small])
+    finished = table.run(
+        names, lambda name: (measure_stream if name.startswith("stream ") else measure_model)(name, options)
+    )
+    if not options.out:
+        print(render(table.state))
+    return 0 if finished else 130
 
 
 if __name__ == "__main__":
