@@ -193,6 +193,16 @@ def version(python, package):
     return f"{package} {done.stdout.strip()}" if done.returncode == 0 else f"{package} (missing)"
 
 
+def plugin_tools():
+    """The module that talks to the plugin in this process (python/xla/tf.py), also where no wheel is installed."""
+    import importlib.util
+
+    spec = importlib.util.spec_from_file_location("plugin_tools", ROOT / "python/xla/tf.py")
+    module = sys.modules["plugin_tools"] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
 class Table:
     """Rows by name, kept in FILE.json after each one, with FILE.md rendered from them. An interrupted run leaves a table
     that names what was not run; `resume` goes on with it, on the same commit, machine and options only."""

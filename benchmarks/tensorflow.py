@@ -38,7 +38,8 @@ def peak_memory():
 
 def work(name, way, plugin):
     """Answers the lines of standard input, one JSON line for each: `first N`, the first call with shapes N; `time N S`,
-    calls with them for S seconds; `stream`, calls with batches of ever other sizes."""
+    calls with them for S seconds; `settle N S`, such calls, and waiting for what is compiled in the background; `stream`, calls with batches of ever other sizes.
+    """
     if way == "autojit":
         os.environ["TF_XLA_FLAGS"] = "--tf_xla_auto_jit=2 --tf_xla_cpu_global_jit"
     import numpy as np
@@ -64,11 +65,13 @@ def work(name, way, plugin):
         args = cases[int(numbers[0])] if numbers else None
         if what == "first":
             answer = call(args)
-        elif what == "time":
+        elif what in ("time", "settle"):
             times, end = [], time.perf_counter() + float(numbers[1])
             while time.perf_counter() < end or len(times) < 3:
                 times.append(call(args))
             answer = times
+            if what == "settle" and way == "plugin":
+                measure.plugin_tools().wait(300)
         elif what == "stream":
             sizes = [int(n) for n in np.random.default_rng(0).integers(1, LARGEST + 1, CALLS)]
             answer = [call(args) for args in tensorflow_models.of_sizes(name, sizes)]
@@ -144,7 +147,7 @@ def spread_of(times):
 def measure_shape(workers, i, shape, options):
     firsts = {way: worker.ask("first", i) for way, worker in workers.items()}
     for worker in workers.values():  # compilation in the background, and the cost gate's decisions
-        worker.ask("time", i, options.seconds / 2)
+        worker.ask("settle", i, options.seconds / 2)
     times, busy = rounds_in_turn(workers, i, options.seconds)
     if spread_of(times) > measure.SPREAD or busy > measure.BUSY:
         again, busy_again = rounds_in_turn(workers, i, options.seconds)
