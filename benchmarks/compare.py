@@ -225,7 +225,7 @@ def modules_of(path, scratch):
         return {path.stem: path}
     found = {}
     for part in parts[1:]:
-        name = f"{path.stem}:{re.match(r'HloModule ([^\s,]+)', part)[1]}"
+        name = path.stem + ":" + re.match(r"HloModule ([^\s,]+)", part)[1]
         found[name] = scratch / f"{name}.hlo"
         found[name].write_text(part, encoding="utf-8")
     return found
