@@ -349,14 +349,14 @@ def finish(value, out=None, casting="same_kind"):
         (out,) = out
     if out is None:
         return Tracer(value)
+    if np.shape(out) != value.shape:
+        raise ValueError(f"output has shape {np.shape(out)}, the result has {value.shape}")
     if not isinstance(out, Tracer):
         _errors.fail(
             _errors.NumPyStoreError,
             "out=, or what += and the like write into, must be an array that the compiled function made from traced ones "
             "(such as np.zeros_like(x)); leave out= away, or write to a copy",
         )
-    if out.shape != value.shape:
-        raise ValueError(f"output has shape {out.shape}, the result has {value.shape}")
     if not np.can_cast(value.dtype, out.dtype, casting):
         raise TypeError(f"cannot cast the result from {value.dtype} to {out.dtype} with casting rule {casting!r}")
     out.assign(_ops.convert(value, out.dtype))
