@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "jit/lowering/lowering.h"
+#include "jit/lowering/window.h"
 
 namespace xc {
 namespace {
@@ -48,6 +49,9 @@ absl::Status LeakyReluGrad(OpContext& c) {
 
 }  // namespace
 
+Val Swish(Emitter& b, Val x) { return b.Mul(x, b.Unary(HloOpcode::kLogistic, x)); }
+Val Mish(Emitter& b, Val x) { return b.Mul(x, b.Tanh(Softplus(b, x))); }
+
 void RegisterActivations(LoweringRegistry& r) {
   constexpr TypeSet kReal = kFloatTypes;
   r.Add({"Relu"}, kRealTypes, Unary<[](Emitter& b, Val x) { return b.Max(x, b.Like(x, 0)); }>);
@@ -72,6 +76,8 @@ void RegisterActivations(LoweringRegistry& r) {
           return b.Select(b.Lt(y, b.Like(y, 0)), b.Mul(dy, b.AddC(y, kSeluScaleAlpha)), b.MulC(dy, kSeluScale));
         }>);
   r.Add({"Softplus"}, kReal, Unary<Softplus>);
+  r.Add({"_MklSwish"}, kReal, Unary<Swish>);
+  r.Add({"_MklFusedMish"}, kReal, Unary<Mish>);
   r.Add({"SoftplusGrad"}, kReal,
         Grad<[](Emitter& b, Val dy, Val x) { return b.Mul(dy, b.Unary(HloOpcode::kLogistic, x)); }>);
   r.Add({"Softsign"}, kReal, Unary<[](Emitter& b, Val x) { return b.Div(x, b.AddC(b.Abs(x), 1)); }>);

@@ -115,7 +115,11 @@ template <bool kDepthwise>
 absl::Status FusedConv(OpContext& c) {
   Setup s;
   XC_ASSIGN_OR_RETURN(std::string format, c.node.String("data_format"));
-  if (format != "NHWC" && format != "NCHW") return c.Unimplemented("data_format " + format);
+  if (format == "NCHW_VECT_C") return c.Unimplemented("data_format " + format);
+  if (c.node.FindAttr("padding_list") != nullptr) {
+    XC_ASSIGN_OR_RETURN(std::vector<int64_t> padding, c.node.Ints("padding_list"));
+    if (!padding.empty()) return c.Unimplemented("a padding_list");
+  }
   XC_ASSIGN_OR_RETURN(Val v, Forward(c, kDepthwise, &s));
   return ApplyFusedOps(c, v, s.format.channel);
 }
@@ -220,7 +224,7 @@ void RegisterConvolution(LoweringRegistry& r) {
   r.Add({"Conv3D"}, kFloatTypes, Conv<false>);
   r.Add({"Conv"}, kFloatTypes | kInt, GeneralConv);
   r.Add({"DepthwiseConv2dNative"}, kFloatTypes, Conv<true>);
-  r.Add({"_FusedConv2D"}, kFloatTypes, FusedConv<false>);
+  r.Add({"_FusedConv2D", "_FusedConv3D"}, kFloatTypes, FusedConv<false>);
   r.Add({"_FusedDepthwiseConv2dNative"}, kFloatTypes, FusedConv<true>);
   r.Add({"Conv2DBackpropInput"}, kFloatTypes | kInt, BackpropInput<false>, {"input_sizes"});
   r.Add({"Conv3DBackpropInputV2"}, kFloatTypes, BackpropInput<false>, {"input_sizes"});

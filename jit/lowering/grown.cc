@@ -5,6 +5,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
+#include "jit/graph/fused.h"
 
 namespace xc {
 namespace {
@@ -190,7 +191,7 @@ absl::Status Elementwise(OpContext& c, LoweringFn lowering) {
 }
 
 absl::Status Product(OpContext& c, LoweringFn lowering) {
-  const bool matrices = c.node.op == "MatMul";
+  const bool matrices = c.node.op == "MatMul" || c.node.op == "_FusedMatMul";
   XC_ASSIGN_OR_RETURN(const bool x_turned, c.node.Bool(matrices ? "transpose_a" : "adj_x"));
   XC_ASSIGN_OR_RETURN(const bool y_turned, c.node.Bool(matrices ? "transpose_b" : "adj_y"));
   if (c.rank(0) < 2 || c.rank(1) < 2) return c.Error("operands must be matrices");
@@ -198,6 +199,20 @@ absl::Status Product(OpContext& c, LoweringFn lowering) {
   const int64_t y_column = c.rank(1) - (y_turned ? 2 : 1), y_sum = c.rank(1) - (y_turned ? 1 : 2);
   const std::shared_ptr<const GrownArray> x = c.value(0).grown, y = c.value(1).grown;
   const int64_t rank = std::max(c.rank(0), c.rank(1));
+  // What a fused op does to the product has to fit it as it is, but for one element or row for all of what grows.
+  const int64_t from_end = x != nullptr ? 2 : 1;
+  for (int i = 2; i < c.num_inputs(); ++i) {
+    const GrownArray* other = c.value(i).grown.get();
+    const GrownArray* with = x != nullptr ? x.get() : y.get();
+    const bool both = x != nullptr && y != nullptr;
+    if (other != nullptr && !both && with != nullptr && c.rank(i) - other->axis == from_end &&
+        SameLength(*other, *with)) {
+      c.value(i) = ArrayValue(c.type(i), other->items);
+    } else if (other != nullptr || with == nullptr ||
+               (!both && c.rank(i) >= from_end && c.dims(i)[c.rank(i) - from_end] != 1)) {
+      return Refused(c, ", beside one of another length");
+    }
+  }
   if (x != nullptr && y != nullptr) {
     const bool summed = x->axis == x_sum && y->axis == y_sum && SameLength(*x, *y);
     if (!summed || c.dims(0)[x_sum] != c.dims(1)[y_sum]) return Refused(c, ", twice");
@@ -294,7 +309,7 @@ bool HasGrown(OpContext& c) {
   return false;
 }
 
-GrownUse UseOfGrown(const std::string& op) {
+GrownUse UseOfGrown(const Node& node) {
   static const auto* const kUses = [] {
     auto* uses = new absl::flat_hash_map<std::string, GrownUse>;
     auto add = [&](GrownUse use, std::initializer_list<const char*> ops) {
@@ -320,12 +335,21 @@ GrownUse UseOfGrown(const std::string& op) {
     add(GrownUse::kExpandDims, {"ExpandDims"});
     return uses;
   }();
-  auto it = kUses->find(op);
-  return it == kUses->end() ? GrownUse::kNone : it->second;
+  auto use = [](const std::string& op) {
+    auto it = kUses->find(op);
+    return it == kUses->end() ? GrownUse::kNone : it->second;
+  };
+  // Of a fused op what its first one does, if the others work on elements.
+  const std::vector<std::string> ops = OpsOf(node);
+  for (size_t i = 1; i < ops.size(); ++i) {
+    const bool elementwise = ops[i] == "BiasAdd" || use(ops[i]) == GrownUse::kElementwise;
+    if (!elementwise) return GrownUse::kNone;
+  }
+  return use(ops[0]);
 }
 
 absl::Status LowerGrown(OpContext& c, LoweringFn lowering) {
-  const GrownUse use = UseOfGrown(c.node.op);
+  const GrownUse use = UseOfGrown(c.node);
   if (use == GrownUse::kPass) return lowering(c);
   switch (use) {
     case GrownUse::kElementwise:

@@ -24,7 +24,7 @@ enum class GrownUse {
   kTranspose,
   kExpandDims,
 };
-GrownUse UseOfGrown(const std::string& op);
+GrownUse UseOfGrown(const Node& node);
 
 // Whether an operand is such an array.
 bool HasGrown(OpContext& c);

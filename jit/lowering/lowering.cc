@@ -116,6 +116,7 @@ const LoweringRegistry& LoweringRegistry::Get() {
     RegisterSlices(*r);
     RegisterMatmul(*r);
     RegisterConvolution(*r);
+    RegisterFused(*r);
     RegisterPooling(*r);
     RegisterNormalization(*r);
     RegisterGather(*r);

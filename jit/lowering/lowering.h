@@ -176,6 +176,7 @@ void RegisterShapes(LoweringRegistry& r);
 void RegisterSlices(LoweringRegistry& r);
 void RegisterMatmul(LoweringRegistry& r);
 void RegisterConvolution(LoweringRegistry& r);
+void RegisterFused(LoweringRegistry& r);
 void RegisterPooling(LoweringRegistry& r);
 void RegisterNormalization(LoweringRegistry& r);
 void RegisterGather(LoweringRegistry& r);

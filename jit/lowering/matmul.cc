@@ -96,6 +96,12 @@ absl::Status BatchMatMul(OpContext& c) {
   return absl::OkStatus();
 }
 
+absl::Status FusedBatchMatMul(OpContext& c) {
+  XC_RETURN_IF_ERROR(BatchMatMul(c));
+  Val v = c.outputs()[0].array;
+  return ApplyFusedOps(c, v, v->shape().rank() - 1);
+}
+
 // One side of an equation with its ellipsis written out as labels from 1 on, right-aligned.
 absl::StatusOr<std::string> Expand(OpContext& c, const std::string& labels, int64_t rank, int64_t ellipsis_rank) {
   std::string out;
@@ -274,46 +280,12 @@ absl::Status Cross(OpContext& c) {
 
 }  // namespace
 
-absl::Status ApplyFusedOps(OpContext& c, Val v, int64_t channel) {
-  XC_ASSIGN_OR_RETURN(std::vector<std::string> ops, c.node.Strings("fused_ops"));
-  Emitter& b = c.b;
-  for (const std::string& op : ops) {
-    if (op == "BiasAdd") {
-      if (c.num_inputs() < 3) return c.Error("BiasAdd without a bias");
-      XC_RETURN_IF_ERROR(c.RequireRank(2, 1));
-      if (c.dims(2)[0] != v->shape().dim(channel)) return c.Error("the bias has a wrong size");
-      v = b.Add(v, b.Broadcast(c.in(2), v->shape().dims(), {channel}));
-    } else if (op == "Relu") {
-      v = b.Max(v, b.Like(v, 0));
-    } else if (op == "Relu6") {
-      v = b.Min(b.Max(v, b.Like(v, 0)), b.Like(v, 6));
-    } else if (op == "Elu") {
-      v = b.Select(b.Gt(v, b.Like(v, 0)), v, b.Unary(HloOpcode::kExponentialMinusOne, v));
-    } else if (op == "Tanh") {
-      v = b.Tanh(v);
-    } else if (op == "Sigmoid") {
-      v = b.Unary(HloOpcode::kLogistic, v);
-    } else if (op == "LeakyRelu") {
-      XC_ASSIGN_OR_RETURN(float alpha, c.node.Float("leakyrelu_alpha"));
-      v = b.Select(b.Gt(v, b.Like(v, 0)), v, b.MulC(v, alpha));
-    } else if (op == "GeluExact") {
-      v = b.Mul(b.MulC(v, 0.5), b.AddC(b.Unary(HloOpcode::kErf, b.MulC(v, 0.70710678118654752)), 1));
-    } else if (op == "GeluApproximate") {
-      Val inner = b.MulC(b.Add(v, b.MulC(b.Mul(b.Mul(v, v), v), 0.044715)), 0.79788456080286536);
-      v = b.Mul(b.MulC(v, 0.5), b.AddC(b.Tanh(inner), 1));
-    } else {
-      return c.Unimplemented("fused op " + op);
-    }
-  }
-  c.set(0, v);
-  return absl::OkStatus();
-}
-
 void RegisterMatmul(LoweringRegistry& r) {
   r.Add({"MatMul"}, kNumericTypes, MatMul);
   r.Add({"SparseMatMul"}, TypeBit(DT_FLOAT), SparseMatMul);
   r.Add({"_FusedMatMul"}, kFloatTypes, FusedMatMul);
   r.Add({"BatchMatMul", "BatchMatMulV2", "BatchMatMulV3"}, kNumericTypes, BatchMatMul);
+  r.Add({"_MklFusedBatchMatMulV2"}, kFloatTypes, FusedBatchMatMul);
   r.Add({"Einsum", "XlaEinsum"}, kNumericTypes, Einsum);
   r.Add({"BiasAdd", "BiasAddV1"}, kNumericTypes, BiasAdd);
   r.Add({"BiasAddGrad"}, kNumericTypes, BiasAddGrad);

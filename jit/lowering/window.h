@@ -31,9 +31,13 @@ absl::StatusOr<std::vector<WindowDim>> ReadWindow(OpContext& c, const DataFormat
 absl::StatusOr<std::vector<int64_t>> SpatialAttr(OpContext& c, const std::string& name, const DataFormat& format,
                                                  int64_t rank);
 
-// Adds what the attribute fused_ops names (bias, activation) to `v`, whose channels are dimension `channel`, and sets
-// output 0. Defined with the matrix products.
+// Does to `v`, whose channels are dimension `channel`, what the attribute fused_ops names (a bias, a sum, a
+// normalization, an activation; their operands are those from number 2 on), and sets output 0.
 absl::Status ApplyFusedOps(OpContext& c, Val v, int64_t channel);
+
+// x * sigmoid(x), and x * tanh(log(1 + exp(x))).
+Val Swish(Emitter& b, Val x);
+Val Mish(Emitter& b, Val x);
 
 }  // namespace xc
 

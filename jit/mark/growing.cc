@@ -9,7 +9,7 @@ namespace {
 
 // The operand that may be an array that grows, for ops that take it only there; -1 for others.
 int GrowingOperand(const Node& n) {
-  switch (UseOfGrown(n.op)) {
+  switch (UseOfGrown(n)) {
     case GrownUse::kAppend:
       return n.op == "Concat" ? 1 : 0;
     case GrownUse::kLast:
@@ -23,7 +23,10 @@ int GrowingOperand(const Node& n) {
   }
 }
 
-bool Passes(const Node& n) { return UseOfGrown(n.op) == GrownUse::kPass; }
+bool Passes(const Node& n) { return UseOfGrown(n) == GrownUse::kPass; }
+
+// Operands of a fused product that are not its matrices: they may only come beside a matrix that grows.
+bool IsAppended(const Node& n, size_t operand) { return operand > 1 && UseOfGrown(n) == GrownUse::kProduct; }
 
 // The operand as a constant of the function; null if it is not one.
 const Node* ConstantOperand(const Graph& graph, const Node& n, size_t i) {
@@ -57,10 +60,11 @@ bool TakesGrowing(const Graph& function, const std::set<OutputRef>& growing, std
     for (size_t i = 0; i < n.inputs.size(); ++i) {
       if (growing.count(n.inputs[i]) == 0) continue;
       if (only >= 0 && static_cast<int>(i) != only) return false;
+      if (IsAppended(n, i) && !takes) return false;
       takes = true;
     }
     if (!takes || n.op == "_Retval") continue;
-    const GrownUse use = UseOfGrown(n.op);
+    const GrownUse use = UseOfGrown(n);
     if (use == GrownUse::kNone || (use == GrownUse::kLast && !TakesLast(function, n))) return false;
     nodes->insert(id);
   }
@@ -72,10 +76,14 @@ bool TakesCut(const Graph& graph, const Node& node, const std::vector<bool>& cut
   int operands = 0;
   for (size_t i = 0; i < cut.size(); ++i) {
     if (cut[i] && only >= 0 && static_cast<int>(i) != only) return false;
-    operands += cut[i];
+    if (cut[i] && IsAppended(node, i)) {
+      if (operands != 1) return false;
+    } else {
+      operands += cut[i];
+    }
   }
   *still = true;
-  switch (UseOfGrown(node.op)) {
+  switch (UseOfGrown(node)) {
     case GrownUse::kNone:
     case GrownUse::kAppend:  // there is no room any more
     case GrownUse::kShape:   // whatever is made of the length would have to be known
@@ -98,7 +106,7 @@ bool Appends(const Graph& body, int index) {
   for (;;) {
     const Node& n = body.node(at.node);
     if (n.op == "_Arg") return n.Int("index").value_or(-1) == index;
-    const GrownUse use = UseOfGrown(n.op);
+    const GrownUse use = UseOfGrown(n);
     if (use != GrownUse::kPass && use != GrownUse::kAppend && use != GrownUse::kPick) return false;
     at = n.inputs[use == GrownUse::kPass ? at.index : GrowingOperand(n)];
   }

@@ -6,6 +6,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "jit/graph/frames.h"
+#include "jit/graph/fused.h"
 #include "jit/kernels/kernel.h"
 #include "jit/lowering/lowering.h"
 #include "jit/mark/cycles.h"
@@ -43,7 +44,9 @@ bool IsTrivial(const Node& n) {
 // Ops that compute something: of a call those of its functions.
 int Work(const Graph& graph, const Node& n) {
   const Lowering* lowering = LoweringRegistry::Get().Find(n.op);
-  if (lowering == nullptr || !(lowering->flags & kControlFlow) || graph.library() == nullptr) return !IsTrivial(n);
+  if (lowering == nullptr || !(lowering->flags & kControlFlow) || graph.library() == nullptr) {
+    return IsTrivial(n) ? 0 : static_cast<int>(OpsOf(n).size());
+  }
   int work = 1;
   for (const auto& attr : n.attrs) {
     std::vector<NameAttrList> calls;
@@ -64,7 +67,7 @@ int Work(const Graph& graph, const Node& n) {
 bool IsHeavy(const Node& n) {
   static const std::set<std::string> kHeavy = {"MatMul", "BatchMatMul", "BatchMatMulV2",  "BatchMatMulV3",
                                                "Einsum", "While",       "StatelessWhile", "XlaCallModule"};
-  return kHeavy.count(n.op) != 0 || absl::StrContains(n.op, "Conv2D") || absl::StrContains(n.op, "Conv3D") ||
+  return kHeavy.count(OpsOf(n)[0]) != 0 || absl::StrContains(n.op, "Conv2D") || absl::StrContains(n.op, "Conv3D") ||
          absl::StrContains(n.op, "Conv2d");
 }
 
@@ -88,8 +91,13 @@ class Marker {
     if (IsPort(node)) return node.op == "_Retval" ? "result of the graph" : "argument of the graph";
     if (!node.pinned.empty()) return node.pinned;
     if (node.def == nullptr) return absl::StrCat("unknown operation ", node.op);
-    if (!options_.allow.empty() && options_.allow.count(node.op) == 0) return "not on the allow list";
-    if (options_.deny.count(node.op) != 0) return "on the deny list";
+    for (const std::string& op : OpsOf(node)) {
+      if (!options_.allow.empty() && options_.allow.count(op) == 0) return "not on the allow list";
+      if (options_.deny.count(op) != 0) return "on the deny list";
+      if (op != node.op && LoweringRegistry::Get().Find(op) == nullptr) {
+        return absl::StrCat("no lowering for ", op, " in ", node.op);
+      }
+    }
     if (node.op == "Const" || node.op == "NoOp" || node.op == "ControlTrigger") {
       bool ok =
           node.op != "Const" || ToElementType(node.output_types[0]) != ElementType::kInvalid || OnlyForAssertions(node);

@@ -75,7 +75,7 @@ Tensors SameShape(RuleContext& c) {
 }
 
 Tensors MatMul(RuleContext& c) {
-  bool batch = c.node.op != "MatMul";
+  bool batch = c.node.op != "MatMul" && c.node.op != "_FusedMatMul";
   bool ta = c.Flag(batch ? "adj_x" : "transpose_a"), tb = c.Flag(batch ? "adj_y" : "transpose_b");
   const SymbolicTensor &a = c.in[0], &b = c.in[1];
   if (!a.ranked || a.dims.size() < 2 || (batch && !b.ranked)) return {};
@@ -230,9 +230,10 @@ ShapeRules MakeRules() {
   add({"Identity", "StopGradient", "PreventGradient", "Snapshot", "EnsureShape", "ReadVariableOp", "Enter", "Exit"},
       First);
   add({"Softmax", "LogSoftmax", "Cumsum", "Cumprod", "Reverse", "ReverseV2", "ZerosLike", "OnesLike", "BiasAdd",
-       "CheckNumerics", "ReverseSequence", "MatrixBandPart", "TensorScatterUpdate", "TensorScatterAdd", "Roll"},
+       "CheckNumerics", "ReverseSequence", "MatrixBandPart", "TensorScatterUpdate", "TensorScatterAdd", "Roll",
+       "_UnaryOpsComposition", "_MklLayerNorm", "_MklFusedInstanceNorm"},
       SameShape);
-  add({"MatMul", "BatchMatMul", "BatchMatMulV2", "BatchMatMulV3"}, MatMul);
+  add({"MatMul", "BatchMatMul", "BatchMatMulV2", "BatchMatMulV3", "_FusedMatMul", "_MklFusedBatchMatMulV2"}, MatMul);
   add({"Sum", "Mean", "Max", "Min", "Prod", "All", "Any", "EuclideanNorm", "ArgMax", "ArgMin"}, Reduce);
   add({"Shape", "ShapeN"}, ShapeOf);
   add({"Size", "Rank"}, SizeOf);

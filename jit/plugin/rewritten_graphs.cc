@@ -48,32 +48,6 @@ bool IsLaunched(const GraphDef& def) {
   return std::any_of(def.node().begin(), def.node().end(), [](const NodeDef& n) { return n.op() == kLaunchOp; });
 }
 
-// TensorFlow joins chains of unary ops into one op of its own, which has no lowering: the chain again, its last op
-// under the name of all.
-void SplitCompositions(GraphDef* def) {
-  for (int i = 0, n = def->node_size(); i < n; ++i) {
-    if (def->node(i).op() != "_UnaryOpsComposition") continue;
-    NodeDef whole = def->node(i);
-    auto names = whole.attr().find("op_names"), type = whole.attr().find("T");
-    if (names == whole.attr().end() || type == whole.attr().end()) continue;
-    const auto& ops = names->second.list().s();
-    if (ops.empty() || whole.input_size() == 0) continue;
-    std::string input = whole.input(0);
-    for (int k = 0; k < ops.size(); ++k) {
-      bool last = k + 1 == ops.size();
-      NodeDef* node = last ? def->mutable_node(i) : def->add_node();
-      *node = NodeDef();
-      node->set_name(last ? whole.name() : absl::StrCat(whole.name(), "/xla_unary_", k));
-      node->set_op(ops[k]);
-      node->set_device(whole.device());
-      node->add_input(input);
-      for (int c = 1; last && c < whole.input_size(); ++c) node->add_input(whole.input(c));
-      (*node->mutable_attr())["T"] = type->second;
-      input = node->name();
-    }
-  }
-}
-
 void Dump(const PluginSettings& settings, int number, const char* what, const std::string& bytes) {
   if (settings.dump_dir.empty()) return;
   absl::Status status = MakeDirectories(settings.dump_dir);
@@ -193,7 +167,6 @@ absl::StatusOr<std::string> RewriteHostGraph(const std::string& graph_def, std::
   if (!def.ParseFromString(graph_def)) return absl::InvalidArgumentError("the graph is not a GraphDef");
   // The host asks again for what was rewritten before.
   if (IsLaunched(def)) return std::string();
-  SplitCompositions(&def);
   RewriteOptions options;
   options.mark = settings.mark;
   options.preserve = std::move(preserve);

@@ -21,6 +21,7 @@ import tensorflow as tf
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import cases as op_cases
 import xc_graph
+from cases_fused import fused_cases
 from cases_random import random_cases
 
 
@@ -122,6 +123,7 @@ def main():
     parser.add_argument("--seed", type=int, default=0, help="random cases of another seed, and nothing else")
     parser.add_argument("--draws", type=int, default=3, help="random cases per family")
     parser.add_argument("--stride", type=int, default=1)
+    parser.add_argument("--fused", action="store_true", help="fused ops only; with TF_ENABLE_ONEDNN_OPTS=1")
     flags = parser.parse_args()
     library = xc_graph.Library(os.path.abspath(flags.library))
     shard, shards = int(os.environ.get("TEST_SHARD_INDEX", 0)), int(os.environ.get("TEST_TOTAL_SHARDS", 1))
@@ -129,8 +131,9 @@ def main():
         open(os.environ["TEST_SHARD_STATUS_FILE"], "w").close()
     passed, failed, ops, failed_ops = 0, 0, set(), set()
     every = op_cases.all_cases() if flags.seed == 0 else ()
+    cases = fused_cases() if flags.fused else itertools.chain(every, random_cases(flags.seed, flags.draws))
     number = -1
-    for number, case in enumerate(itertools.chain(every, random_cases(flags.seed, flags.draws))):
+    for number, case in enumerate(cases):
         if not re.search(flags.only, case.op) or number % flags.stride or number % shards != shard:
             continue
         if flags.verbose:
