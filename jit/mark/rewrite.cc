@@ -108,7 +108,9 @@ OutputsOfNodes CutPoints(const GraphDef& def, const OutputsOfNodes& fed) {
   OutputsOfNodes out;
   for (const NodeDef& node : def.node()) {
     auto outputs = fed.find(node.name());
-    if (node.op() != "_Arg" && node.op() != "Placeholder" && outputs != fed.end()) out.insert(*outputs);
+    // These are what the caller's values come in by.
+    const bool entry = node.op() == "_Arg" || node.op() == "_Recv" || node.op() == "Placeholder";
+    if (!entry && outputs != fed.end()) out.insert(*outputs);
   }
   return out;
 }

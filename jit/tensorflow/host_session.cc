@@ -23,8 +23,8 @@ absl::Status HostSession::Prepared::Make(const char* graph_def, size_t size, siz
   tensorflow::GraphDef graph;
   if (!graph.ParseFromString(std::string(graph_def, size))) return absl::InternalError("a cluster is not a GraphDef");
   tensorflow::SessionOptions options;
-  options.config.mutable_graph_options()->mutable_rewrite_options()->set_use_plugin_optimizers(
-      tensorflow::RewriterConfig::OFF);
+  // TensorFlow has optimized the nodes already, as parts of the program's graph: they run as they are.
+  options.config.mutable_graph_options()->mutable_rewrite_options()->set_disable_meta_optimizer(true);
   tensorflow::Session* made = nullptr;
   absl::Status status = tensorflow::NewSession(options, &made);
   if (!status.ok()) return status;

@@ -1,4 +1,4 @@
-// The graph optimizer that TensorFlow calls for every graph and function.
+// The pass that clusters every graph and function that TensorFlow is about to run.
 #ifndef XC_JIT_TENSORFLOW_OPTIMIZER_H_
 #define XC_JIT_TENSORFLOW_OPTIMIZER_H_
 
@@ -6,7 +6,7 @@
 
 namespace xc_tensorflow {
 
-// At most once in a process. `core` must live as long as that.
+// Once per process. `core` must live as long as that.
 void RegisterOptimizer(const Core* core);
 
 }  // namespace xc_tensorflow
