@@ -71,6 +71,13 @@ xc_status* xc_plugin_configure(const char* settings) {
   return xc::CallC([&] { return xc::ConfigurePlugin(settings == nullptr ? "" : settings); });
 }
 
+void xc_plugin_on_configure(void (*changed)(void)) {
+  xc_status_free(xc::CallC([&]() -> absl::Status {
+    xc::OnConfigurePlugin(changed);
+    return absl::OkStatus();
+  }));
+}
+
 char* xc_plugin_settings(void) {
   return xc::CallC([] { return xc::CopyString(xc::DescribePluginSettings()); }, static_cast<char*>(nullptr));
 }
@@ -111,7 +118,7 @@ void xc_plugin_log(const char* message) {
 }
 
 int xc_plugin_caller_thread(void) {
-  return xc::CallC([] { return static_cast<int>(xc::CurrentPluginSettings().caller_thread); }, 0);
+  return xc::CallC([] { return static_cast<int>(xc::PluginCallerThread()); }, 0);
 }
 
 xc_plugin_stats xc_plugin_get_stats(void) {

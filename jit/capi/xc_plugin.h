@@ -13,6 +13,8 @@ extern "C" {
 /* Settings, process-wide, as lines of key=value; docs/tensorflow.md lists them. At first they come from the environment
  * (XC_TF_<KEY in capitals>). Settings of clustering hold for graphs rewritten from then on. */
 xc_status* xc_plugin_configure(const char* settings);
+/* `changed` is called after each change of settings, on the thread that makes it. */
+void xc_plugin_on_configure(void (*changed)(void));
 /* All settings as lines of key=value. The string belongs to the caller: xc_string_free. */
 char* xc_plugin_settings(void);
 

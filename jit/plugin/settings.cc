@@ -114,6 +114,8 @@ struct State {
   // Of `settings`, to be read without the mutex.
   std::atomic<int> threads{0};
   std::atomic<bool> cost_gate{true};
+  std::atomic<bool> caller_thread{true};
+  std::vector<void (*)()> listeners;
 
   State() {
     settings.mark.resources = false;
@@ -130,6 +132,7 @@ struct State {
   void Publish() {
     threads = settings.threads;
     cost_gate = settings.cost_gate;
+    caller_thread = settings.caller_thread;
   }
 };
 
@@ -145,16 +148,31 @@ PluginSettings CurrentPluginSettings() {
   return Current().settings;
 }
 
-absl::Status ConfigurePlugin(const std::string& lines) {
-  std::lock_guard<std::mutex> lock(Current().mutex);
-  PluginSettings changed = Current().settings;
+static absl::Status ReadLines(const std::string& lines, PluginSettings* settings) {
   for (const std::string& line : std::vector<std::string>(absl::StrSplit(lines, '\n', absl::SkipEmpty()))) {
     std::pair<std::string, std::string> kv = absl::StrSplit(line, absl::MaxSplits('=', 1));
-    XC_RETURN_IF_ERROR(Set(kv.first, kv.second, &changed));
+    XC_RETURN_IF_ERROR(Set(kv.first, kv.second, settings));
   }
-  Current().settings = std::move(changed);
-  Current().Publish();
   return absl::OkStatus();
+}
+
+absl::Status ConfigurePlugin(const std::string& lines) {
+  std::vector<void (*)()> listeners;
+  {
+    std::lock_guard<std::mutex> lock(Current().mutex);
+    PluginSettings changed = Current().settings;
+    XC_RETURN_IF_ERROR(ReadLines(lines, &changed));
+    Current().settings = std::move(changed);
+    Current().Publish();
+    listeners = Current().listeners;
+  }
+  for (void (*listener)() : listeners) listener();
+  return absl::OkStatus();
+}
+
+void OnConfigurePlugin(void (*changed)()) {
+  std::lock_guard<std::mutex> lock(Current().mutex);
+  Current().listeners.push_back(changed);
 }
 
 std::string DescribePluginSettings() {
@@ -165,6 +183,7 @@ std::string DescribePluginSettings() {
 }
 
 int PluginThreads() { return Current().threads.load(std::memory_order_relaxed); }
+bool PluginCallerThread() { return Current().caller_thread.load(std::memory_order_relaxed); }
 bool PluginCostGate() { return Current().cost_gate.load(std::memory_order_relaxed); }
 
 }  // namespace xc

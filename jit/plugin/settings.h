@@ -35,10 +35,13 @@ struct PluginSettings {
 PluginSettings CurrentPluginSettings();
 // Lines of key=value. Nothing changes if one of them is wrong.
 absl::Status ConfigurePlugin(const std::string& lines);
+// `changed` is called after each change, on the thread that makes it.
+void OnConfigurePlugin(void (*changed)());
 std::string DescribePluginSettings();
 // The settings that every run looks at.
 int PluginThreads();
 bool PluginCostGate();
+bool PluginCallerThread();
 
 }  // namespace xc
 

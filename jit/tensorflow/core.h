@@ -20,6 +20,7 @@ struct Core {
   decltype(&xc_cluster_host_ran) cluster_host_ran;
   decltype(&xc_plugin_log) log;
   decltype(&xc_plugin_caller_thread) caller_thread;
+  decltype(&xc_plugin_on_configure) on_configure;
   decltype(&xc_status_code) status_code;
   decltype(&xc_status_message) status_message;
   decltype(&xc_status_free) status_free;

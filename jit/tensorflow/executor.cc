@@ -1,8 +1,11 @@
 #include "jit/tensorflow/executor.h"
 
+#include <dlfcn.h>
+
+#include <atomic>
+#include <cstdint>
+#include <cstring>
 #include <memory>
-#include <new>
-#include <string>
 #include <typeinfo>
 #include <utility>
 #include <vector>
@@ -10,6 +13,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/string_view.h"
+#include "jit/tensorflow/known_build.h"
 #include "tensorflow/core/common_runtime/executor.h"
 #include "tensorflow/core/common_runtime/executor_factory.h"
 #include "tensorflow/core/common_runtime/local_executor_params.h"
@@ -130,7 +134,7 @@ class CallerExecutor : public tf::Executor {
   void RunAsyncInternal(const Args& args, DoneCallback done) override {
     // What `done` starts goes to the pool as always: a loop that TensorFlow runs would otherwise be a recursion.
     static thread_local bool running = false;
-    if (running) return executor_->RunAsync(args, std::move(done));
+    if (running || !the_core->caller_thread()) return executor_->RunAsync(args, std::move(done));
     Args here = args;
     here.runner = [](const Args::Closure& closure) { closure(); };
     running = true;
@@ -149,23 +153,72 @@ class CallerFactory : public tf::ExecutorFactory {
     absl::Status status = tf::NewLocalExecutor(params, graph, &executor);
     if (!status.ok()) return status;
     out->reset(executor);
-    if (IsOneThread(graph) && the_core->caller_thread()) *out = std::make_unique<CallerExecutor>(std::move(*out));
+    if (the_core->caller_thread() && IsOneThread(graph)) *out = std::make_unique<CallerExecutor>(std::move(*out));
     return absl::OkStatus();
   }
 };
+
+// TensorFlow's factory of executors of no type, an object without members that lives as long as the process. A name can
+// be registered only once, and no graph says which executor it wants (that stands in the call), so the factory's class
+// is exchanged where the object lies: its one word, which says the class.
+class Factory {
+ public:
+  // Whether the object is TensorFlow's own and the library is one that this was tested with.
+  bool Find() {
+    static_assert(sizeof(tf::ExecutorFactory) == sizeof(uintptr_t) && sizeof(CallerFactory) == sizeof(uintptr_t));
+    tf::ExecutorFactory* factory = nullptr;
+    if (!tf::ExecutorFactory::GetFactory("", &factory).ok() || factory == nullptr) return false;
+    const tf::ExecutorFactory& known = *factory;
+    if (std::strcmp(typeid(known).name(), "N10tensorflow12_GLOBAL__N_124DefaultExecutorRegistrar7FactoryE") != 0) {
+      return false;
+    }
+    // The class, what is called in its place and what the headers describe are of one library.
+    const void* const library = reinterpret_cast<const void*>(&tf::NewLocalExecutor);
+    const uintptr_t found = *reinterpret_cast<const uintptr_t*>(factory);
+    if (FileOf(reinterpret_cast<const void*>(found)) != FileOf(library) || !IsKnownBuild(BuildFingerprint(library))) {
+      return false;
+    }
+    class_ = reinterpret_cast<uintptr_t*>(factory);
+    theirs_ = found;
+    static CallerFactory caller;
+    ours_ = *reinterpret_cast<const uintptr_t*>(&caller);
+    return true;
+  }
+
+  // Ours, or TensorFlow's; a class that somebody else put there stays.
+  void Set(bool ours) {
+    if (class_ == nullptr) return;
+    uintptr_t expected = ours ? theirs_ : ours_;
+    std::atomic_ref<uintptr_t>(*class_).compare_exchange_strong(expected, ours ? ours_ : theirs_);
+  }
+
+ private:
+  // Where the file is loaded that the address lies in.
+  static const void* FileOf(const void* address) {
+    Dl_info info;
+    return dladdr(address, &info) != 0 ? info.dli_fbase : nullptr;
+  }
+
+  uintptr_t* class_ = nullptr;
+  uintptr_t theirs_ = 0, ours_ = 0;
+};
+
+Factory& TheFactory() {
+  static auto* factory = new Factory;
+  return *factory;
+}
 
 }  // namespace
 
 void InstallExecutor(const Core* core) {
   the_core = core;
-  tf::ExecutorFactory* factory = nullptr;
-  if (!tf::ExecutorFactory::GetFactory("", &factory).ok()) return;
-  const tf::ExecutorFactory& known = *factory;
-  if (std::string(typeid(known).name()).find("DefaultExecutorRegistrar") == std::string::npos) return;
-  // A name can be registered only once, and no graph says which executor it wants: that stands in the call. So the
-  // factory, an object without members that lives as long as the process, is made one of ours where it lies.
-  static_assert(sizeof(CallerFactory) == sizeof(tf::ExecutorFactory));
-  new (factory) CallerFactory;
+  if (!TheFactory().Find()) {
+    core->log(
+        "calls take the way through TensorFlow's threads: its executors are not those that are known (caller_thread)");
+    return;
+  }
+  core->on_configure([] { TheFactory().Set(the_core->caller_thread() != 0); });
+  TheFactory().Set(core->caller_thread() != 0);
 }
 
 }  // namespace xc_tensorflow

@@ -6,7 +6,8 @@
 
 namespace xc_tensorflow {
 
-// Once per process. Leaves TensorFlow's factory of executors alone if it is not the one that is known here.
+// Once per process. Leaves TensorFlow's factory of executors alone if it is not the one that is known here; from then
+// on the setting caller_thread switches between it and ours.
 void InstallExecutor(const Core* core);
 
 }  // namespace xc_tensorflow

@@ -80,6 +80,7 @@ void OpenAndStart() {
             Find(library, "xc_cluster_run", &core.cluster_run) &&
             Find(library, "xc_cluster_host_ran", &core.cluster_host_ran) && Find(library, "xc_plugin_log", &core.log) &&
             Find(library, "xc_plugin_caller_thread", &core.caller_thread) &&
+            Find(library, "xc_plugin_on_configure", &core.on_configure) &&
             Find(library, "xc_status_code", &core.status_code) &&
             Find(library, "xc_status_message", &core.status_message) &&
             Find(library, "xc_status_free", &core.status_free);
