@@ -1,5 +1,6 @@
 // Twenty threads compile and run at once: the same module, different ones, a cache too small for them, sessions whose
-// clusters are compiled in the background. Nothing here calls oneDNN, whose OpenMP hides its locks from sanitizers.
+// clusters are compiled in the background, clusters inside of a host that is called with ever other numbers of rows.
+// Nothing here calls oneDNN, whose OpenMP hides its locks from sanitizers.
 #include <atomic>
 #include <string>
 #include <thread>
@@ -10,6 +11,10 @@
 #include "gtest/gtest.h"
 #include "hlo/text/parser.h"
 #include "jit/host/session.h"
+#include "jit/plugin/background.h"
+#include "jit/plugin/hosted_cluster.h"
+#include "jit/plugin/rewritten_graphs.h"
+#include "jit/plugin/settings.h"
 #include "service/client.h"
 
 namespace xc {
@@ -139,6 +144,74 @@ TEST(Threads, SessionsThatCompileInTheBackground) {
   EXPECT_EQ(wrong, 0);
   // Compilations of a session that goes away while they wait are given up.
   sessions.clear();
+}
+
+// A host that keeps a result in a vector.
+struct HostResult {
+  std::vector<float> values;
+  xc_cluster_results functions() {
+    xc_cluster_results results = {};
+    results.context = this;
+    results.allocate = [](void* context, int, int, const int64_t*, int, size_t bytes, int) -> void* {
+      auto& values = static_cast<HostResult*>(context)->values;
+      values.resize(bytes / sizeof(float));
+      return values.data();
+    };
+    results.forward = [](void*, int, int) { return 1; };
+    results.share = [](void*, int, int) { return 1; };
+    results.commit = [](void*) { return 1; };
+    return results;
+  }
+};
+
+TEST(Threads, ClustersOfAHostThatShareCodeAmongNumbersOfRows) {
+  tf::GraphDef def;
+  auto add = [&def](const char* name, const char* op, std::vector<std::string> inputs) {
+    tf::NodeDef* node = def.add_node();
+    node->set_name(name);
+    node->set_op(op);
+    for (const std::string& input : inputs) node->add_input(input);
+    auto& attributes = *node->mutable_attr();
+    attributes["T"].set_type(tf::DT_FLOAT);
+    if (op[0] == '_') attributes["index"].set_i(0);
+  };
+  add("x", "_Arg", {});
+  add("e", "Mul", {"x", "x"});
+  add("s", "AddV2", {"e", "x"});
+  add("r", "_Retval", {"s"});
+  const std::string bytes = def.SerializeAsString();
+  ASSERT_TRUE(ConfigurePlugin("policy=background\nmax_shapes=24\nbuckets=1\nlog=0\ncost_gate=1").ok());
+  std::atomic<int> wrong = 0, ran = 0;
+  OnThreads([&](int t) {
+    for (int n = 0; n < 60; ++n) {
+      auto cluster = HostedCluster::FindOrCreate(bytes, "c");
+      if (!cluster.ok()) {
+        ++wrong;
+        continue;
+      }
+      const int64_t rows = 20 + (7 * t + 3 * n) % 40, columns = 3;
+      std::vector<float> x(rows * columns);
+      for (size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(i % 1000);
+      const int64_t dims[] = {rows, columns};
+      const xc_tensor arg = {DT_FLOAT, 2, dims, x.data(), x.size() * sizeof(float)};
+      HostResult result;
+      void* ticket = nullptr;
+      auto outcome = (*cluster)->Run(absl::MakeConstSpan(&arg, 1), result.functions(), 1 + t % 2, &ticket);
+      if (!outcome.ok()) {
+        ++wrong;
+      } else if (*outcome == XC_CLUSTER_ON_HOST) {
+        (*cluster)->HostRan(ticket, 1'000'000);
+      } else {
+        ++ran;
+        wrong += result.values.size() != x.size() || result.values.back() != x.back() * x.back() + x.back();
+      }
+      if (n % 16 == 0) (void)PluginReport(/*html=*/false);
+      if (n % 20 == 19) WaitForCompilations(60);
+    }
+  });
+  EXPECT_EQ(wrong, 0);
+  EXPECT_GT(ran, 0);
+  EXPECT_TRUE(WaitForCompilations(120));
 }
 
 }  // namespace
