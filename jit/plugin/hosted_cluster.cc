@@ -262,17 +262,21 @@ absl::StatusOr<int> HostedCluster::Run(absl::Span<const xc_tensor> args, const x
       if (settings.policy == PluginPolicy::kBackground) {
         entry->siblings.demand->fetch_add(1);
         int expected = kNew, queued = kQueued;
-        if (entry->state.compare_exchange_strong(expected, kQueued)) {
+        if (WorthCode(*entry) && entry->state.compare_exchange_strong(expected, kQueued)) {
           std::shared_ptr<HostedCluster> self = shared_from_this();
+          auto compile = [self, entry] {
+            int waiting = kQueued;
+            if (!self->WorthCode(*entry) && entry->state.compare_exchange_strong(waiting, kNew)) return;
+            self->codes_.fetch_add(1);
+            self->Compile(*entry, 1);
+          };
           // Where the queue is full, the next call asks again.
-          if (!CompileInBackground(entry->siblings.demand, [self, entry] { self->Compile(*entry, 1); })) {
-            entry->state.compare_exchange_strong(queued, kNew);
-          }
+          if (!CompileInBackground(entry->siblings.demand, compile)) entry->state.compare_exchange_strong(queued, kNew);
         }
-        if (settings.wait_ms > 0) {
+        if (settings.wait_ms > 0 && entry->state == kQueued) {
           std::shared_lock<std::shared_mutex> lock(mutex_);
           compiled_.wait_for(lock, std::chrono::milliseconds(settings.wait_ms),
-                             [&] { return entry->state == kReady || entry->state == kHost; });
+                             [&] { return entry->state != kQueued; });
         }
         break;
       }
@@ -293,6 +297,7 @@ absl::StatusOr<int> HostedCluster::Run(absl::Span<const xc_tensor> args, const x
     return outcome;
   }
   PluginCounters& counters = Counters();
+  served_.fetch_add(1, std::memory_order_relaxed);
   counters.launches.fetch_add(1, std::memory_order_relaxed);
   counters.launch_arguments.fetch_add(static_cast<int64_t>(args.size()), std::memory_order_relaxed);
   counters.launch_ns.fetch_add(total, std::memory_order_relaxed);
@@ -301,6 +306,12 @@ absl::StatusOr<int> HostedCluster::Run(absl::Span<const xc_tensor> args, const x
   if (entry->code.Ran(choice, total)) AskForOwnCode(*entry);
   if (choice.runs >= kGateRuns && !entry->judged) Judge(*entry, choice);
   return outcome;
+}
+
+bool HostedCluster::WorthCode(const Entry& entry) const {
+  constexpr int64_t kFirstCodes = 4;  // made for whatever comes
+  const int64_t codes = codes_;
+  return codes < kFirstCodes || served_ >= codes || *entry.siblings.demand > 1;
 }
 
 bool HostedCluster::WantsHostTiming(const Entry& entry) const {

@@ -101,6 +101,8 @@ class HostedCluster : public std::enable_shared_from_this<HostedCluster> {
   bool AskForOwnCode(Entry& entry);
   // Compiles the entry if nobody has; true if the lowering asked for values of arguments, so that entries are others.
   bool Compile(Entry& entry, int compile_threads);
+  // Whether what calls have made of the code so far speaks for code for the entry, too.
+  bool WorthCode(const Entry& entry) const;
   std::string WhyNotInSignature(const Entry& entry, const std::set<int>& needed) const;
   // Writes the module that the entry is compiled from, for `xla replay`, if there is a dump directory.
   void Dump(const Entry& entry) const;
@@ -123,9 +125,10 @@ class HostedCluster : public std::enable_shared_from_this<HostedCluster> {
   std::condition_variable_any compiled_;
   std::vector<int> constant_args_;  // whose values are part of the signature; grows
   absl::flat_hash_map<std::vector<int64_t>, Entry*, SignatureHash, SignatureEq> entries_;
-  std::vector<std::unique_ptr<Entry>> all_;  // entries live as long as the cluster
-  int num_compiled_ = 0;                     // entries with code of their own
-  int own_codes_ = 0;                        // of these: after shared code
+  std::vector<std::unique_ptr<Entry>> all_;    // entries live as long as the cluster
+  int num_compiled_ = 0;                       // entries with code of their own
+  int own_codes_ = 0;                          // of these: after shared code
+  std::atomic<int64_t> codes_{0}, served_{0};  // made in the background, and calls that code has served
   RowBuckets buckets_;
 };
 

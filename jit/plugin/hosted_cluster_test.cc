@@ -176,6 +176,27 @@ TEST_F(HostedClusterTest, WhatMostCallsWaitForIsCompiledFirst) {
   EXPECT_EQ(states["[10]"], "not compiled yet");
 }
 
+TEST_F(HostedClusterTest, ShapesThatComeOnceGetNoCodeWhereCodeHasServedNobody) {
+  Configure("policy=background\nbuckets=0");
+  auto cluster = Make(kGraph);
+  const int64_t before = Counters().compilations;
+  auto call = [&](int size) {
+    Host host{{std::vector<float>(size, 0), std::vector<float>(size, 1)}};
+    const int outcome = Run(*cluster, host);
+    EXPECT_TRUE(WaitForCompilations(120));
+    return outcome;
+  };
+  for (int size = 1; size <= 12; ++size) EXPECT_EQ(call(size), XC_CLUSTER_ON_HOST);
+  EXPECT_EQ(Counters().compilations, before + 4);
+  // The second call asks for code, and the third one has it.
+  EXPECT_EQ(call(12), XC_CLUSTER_ON_HOST);
+  EXPECT_EQ(Counters().compilations, before + 5);
+  for (int i = 0; i < 5; ++i) EXPECT_EQ(call(12), XC_CLUSTER_RAN);
+  // Code that is used speaks for more of it.
+  EXPECT_EQ(call(20), XC_CLUSTER_ON_HOST);
+  EXPECT_EQ(call(20), XC_CLUSTER_RAN);
+}
+
 TEST_F(HostedClusterTest, FurtherShapesGoToTheHost) {
   Configure("max_shapes=1");
   auto cluster = Make(kGraph);
