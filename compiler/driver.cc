@@ -3,11 +3,11 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdio>
 
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
 #include "hlo/base/status.h"
 
 namespace xc {
@@ -103,15 +103,22 @@ class Driver {
 }  // namespace
 
 std::string PipelineReport::ToString(const PassContext& context) const {
+  // Not absl::StrFormat, which ends the process where there is no memory for its text.
   std::string text;
   double total = 0;
+  char line[160];
   for (const PassRun& run : runs) {
     total += run.milliseconds;
-    absl::StrAppendFormat(&text, "%4d %-28s %9.3f ms  %s %d -> %d\n", run.number, run.pass, run.milliseconds,
-                          run.changed ? "changed" : "      -", run.instructions_before, run.instructions_after);
+    std::snprintf(line, sizeof(line), "%4d %-28s %9.3f ms  %s ", run.number, run.pass.c_str(), run.milliseconds,
+                  run.changed ? "changed" : "      -");
+    absl::StrAppend(&text, line, run.instructions_before, " -> ", run.instructions_after, "\n");
   }
-  absl::StrAppendFormat(&text, "     %-28s %9.3f ms\n", "all passes", total);
-  for (const auto& [rule, count] : context.counters) absl::StrAppendFormat(&text, "%8d %s\n", count, rule);
+  std::snprintf(line, sizeof(line), "     %-28s %9.3f ms\n", "all passes", total);
+  text += line;
+  for (const auto& [rule, count] : context.counters) {
+    std::snprintf(line, sizeof(line), "%8lld ", static_cast<long long>(count));
+    absl::StrAppend(&text, line, rule, "\n");
+  }
   return text;
 }
 

@@ -5,7 +5,7 @@
 #include <cstring>
 #include <type_traits>
 
-#include "absl/strings/str_format.h"
+#include "absl/strings/str_cat.h"
 #include "hlo/canonical_order.h"
 
 namespace xc {
@@ -196,7 +196,9 @@ void FeedWholeModule(const HloModule& module, Hasher* hasher) {
 
 }  // namespace
 
-std::string Fingerprint::ToHex() const { return absl::StrFormat("%016x%016x", high, low); }
+std::string Fingerprint::ToHex() const {
+  return absl::StrCat(absl::Hex(high, absl::kZeroPad16), absl::Hex(low, absl::kZeroPad16));
+}
 
 void FingerprintHasher::Add(uint64_t value) {
   a_ = Fold(a_ ^ value, 0x9e3779b97f4a7c15) + b_;
