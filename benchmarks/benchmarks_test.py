@@ -166,6 +166,18 @@ class Inputs(unittest.TestCase):
                 np.testing.assert_array_equal(mine.astype(given.dtype), given, f"{kind}{dims}")
 
 
+class Memory(unittest.TestCase):
+    def test_a_timed_run_holds_inputs_and_outputs_once(self):
+        with tempfile.TemporaryDirectory() as folder:
+            module = pathlib.Path(folder) / "large.hlo"
+            module.write_text(LARGE)  # 40 MiB in and out
+            command = [XLA, "replay", module, "--memory_limit_mb=140"]
+            self.assertEqual(subprocess.run(command, stdout=subprocess.DEVNULL).returncode, 0)
+            done = subprocess.run([*command, f"--output_dir={folder}/out"], capture_output=True, text=True)
+            self.assertEqual(done.returncode, 2)
+            self.assertIn("needs 160 MiB; the limit is 140 MiB", done.stderr)
+
+
 class Modules(unittest.TestCase):
     def test_bytes_of_inputs_and_outputs(self):
         with tempfile.TemporaryDirectory() as folder:

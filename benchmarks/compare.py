@@ -88,7 +88,7 @@ def array_bytes(path):
 def reason_to_leave_out(path):
     have = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     need = array_bytes(path)
-    if need > 0.85 * have:
+    if need > 0.8 * have:
         return f"inputs and outputs of {need / 2**30:.0f} GiB on a machine with {have / 2**30:.0f} GiB"
     return None
 
@@ -253,7 +253,7 @@ def main():
     parser.add_argument("names", nargs="*")
     parser.add_argument("--sets", default=SETS, help="folders of the sample data, separated by commas")
     parser.add_argument("--seconds", type=float, default=0.3, help="of timed runs in a process")
-    parser.add_argument("--timeout", type=float, default=300.0, help="seconds for one process")
+    parser.add_argument("--timeout", type=float, default=600.0, help="seconds for one process")
     parser.add_argument("--xla", default=ROOT / "bazel-bin/tools/xla", type=pathlib.Path, help="the tool")
     measure.add_options(parser)
     options = parser.parse_args()

@@ -7,6 +7,7 @@ import math
 import os
 import pathlib
 import re
+import resource
 import signal
 import statistics
 import subprocess
@@ -63,6 +64,9 @@ def child(command, timeout=600.0, environment=None):
             stderr=err,
             env={**os.environ, **ENVIRONMENT, **(environment or {})},
         )
+        # A side that takes too much gets an error of its own, before the system begins to kill processes.
+        memory = int(0.9 * os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
+        resource.prlimit(process.pid, resource.RLIMIT_DATA, (memory, memory))
         late = []
         timer = threading.Timer(timeout, lambda: (late.append(True), process.kill()))
         timer.start()

@@ -106,11 +106,14 @@ absl::Status CheckInputMemory(const HloModule& module, int64_t limit_bytes) {
   return CheckMemory("holding the inputs and outputs", bytes, limit_bytes);
 }
 
-absl::Status CheckRunMemory(const Executable& executable, int64_t limit_bytes) {
-  double bytes = static_cast<double>(executable.temp_bytes());
-  for (const Shape& leaf : executable.parameter_leaves()) bytes += 2.0 * static_cast<double>(leaf.ByteSize());
-  for (const Shape& leaf : executable.result_leaves()) bytes += 2.0 * static_cast<double>(leaf.ByteSize());
-  return CheckMemory("running the program", bytes, limit_bytes);
+absl::Status CheckRunMemory(const Executable& executable, int copies, int64_t limit_bytes) {
+  double bytes = static_cast<double>(executable.temp_bytes()), largest = 0;
+  for (const Shape& leaf : executable.parameter_leaves()) {
+    bytes += copies * static_cast<double>(leaf.ByteSize());
+    largest = std::max(largest, static_cast<double>(leaf.ByteSize()));
+  }
+  for (const Shape& leaf : executable.result_leaves()) bytes += copies * static_cast<double>(leaf.ByteSize());
+  return CheckMemory("running the program", bytes + (copies == 1 ? largest : 0), limit_bytes);
 }
 
 int64_t FillElidedConstants(HloModule* module) {

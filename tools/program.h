@@ -19,8 +19,9 @@ absl::Status TimeRuns(const Executable& executable, std::vector<Literal>* inputs
 // ResourceExhausted if parameters and result alone are larger than `limit_bytes` (0: than the memory that
 // this process may use).
 absl::Status CheckInputMemory(const HloModule& module, int64_t limit_bytes);
-// ResourceExhausted if a timed run, which holds inputs and outputs twice and the temporary memory, would be.
-absl::Status CheckRunMemory(const Executable& executable, int64_t limit_bytes);
+// ResourceExhausted if a run would be, which holds inputs and outputs `copies` times, and the temporary memory; while
+// the only copies are made, the largest input is there twice.
+absl::Status CheckRunMemory(const Executable& executable, int copies, int64_t limit_bytes);
 
 // The array of a .npy file, which must have the dimensions of `shape`, converted to its element type where
 // that holds its kind of numbers (integers become floats, floats no integers).

@@ -148,11 +148,11 @@ absl::Status Replay(const std::string& path, Settings s, bool* wrong) {
                 compile_s, static_cast<long long>(executable->temp_bytes()));
     return absl::OkStatus();
   }
-  XC_RETURN_IF_ERROR(CheckRunMemory(*executable, options.max_memory_bytes));
-  XC_ASSIGN_OR_RETURN(std::vector<Literal> inputs,
-                      LoadInputs(executable->parameter_leaves(), s.inputs, std::move(arguments)));
   // Only timed, a run holds its inputs and outputs once, in the buffers that it uses.
   const bool values = transfers.any() || !s.against.empty() || !s.output_dir.empty() || s.dump_values;
+  XC_RETURN_IF_ERROR(CheckRunMemory(*executable, values ? 2 : 1, options.max_memory_bytes));
+  XC_ASSIGN_OR_RETURN(std::vector<Literal> inputs,
+                      LoadInputs(executable->parameter_leaves(), s.inputs, std::move(arguments)));
   std::vector<Literal> outputs;
   double best_ms = 0, median_ms = 0;
   if (values) {
