@@ -193,6 +193,8 @@ def render(state):
         values = [f["compile_s"] for f in both.values()]
         peaks = [f["peak"][0] / f["peak"][1] for f in both.values() if f["peak"][0] and f["peak"][1]]
         over = [n for n, f in both.items() if f["more_temp"]]
+        calls = {side: measure.median(samples, "run_ms") for side, samples in trivial["samples"].items()}
+        overhead = ", ".join(f"{side} {measure.number(value, '.2f', 1e3)} µs" for side, value in calls.items())
         lines += [
             "",
             f"{len(both)} modules on both sides. Geometric means of the ratios, ours / XLA's: run time {mean('ratio')} "
@@ -200,6 +202,9 @@ def render(state):
             f"included), compile time {mean('compile_s')} (median {statistics.median(values):.3f}), temporary memory "
             f"{mean('temp')}, peak memory of the process {mean('rss_mb')}, above that of the trivial module "
             f"{measure.number(measure.geometric_mean(peaks), '.3f')}.",
+            "",
+            f"Before the ratio of run times is taken, the time of the trivial module, measured on each side as all others "
+            f"are, is taken off ({overhead}). In brackets: shorter than that, with the calls.",
             "",
             f"Highest: run time {worst_of(both, 'ratio')}; compile time {worst_of(both, 'compile_s', 3)}. "
             f"Temporary memory above the peer's: {', '.join(over) if over else 'none'}.",

@@ -138,7 +138,7 @@ def one_set(sides, pairs, seconds):
     return result
 
 
-def take_turns(sides, pairs=5, seconds=60.0, key="run_ms"):
+def take_turns(sides, pairs=5, seconds=40.0, key="run_ms"):
     """`sides`: name → function that measures once and gives a dict. Each side in turn, `pairs` times, or as often as fits
     into `seconds` (once at least). Where a side's values of `key` lie further apart than SPREAD, or others used the
     machine, all is run once more, and the set with the smaller spreads counts. Gives what a table keeps of it."""
@@ -308,6 +308,6 @@ def left_out(state):
 
 def add_options(parser):
     parser.add_argument("--pairs", type=int, default=5, help="turns of each side")
-    parser.add_argument("--row_seconds", type=float, default=60.0, help="no further turn of a row after this time")
+    parser.add_argument("--row_seconds", type=float, default=40.0, help="no further turn of a row after this time")
     parser.add_argument("--out", help="FILE.md; the samples go to FILE.json beside it")
     parser.add_argument("--resume", action="store_true", help="go on with the interrupted run of --out")
