@@ -10,6 +10,7 @@
 #include "backends/interpreter/true_sizes.h"
 #include "hlo/base/status.h"
 #include "hlo/known_calls.h"
+#include "hlo/participants.h"
 #include "hlo/permute_slices.h"
 
 namespace xc::interp {
@@ -179,6 +180,8 @@ absl::StatusOr<Value> Run::PermuteInPlace(const HloInstruction& permute, const s
 // Collectives among one participant.
 absl::StatusOr<Value> Run::Collective(const HloInstruction& instruction, std::vector<Value>& operands) {
   Value result;
+  const absl::Status several = absl::UnimplementedError("needs several devices: there is one here");
+  if (ParticipantCount(instruction) > 1) return several;
   switch (instruction.opcode()) {
     case HloOpcode::kAllReduceDone:
       return std::move(operands[0]);
@@ -240,9 +243,7 @@ absl::StatusOr<Value> Run::Collective(const HloInstruction& instruction, std::ve
       result = tuple ? TupleOf(std::move(operands)) : OperandsAsResult(operands);
     }
   }
-  if (!HasShape(result, instruction.shape())) {
-    return absl::UnimplementedError("needs several devices: there is one here");
-  }
+  if (!HasShape(result, instruction.shape())) return several;
   return result;
 }
 

@@ -53,6 +53,13 @@ TEST(ControlTest, CollectivesOfOne) {
   ExpectError(R"(x = f32[2] constant({1, 2})
                  ROOT b = f32[4] all-gather(x), replica_groups={{0,1}}, dimensions={0})",
               "needs several devices: there is one here");
+  // Also where the result has the operand's shape.
+  for (const char* groups : {"{{0,1}}", "{{0},{1,2}}", "[1,2]<=[2]"}) {
+    ExpectError(absl::StrCat("x = f32[2] constant({1, 2})\nROOT b = f32[2] all-reduce(x), replica_groups=", groups,
+                             ", to_apply=add"),
+                "needs several devices: there is one here",
+                "add { a = f32[] parameter(0) b = f32[] parameter(1) ROOT r = f32[] add(a, b) }");
+  }
 }
 
 TEST(ControlTest, AsyncCallsAndCopies) {

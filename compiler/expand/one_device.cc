@@ -9,6 +9,7 @@
 #include "compiler/expand/expand.h"
 #include "compiler/make.h"
 #include "hlo/known_calls.h"
+#include "hlo/participants.h"
 #include "hlo/permute_slices.h"
 
 namespace xc {
@@ -209,9 +210,10 @@ absl::StatusOr<bool> ReduceToOneDevice(HloModule* module, PassContext& context) 
     const int64_t count = computation->instruction_count();
     const auto sent = SentToSelf(*computation);
     for (HloInstruction* i : computation->PostOrder()) {
+      // What speaks of more than one device, or has another shape than its operand, stays, to be refused when it runs.
+      if (IsCollective(i->opcode()) && ParticipantCount(*i) > 1) continue;
       HloInstruction* value = Replacement(i);
       if (const auto it = sent.find(i); it != sent.end()) value = StartTuple(i, it->second, nullptr);
-      // Whatever has other shapes than its operand speaks of more than one device and stays, to be refused later.
       if (value == nullptr || value == i || !SameArrays(value->shape(), i->shape())) continue;
       if (!i->control_predecessors().empty() || !i->control_successors().empty()) {
         const auto before = i->control_predecessors(), after = i->control_successors();

@@ -44,6 +44,13 @@ ROOT b = f32[8] all-gather(a), replica_groups={{0,1}}, dimensions={0})"),
             "root = f32[8] all-gather(p0), replica_groups={{0,1}}, dimensions={0}\n");
 }
 
+TEST(OneDeviceTest, ReducingOverSeveralStays) {
+  for (const char* groups : {"{{0,1}}", "{{0},{1,2}}", "[1,2]<=[2]"}) {
+    const std::string all = absl::StrCat("f32[4] all-reduce(p0), replica_groups=", groups, ", to_apply=add\n");
+    EXPECT_EQ(OneDevice(absl::StrCat("p0 = f32[4] parameter(0)\nROOT b = ", all), kAdd), "root = " + all);
+  }
+}
+
 TEST(OneDeviceTest, PermutationWithoutThisDeviceGivesZeros) {
   EXPECT_EQ(OneDevice(R"(a = f32[4] parameter(0)
 ROOT b = f32[4] collective-permute(a), source_target_pairs={{0,1}})"),
