@@ -1,6 +1,7 @@
 // Every form of a module: read back equal, told apart by content, refused with a clear message when broken.
 #include "hlo/io.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <random>
@@ -209,6 +210,36 @@ ENTRY %e () -> f32[] {
 }
 
 // The arrays that the parameters had, in all forms of the two kinds of snapshots.
+// Groups by the axes of a mesh, which the writer gives as lists or in iota form.
+TEST(Wire, ReplicaGroupsOfAMesh) {
+  const auto module = ParseModule(R"(HloModule m
+add { x = f32[] parameter(0) y = f32[] parameter(1) ROOT sum = f32[] add(x, y) }
+ENTRY e { a = f32[4] parameter(0) ROOT r = f32[4] all-reduce(a), replica_groups={}, to_apply=add })");
+  ASSERT_TRUE(module.ok()) << module.status();
+  auto proto = *ModuleToProto(**module);
+  pb::HloInstructionProto* reduce = proto.mutable_computations(1)->mutable_instructions(1);
+  ASSERT_EQ(reduce->opcode(), "all-reduce");
+  const auto read = [&](const std::string& list) {
+    reduce->clear_replica_group_list();
+    EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(list, reduce->mutable_mesh_axes_replica_group_list()));
+    const auto again = ReadModule(proto.SerializeAsString());
+    if (!again.ok()) return std::string(again.status().message());
+    EXPECT_EQ(PrintModule(**ReadModule(*WriteModule(**again, ModuleFormat::kBinaryProto))), PrintModule(**again));
+    return (*again)->entry()->root()->ToString();
+  };
+  const std::string mesh = "axes { name: 'a' size: 2 } axes { name: 'b' size: 4 }";
+  EXPECT_THAT(read("mesh { " + mesh + " } axes { mesh_axis_index: 1 }"), testing::HasSubstr("[2,4]<=[8]"));
+  EXPECT_THAT(read("mesh { " + mesh + " } axes { mesh_axis_index: 1 sub_axis_info { pre_size: 1 size: 2 } }"),
+              testing::HasSubstr("[4,2]<=[2,2,2]T(0,2,1)"));
+  EXPECT_THAT(read("mesh { " + mesh + " device_ids: [7, 6, 5, 4, 3, 2, 1, 0] } axes { mesh_axis_index: 0 }"),
+              testing::HasSubstr("{{7,3},{6,2},{5,1},{4,0}}"));
+  EXPECT_THAT(read("mesh { " + mesh +
+                   " iota_transform { reshape_dims: [4, 2] transpose_perm: [1, 0] } }"
+                   " axes { mesh_axis_index: 1 }"),
+              testing::HasSubstr("{{0,2,4,6},{1,3,5,7}}"));
+  EXPECT_THAT(read("mesh { " + mesh + " } axes { mesh_axis_index: 2 }"), testing::HasSubstr("it has no axis number 2"));
+}
+
 TEST(Wire, ArgumentsOfSnapshots) {
   const auto module = Parse(R"(HloModule m
 ENTRY e { a = s32[2,2]{0,1} parameter(0)

@@ -77,6 +77,30 @@ TEST(CApi, AnAliasedOutputIsWrittenIntoItsInput) {
   xc_executable_free(executable);
 }
 
+// Of another shape or element type: what the output overwrites must have been read before.
+TEST(CApi, AnAliasedOutputOfEquallyManyBytes) {
+  const auto run = [](const std::string& body, std::vector<float> data) {
+    xc_executable* executable = Compile("HloModule m, input_output_alias={ {}: (0, {}, must-alias) }\n" + body, "");
+    const void* inputs[] = {data.data()};
+    void* outputs[] = {data.data()};
+    EXPECT_EQ(Message(xc_executable_run(executable, inputs, 1, outputs, 1, 1)), "");
+    xc_executable_free(executable);
+    return data;
+  };
+  EXPECT_EQ(
+      run("ENTRY e { p = f32[2,3] parameter(0) ROOT t = f32[3,2] transpose(p), dimensions={1,0} }", {1, 2, 3, 4, 5, 6}),
+      (std::vector<float>{1, 4, 2, 5, 3, 6}));
+  EXPECT_EQ(run("ENTRY e { p = f32[6] parameter(0) a = f32[6] add(p, p) r = f32[6] reverse(a), dimensions={0} "
+                "ROOT t = f32[3,2] reshape(r) }",
+                {1, 2, 3, 4, 5, 6}),
+            (std::vector<float>{12, 10, 8, 6, 4, 2}));
+  const std::vector<float> bits =
+      run("ENTRY e { p = f32[4] parameter(0) ROOT c = s32[2,2] convert(f32[2,2] reshape(p)) }", {7, 8, 9, -1});
+  int32_t numbers[4];
+  std::memcpy(numbers, bits.data(), sizeof(numbers));
+  EXPECT_THAT(numbers, ::testing::ElementsAre(7, 8, 9, -1));
+}
+
 TEST(CApi, ErrorsAreObjects) {
   xc_executable* executable = nullptr;
   const std::string broken = "HloModule m\nENTRY e { ROOT a = f32[3] add(p, p) }\n";

@@ -162,6 +162,7 @@ HloInstruction* Replacement(HloInstruction* i) {
     case HloOpcode::kRecvDone: {
       HloInstruction* recv = i->operand(0);
       if (recv->opcode() != HloOpcode::kTuple || recv->operand_count() != 3) return nullptr;
+      if (!SameShape(recv->operand(0)->shape(), i->shape().tuple_shape(0))) return nullptr;
       return make::Tuple(computation, {recv->operand(0), recv->operand(2)});
     }
     case HloOpcode::kAsyncUpdate:

@@ -1,7 +1,10 @@
 // Instructions: one line each, with operands by name (or nested), and the sugar for asynchronous pairs.
+#include <algorithm>
+
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "hlo/shape_inference/shape_inference.h"
 #include "hlo/text/parser_impl.h"
 #include "hlo/text/structure.h"
 
@@ -24,9 +27,21 @@ std::optional<AsyncSugar> FindAsyncSugar(absl::string_view name) {
   return std::nullopt;
 }
 
+// How many shapes `shape` consists of, itself included, and how deep they are nested; counted up to `most` only.
+void CountParts(const Shape& shape, int64_t most, int64_t depth, int64_t* parts, int64_t* deepest) {
+  *deepest = std::max(*deepest, depth);
+  if (++*parts > most) return;
+  for (const Shape& element : shape.tuple_shapes()) CountParts(element, most, depth + 1, parts, deepest);
+}
+
 }  // namespace
 
-// [ROOT] %name = shape opcode(operands), attributes
+// Whether an opcode stands here, and no shape before it.
+bool Parser::AtOpcode() const {
+  return lex_.tok().kind == Tok::kName && !lex_.tok().percent && lex_.PeekChar() == '(' && !lex_.AtName("b");
+}
+
+// [ROOT] %name = [shape] opcode(operands), attributes
 bool Parser::ParseInstructionLine(HloComputation* computation) {
   const char* line = lex_.position();
   const bool root = lex_.AtName("ROOT");
@@ -37,8 +52,8 @@ bool Parser::ParseInstructionLine(HloComputation* computation) {
   if (values_.contains(name)) return Fail(name_at, absl::StrCat("instruction '", name, "' is defined twice"));
   lex_.Next();
   if (!Expect('=')) return false;
-  Shape shape;
-  if (!Parse(&shape)) return false;
+  std::optional<Shape> shape;
+  if (!AtOpcode() && !Parse(&shape.emplace())) return false;
   HloInstruction* instruction = nullptr;
   if (!ParseRhs(computation, name, std::move(shape), /*nested=*/false, 0, &instruction)) return false;
   values_.emplace(name, instruction);
@@ -50,8 +65,8 @@ bool Parser::ParseInstructionLine(HloComputation* computation) {
   return true;
 }
 
-bool Parser::ParseRhs(HloComputation* computation, absl::string_view name, Shape shape, bool nested, int depth,
-                      HloInstruction** out) {
+bool Parser::ParseRhs(HloComputation* computation, absl::string_view name, std::optional<Shape> shape, bool nested,
+                      int depth, HloInstruction** out) {
   const char* opcode_at = lex_.position();
   if (lex_.tok().kind != Tok::kName) return Expected("an opcode");
   if (++instructions_ > options_.max_instructions) {
@@ -64,15 +79,20 @@ bool Parser::ParseRhs(HloComputation* computation, absl::string_view name, Shape
     if (!sugar) return Fail(opcode_at, absl::StrCat("unknown opcode '", lex_.tok().text, "'"));
     opcode = sugar->opcode;
   }
+  if (!shape && (*opcode == HloOpcode::kParameter || *opcode == HloOpcode::kConstant || sugar)) {
+    return Fail(opcode_at, absl::StrCat("'", lex_.tok().text, "' needs its shape before the opcode"));
+  }
   lex_.Next();
   if (!Expect('(')) return false;
 
   std::unique_ptr<HloInstruction> owned;
+  const bool infer = !shape;
+  const size_t first_fixup = fixups_.size();
   if (*opcode == HloOpcode::kParameter) {
-    if (!ParseParameter(computation, shape, &owned)) return false;
+    if (!ParseParameter(computation, *shape, &owned)) return false;
   } else if (*opcode == HloOpcode::kConstant) {
     Literal literal;
-    if (!ParseLiteralOf(shape, &literal)) return false;
+    if (!ParseLiteralOf(*shape, &literal)) return false;
     owned = HloInstruction::CreateConstant(std::move(literal));
   } else {
     std::vector<HloInstruction*> operands;
@@ -82,7 +102,7 @@ bool Parser::ParseRhs(HloComputation* computation, absl::string_view name, Shape
       return Fail(opcode_at, absl::StrCat(OpcodeName(*opcode), " takes ", arity, arity == 1 ? " operand" : " operands",
                                           ", found ", operands.size()));
     }
-    owned = HloInstruction::Create(*opcode, std::move(shape), operands);
+    owned = HloInstruction::Create(*opcode, std::move(shape).value_or(Shape()), operands);
   }
   if (!Expect(')')) return false;
 
@@ -97,8 +117,60 @@ bool Parser::ParseRhs(HloComputation* computation, absl::string_view name, Shape
   }
   if (!CheckRequired(*instruction, opcode_at)) return false;
   CanonicalizeAttributes(instruction);
+  if (infer && !InferShapeOf(instruction, computation, first_fixup, opcode_at)) return false;
   instruction->set_name(std::string(name));
   *out = computation->Add(std::move(owned));
+  return true;
+}
+
+// Of the operands' layouts, those stay that the result has room for.
+bool Parser::InferShapeOf(HloInstruction* instruction, const HloComputation* computation, size_t first_fixup,
+                          const char* at) {
+  for (size_t i = first_fixup; i < fixups_.size(); ++i) {
+    const auto it = computations_.find(fixups_[i].name);
+    if (it == computations_.end() || it->second == computation) {
+      return Fail(at,
+                  absl::StrCat("'", OpcodeName(instruction->opcode()), "' needs its shape before the opcode, since '",
+                               fixups_[i].name, "' is not defined before it"));
+    }
+    instruction->SetCalledComputation(fixups_[i].slot, it->second);
+  }
+  std::vector<const Shape*> operands;
+  for (const HloInstruction* operand : instruction->operands()) operands.push_back(&operand->shape());
+  for (const HloComputation* called : instruction->called_computations()) {
+    if (called == nullptr) {
+      return Fail(at, absl::StrCat("'", OpcodeName(instruction->opcode()), "' needs another computation to call"));
+    }
+  }
+  // A line may double the shape of the one before it: unlike written shapes, inferred ones are not bounded by the text.
+  constexpr int64_t kMostParts = int64_t{1} << 20;
+  int64_t deepest = 0;
+  const auto too_large = [&] {
+    if (inferred_parts_ <= kMostParts && deepest <= options_.max_nesting) return false;
+    return !Fail(at, absl::StrCat("shapes that are left out may nest ", options_.max_nesting, " deep and have ",
+                                  kMostParts, " parts in all"));
+  };
+  for (const Shape* operand : operands) CountParts(*operand, kMostParts, 1, &inferred_parts_, &deepest);
+  if (too_large()) return false;
+  absl::StatusOr<Shape> shape =
+      InferShape({instruction->opcode(), operands, &instruction->attributes(), instruction->called_computations()});
+  if (!shape.ok()) {
+    return Fail(at, absl::StrCat("no shape is written, and none can be inferred: ", shape.status().message()));
+  }
+  CountParts(*shape, kMostParts, 0, &inferred_parts_, &deepest);
+  if (too_large()) return false;
+  if (instruction->opcode() == HloOpcode::kTuple) {
+    for (size_t i = 0; i < operands.size(); ++i) shape->mutable_tuple_shapes()[i] = *operands[i];
+  } else if (instruction->opcode() == HloOpcode::kGetTupleElement) {
+    shape = operands[0]->tuple_shape(instruction->tuple_index());
+  } else if (instruction->IsElementwise()) {
+    for (const Shape* operand : operands) {
+      if (!operand->has_layout() || !SameDims(*operand, *shape)) continue;
+      shape->set_layout(operand->layout());
+      break;
+    }
+  }
+  *instruction->mutable_shape() = *std::move(shape);
   return true;
 }
 
@@ -132,13 +204,13 @@ bool Parser::ParseOperands(HloComputation* computation, int depth, std::vector<H
     if (lex_.tok().kind != Tok::kName) return Expected("an operand or ')'");
     const absl::string_view name = lex_.tok().text;
     if (lex_.PeekChar() == '(') {
-      if (!has_shape) return Fail(at, "a nested instruction needs its shape before the opcode");
       if (depth >= options_.max_nesting) {
         return Fail(at, absl::StrCat("instructions are nested more than ", options_.max_nesting, " deep"));
       }
       HloInstruction* instruction;
-      if (!ParseRhs(computation, absl::StrCat(name, ".anon"), std::move(shape), /*nested=*/true, depth + 1,
-                    &instruction)) {
+      if (!ParseRhs(computation, absl::StrCat(name, ".anon"),
+                    has_shape ? std::optional(std::move(shape)) : std::nullopt,
+                    /*nested=*/true, depth + 1, &instruction)) {
         return false;
       }
       out->push_back(instruction);

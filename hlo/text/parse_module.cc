@@ -93,6 +93,7 @@ bool Parser::ParseHeader(HloModule* module) {
   if (lex_.tok().kind != Tok::kName) return Expected("the name of the module");
   module->set_name(std::string(lex_.tok().text));
   lex_.Next();
+  Accept(':');  // as some versions of XLA wrote it
   std::vector<absl::string_view> seen;
   while (Accept(',')) {
     const char* at = lex_.position();

@@ -88,6 +88,7 @@ bool Parser::ParseIotaTail(Int64List* reshape, Int64List* transpose) {
 bool Parser::Parse(ReplicaGroups* out) {
   if (lex_.At('['))
     return ParseBracketInts(&out->iota_dims) && ParseIotaTail(&out->iota_reshape_dims, &out->iota_transpose);
+  if (lex_.AtName("mesh")) return ParseMeshGroups(out);
   if (!lex_.At('{')) return Expected("replica groups as {{0,1},{2,3}} or [2,2]<=[4]");
   return Parse(&out->groups);
 }

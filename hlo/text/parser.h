@@ -24,9 +24,11 @@ struct ParseOptions {
 };
 
 // The syntax is XLA's. Names may stand with or without `%`; operand shapes may be given; computations may be used
-// before they are defined, instructions may not. The result has a root in every computation, operands of the right
-// number, parameters numbered without gaps, and no computation that calls itself; everything else is the verifier's to
-// check. Errors are InvalidArgument with line, column, the line itself with a caret, and what was expected.
+// before they are defined, instructions may not. A shape that is left out is inferred from operands, attributes and
+// computations defined before; groups of devices by the axes of a mesh become lists or iota form. The result has a root
+// in every computation, operands of the right number, parameters numbered without gaps, and no computation that calls
+// itself; everything else is the verifier's to check. Errors are InvalidArgument with line, column, the line itself
+// with a caret, and what was expected.
 absl::StatusOr<std::unique_ptr<HloModule>> ParseModule(absl::string_view text, const ParseOptions& options = {});
 
 // "f32[2,3]{1,0}".

@@ -1,15 +1,17 @@
 // The parser's state. Its methods live in one file per concern: parse_shape, parse_literal, parse_attributes,
-// parse_values, parse_sharding, parse_instruction, parse_module. Methods return false after the first error, which is
-// kept in error().
+// parse_values, parse_sharding, parse_mesh, parse_instruction, parse_module. Methods return false after the first
+// error, which is kept in error().
 #ifndef XC_HLO_TEXT_PARSER_IMPL_H_
 #define XC_HLO_TEXT_PARSER_IMPL_H_
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
+#include "hlo/mesh_groups.h"
 #include "hlo/module.h"
 #include "hlo/text/lexer.h"
 #include "hlo/text/parser.h"
@@ -114,10 +116,19 @@ class Parser {
   bool ParseBracketInts(Int64List* out);
   bool ParseShardingType(Sharding::Type* out);
 
+  // parse_mesh.cc
+  bool ParseMeshGroups(ReplicaGroups* out);
+  bool ParseMesh(DeviceMesh* mesh);
+  bool ParseAxisName(std::string* out);
+  bool ParseAxisRef(const DeviceMesh& mesh, MeshAxisRef* out);
+
   // parse_instruction.cc
   bool ParseInstructionLine(HloComputation* computation);
-  bool ParseRhs(HloComputation* computation, absl::string_view name, Shape shape, bool nested, int depth,
+  // Without a shape, it is inferred.
+  bool ParseRhs(HloComputation* computation, absl::string_view name, std::optional<Shape> shape, bool nested, int depth,
                 HloInstruction** out);
+  bool AtOpcode() const;
+  bool InferShapeOf(HloInstruction* instruction, const HloComputation* computation, size_t first_fixup, const char* at);
   bool ParseOperands(HloComputation* computation, int depth, std::vector<HloInstruction*>* out);
   bool ParseParameter(HloComputation* computation, const Shape& shape, std::unique_ptr<HloInstruction>* out);
   bool WrapAsync(HloComputation* computation, HloOpcode wrapped, HloInstruction* start);
@@ -147,6 +158,7 @@ class Parser {
   bool entry_seen_ = false;
   int64_t instructions_ = 0;
   int64_t elided_bytes_ = 0;
+  int64_t inferred_parts_ = 0;  // of shapes that were inferred, and of what they were inferred from
   int literal_depth_ = 0;
 };
 

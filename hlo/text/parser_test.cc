@@ -96,11 +96,117 @@ TEST(Parser, Instructions) {
   ExpectError("ROOT r = f32[4] parameter(3)", "computation 'e' has 4 parameters or more, but none with the number 2");
   ExpectError("ROOT r = f32[4] parameter(1000000000000)", "parameter number 1000000000000 is out of range");
   ExpectError("ROOT r = f32[4] parameter(-1)", "parameter number -1 is out of range");
-  ExpectError("r = negate(a)", "'negate' is no element type");
   ExpectError("ROOT r = f32[4] negate(a)\nROOT s = f32[4] negate(a)", "a computation has only one ROOT");
   ExpectError("ROOT r = ((f32[4]), f32[4], s32[]) negate-start(a, b)", "negate takes 1 operands, found 2");
   ExpectError("ROOT r = f32[4] negate-start(a)", "the shape of an asynchronous start is a tuple");
   ExpectError("ROOT r = ((f32[4]), f32[4], s32[]) async-start(a)", "async-start needs the attribute 'calls'");
+}
+
+// The shape of the ROOT, which the text leaves out.
+std::string Inferred(const std::string& root) {
+  const auto module = ParseModule(absl::StrCat(R"(HloModule m
+sum { x = f32[] parameter(0) y = f32[] parameter(1) ROOT z = add(x, y) }
+both { x = f32[2,3]{0,1} parameter(0) ROOT t = tuple(x, x) }
+ENTRY e {
+  a = f32[2,3]{0,1} parameter(0)
+  b = f32[2,3] parameter(1)
+  c = f32[] constant(1)
+  t = (s32[], f32[2,3]{0,1}) parameter(2)
+  ROOT )",
+                                               root, "\n}"));
+  return module.ok() ? (*module)->entry()->root()->shape().ToString() : std::string(module.status().message());
+}
+
+TEST(Parser, ShapesThatAreLeftOut) {
+  EXPECT_EQ(Inferred("r = add(b, b)"), "f32[2,3]");
+  EXPECT_EQ(Inferred("r = add(a, b)"), "f32[2,3]{0,1}");
+  EXPECT_EQ(Inferred("r = compare(b, a), direction=LT"), "pred[2,3]{0,1}");
+  EXPECT_EQ(Inferred("r = transpose(a), dimensions={1,0}"), "f32[3,2]");
+  EXPECT_EQ(Inferred("r = tuple(a, c)"), "(f32[2,3]{0,1}, f32[])");
+  EXPECT_EQ(Inferred("r = get-tuple-element(t), index=1"), "f32[2,3]{0,1}");
+  EXPECT_EQ(Inferred("r = dot(a, b), lhs_contracting_dims={1}, rhs_contracting_dims={1}"), "f32[2,2]");
+  EXPECT_EQ(Inferred("r = reduce(a, c), dimensions={0}, to_apply=sum"), "f32[3]");
+  EXPECT_EQ(Inferred("r = call(a), to_apply=both"), "(f32[2,3], f32[2,3])");
+  EXPECT_EQ(Inferred("r = add(negate(a), f32[2,3] abs(b))"), "f32[2,3]{0,1}");
+  ExpectError("r = parameter(2)", "'parameter' needs its shape before the opcode");
+  ExpectError("r = constant(1)", "'constant' needs its shape before the opcode");
+  ExpectError("r = negate-start(a)", "'negate-start' needs its shape before the opcode");
+  ExpectError("r = broadcast(a), dimensions={0}", "none can be inferred: broadcast: needs its result shape");
+  ExpectError("r = iota(), iota_dimension=0", "none can be inferred: iota: needs its result shape");
+  ExpectError("r = get-tuple-element(a), index=0", "none can be inferred: get-tuple-element: operand 0 is f32[4]");
+  ExpectError("r = custom-call(a), custom_call_target=\"x\"", "custom-call: needs its result shape");
+  ExpectError("r = call(a), to_apply=later\n}\nlater {\n x = f32[4] parameter(0)",
+              "'call' needs its shape before the opcode, since 'later' is not defined before it");
+  ExpectError("r = call(a), to_apply=e", "since 'e' is not defined before it");
+  ExpectError("r = while(a), condition=e", "while needs the attribute 'body'");
+}
+
+TEST(Parser, ShapesThatAreLeftOutAreBounded) {
+  std::string doubles, nests;
+  for (int i = 0; i < 60; ++i) absl::StrAppend(&doubles, "t", i + 1, " = tuple(t", i, ", t", i, ")\n");
+  for (int i = 0; i < 120; ++i) absl::StrAppend(&nests, "t", i + 1, " = tuple(t", i, ")\n");
+  ExpectError("t0 = f32[] constant(1)\n" + doubles,
+              "shapes that are left out may nest 100 deep and have 1048576 parts");
+  ExpectError("t0 = f32[] constant(1)\n" + nests, "line 106, column 8: shapes that are left out may nest 100 deep");
+}
+
+TEST(Parser, AColonBehindTheModulesName) {
+  const auto module = ParseModule("HloModule m.1:\nENTRY e { ROOT a = f32[] constant(1) }");
+  ASSERT_TRUE(module.ok()) << module.status();
+  EXPECT_EQ((*module)->name(), "m.1");
+}
+
+// The groups of a mesh, as they are printed.
+std::string MeshGroups(const std::string& groups) {
+  const auto module = ParseModule(absl::StrCat(
+      "HloModule m\nadd { a = f32[] parameter(0) b = f32[] parameter(1) ROOT c = f32[] add(a, b) }\nENTRY e {\n"
+      "p = f32[8] parameter(0)\nROOT r = f32[8] all-reduce(p), replica_groups=",
+      groups, ", to_apply=add }"));
+  if (!module.ok()) return std::string(module.status().message());
+  const std::string printed = (*module)->entry()->root()->ToString();
+  const size_t from = printed.find("replica_groups=") + 15;
+  return printed.substr(from, printed.find(", to_apply") - from);
+}
+
+TEST(Parser, ReplicaGroupsOfAMesh) {
+  EXPECT_EQ(MeshGroups("mesh['a'=2,'b'=4] {'b'}"), "[2,4]<=[8]");
+  EXPECT_EQ(MeshGroups("mesh['a'=2,'b'=4] {'a'}"), "[4,2]<=[2,4]T(1,0)");
+  EXPECT_EQ(MeshGroups("mesh['a'=2,'b'=4]{'a','b'}"), "[1,8]<=[8]");
+  EXPECT_EQ(MeshGroups("mesh['a'=2,'b'=4] {'b','a'}"), "[1,8]<=[2,4]T(1,0)");
+  EXPECT_EQ(MeshGroups("mesh['a b'=2,\"b\"=4], {'1'}"), "[2,4]<=[8]");
+  EXPECT_EQ(MeshGroups("mesh['a'=2,'b'=4] {'b':(1)2}"), "[4,2]<=[2,2,2]T(0,2,1)");
+  EXPECT_EQ(MeshGroups("mesh['a'=2,'b'=4] {'b':(2)2}"), "[4,2]<=[8]");
+  EXPECT_EQ(MeshGroups("mesh['a'=2,'b'=4] {'b':(2)2,'b':(1)2}"), "[2,4]<=[2,2,2]T(0,2,1)");
+  EXPECT_EQ(MeshGroups("mesh['a'=2,'b'=2,'c'=2] {'b'}"), "[4,2]<=[2,2,2]T(0,2,1)");
+  EXPECT_EQ(MeshGroups("mesh['a'=1,'b'=1] {'a'}"), "[1,1]<=[1]");
+  EXPECT_EQ(MeshGroups("mesh['a'=2,'b'=2], device_ids=(3,1,2,0) {'b'}"), "{{3,1},{2,0}}");
+  EXPECT_EQ(MeshGroups("mesh['a'=2,'b'=2], device_ids=(3,1,2,0) {'a'}"), "{{3,2},{1,0}}");
+  EXPECT_EQ(MeshGroups("mesh['a'=2,'b'=4], device_ids=([4,2]T(1,0)) {'b'}"), "{{0,2,4,6},{1,3,5,7}}");
+  EXPECT_EQ(MeshGroups("mesh['a'=2,'b'=4], device_ids=([8]) {'b'}"), "[2,4]<=[8]");
+}
+
+TEST(Parser, BrokenMeshes) {
+  const auto expect = [](const std::string& groups, const std::string& message) {
+    const std::string error = MeshGroups(groups);
+    EXPECT_NE(error.find(message), std::string::npos) << groups << "\n" << error;
+  };
+  expect("mesh['a'=2] {'b'}", "the mesh has no axis 'b'");
+  expect("mesh['a'=2] {'1'}", "the mesh has no axis '1'");
+  expect("mesh['a'=2,'a'=2] {'a'}", "the mesh has two axes 'a'");
+  expect("mesh['a'=2] {'a','a'}", "parts of axis 'a' overlap");
+  expect("mesh['a'=8] {'a':(2)2,'a':(1)4}", "parts of axis 'a' overlap");
+  expect("mesh['a'=4] {'a':(1)3}", "axis 'a' of size 4 has no part (1)3");
+  expect("mesh['a'=4] {'a':(9223372036854775807)9223372036854775807}", "axis 'a' of size 4 has no part");
+  expect("mesh['a'=4] {'a':(1)0}", "a part of an axis has at least one device");
+  expect("mesh['a'=0] {'a'}", "axis 'a' has size 0, should be at least 1");
+  expect("mesh['a'=2000000000,'b'=2000000000] {'a'}", "it has too many devices");
+  expect("mesh['a'=2], device_ids=(0,1,2) {'a'}", "it has 2 devices, but device_ids gives 3");
+  expect("mesh['a'=4], device_ids=([2,2]T(1,1)) {'a'}", "is no order of 4 devices");
+  expect("mesh['a'=4], device_ids=([2,3]) {'a'}", "is no order of 4 devices");
+  expect("mesh['a'=2000000000], device_ids=([2,1000000000]T(1,0)) {'a'}", "a mesh with an order of its own may have");
+  expect("mesh['a'=2]", "expected '{'");
+  expect("mesh[a=2] {'a'}", "expected the name of an axis in quotes");
+  expect("mesh['a=2", "this name has no closing quote");
 }
 
 TEST(Parser, Shapes) {

@@ -2,6 +2,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "hlo/base/status.h"
+#include "hlo/mesh_groups.h"
 #include "hlo/text/structure.h"
 #include "hlo/wire/attribute_proto.h"
 #include "hlo/wire/carried_proto.h"
@@ -108,7 +109,7 @@ class Reader {
     XC_RETURN_IF_ERROR(ReadPrecision());
     ReadDimensionNumbers();
     XC_RETURN_IF_ERROR(ReadCustomCall());
-    ReadCollective();
+    XC_RETURN_IF_ERROR(ReadCollective());
     return ReadCommon();
   }
 
@@ -381,14 +382,31 @@ class Reader {
     return absl::OkStatus();
   }
 
-  void ReadCollective() {
+  static absl::StatusOr<ReplicaGroups> MeshGroups(const pb::MeshAxesReplicaGroupListProto& proto) {
+    DeviceMesh mesh;
+    for (const auto& axis : proto.mesh().axes()) mesh.axes.push_back({axis.name(), axis.size()});
+    mesh.device_ids = List(proto.mesh().device_ids());
+    mesh.iota_reshape_dims = List(proto.mesh().iota_transform().reshape_dims());
+    mesh.iota_transpose = List(proto.mesh().iota_transform().transpose_perm());
+    std::vector<MeshAxisRef> axes;
+    for (const auto& axis : proto.axes()) {
+      MeshAxisRef& ref = axes.emplace_back();
+      ref.axis = axis.mesh_axis_index();
+      if (!axis.has_sub_axis_info()) continue;
+      ref.pre_size = axis.sub_axis_info().pre_size();
+      ref.size = axis.sub_axis_info().size();
+    }
+    return GroupsOfMesh(mesh, axes);
+  }
+
+  absl::Status ReadCollective() {
     if (Has(K::kSourceTargetPairs)) {
       std::vector<Int64List> pairs;
       for (const pb::SourceTarget& p : p_.source_target_pairs()) pairs.push_back({p.source(), p.target()});
       i_.set_attr<K::kSourceTargetPairs>(std::move(pairs));
       p_.clear_source_target_pairs();
     }
-    if (!Has(K::kReplicaGroups)) return;
+    if (!Has(K::kReplicaGroups)) return absl::OkStatus();
     ReplicaGroups groups;
     const auto list = [&](const auto& from) {
       for (const pb::ReplicaGroup& g : from) groups.groups.push_back(List(g.replica_ids()));
@@ -404,16 +422,20 @@ class Reader {
       }
       if (identity) groups.iota_transpose.clear();
       p_.clear_iota_collective_device_list();
+    } else if (p_.has_mesh_axes_replica_group_list()) {
+      XC_ASSIGN_OR_RETURN(groups, MeshGroups(p_.mesh_axes_replica_group_list()));
+      p_.clear_mesh_axes_replica_group_list();
     } else if (p_.has_collective_device_list()) {
       list(p_.collective_device_list().replica_groups());
       p_.clear_collective_device_list();
     } else if (p_.replica_groups_size() > 0) {
       list(p_.replica_groups());
     } else {
-      return;
+      return absl::OkStatus();
     }
     p_.clear_replica_groups();
     i_.set_attr<K::kReplicaGroups>(std::move(groups));
+    return absl::OkStatus();
   }
 
   absl::Status ReadCommon() {
