@@ -6,11 +6,14 @@
 #include "absl/strings/str_split.h"
 #include "hlo/base/status.h"
 #include "hlo/io.h"
+#include "hlo/text/parser.h"
+#include "hlo/verifier/verifier.h"
 #include "service/client.h"
 #include "service/compare.h"
 #include "service/files.h"
 #include "service/inputs.h"
 #include "tools/commands.h"
+#include "tools/hoist_constants.h"
 
 namespace xc {
 namespace {
@@ -19,17 +22,27 @@ struct Options {
   std::string platform = "cpu";
   CompileOptions compile;
   RunOptions run;
+  bool parameters = false;
 };
 
-// OK if the program's pairs agree.
-absl::Status CheckProgram(const std::string& path, bool exact, int64_t pairs, const Options& options) {
+// OK if the program's pairs agree. Sets `*folded` if compilation left nothing to compute.
+absl::Status CheckProgram(const std::string& path, bool exact, int64_t pairs, const Options& options, bool* folded) {
   XC_ASSIGN_OR_RETURN(std::unique_ptr<HloModule> module, ReadModuleFile(path));
+  std::vector<std::shared_ptr<const Literal>> hoisted;
+  if (options.parameters) {
+    XC_RETURN_IF_ERROR(VerifyModule(*module));
+    XC_ASSIGN_OR_RETURN(hoisted, HoistConstants(module.get()));
+  }
   XC_ASSIGN_OR_RETURN(std::shared_ptr<const Executable> executable,
                       Client::Default()->Compile(std::move(module), options.platform, options.compile));
-  std::vector<Literal> inputs;
-  for (size_t i = 0; i < executable->parameter_leaves().size(); ++i) {
-    inputs.push_back(MakeInput(i, executable->parameter_leaves()[i]));
+  if (const std::string optimized = executable->Text("optimized_hlo"); !optimized.empty()) {
+    XC_ASSIGN_OR_RETURN(std::unique_ptr<HloModule> left, ParseModule(optimized));
+    *folded = OnlyHandsOut(*left);
   }
+  std::vector<Literal> inputs;
+  const size_t own = executable->parameter_leaves().size() - hoisted.size();
+  for (size_t i = 0; i < own; ++i) inputs.push_back(MakeInput(i, executable->parameter_leaves()[i]));
+  for (const auto& value : hoisted) inputs.push_back(value->Clone());
   std::vector<const Literal*> pointers;
   for (const Literal& input : inputs) pointers.push_back(&input);
   XC_ASSIGN_OR_RETURN(std::vector<Literal> outputs, RunOnLiterals(*executable, pointers, options.run));
@@ -49,8 +62,8 @@ absl::Status CheckProgram(const std::string& path, bool exact, int64_t pairs, co
 
 int CheckCommand(const std::vector<std::string>& args) {
   Options options;
-  std::string passes = "all", only, programs;
-  int64_t threads = 0, skip = 0, stride = 1;
+  std::string passes = "all", disable, only, programs;
+  int64_t threads = 0, skip = 0, stride = 1, max_folded = -1;
   bool guard_pages = false;
   FlagSet flags(
       "xla check MANIFEST.tsv [flags]",
@@ -62,6 +75,11 @@ int CheckCommand(const std::vector<std::string>& args) {
   flags.Add("cpu", &options.compile.cpu,
             "generate code for this CPU: x86-64-v2, x86-64-v3, x86-64-v4, or a CPU's name");
   flags.Add("passes", &passes, "`none`: only the passes that the backend cannot do without");
+  flags.Add("disable", &disable, "names of passes not to run, separated by commas");
+  flags.Add("parameters", &options.parameters,
+            "make the programs' constants parameters of the run, so that nothing folds while compiling");
+  flags.Add("max_folded", &max_folded,
+            "fail if compilation leaves nothing to compute of more programs than this (-1: however many)", -1);
   flags.Add("threads", &threads, "threads to run with (0: all)");
   flags.Add("guard_pages", &guard_pages, "put temporary memory between pages that cannot be accessed");
   flags.Add("programs", &programs, "the folder of the programs, if it is not that of the manifest");
@@ -74,7 +92,8 @@ int CheckCommand(const std::vector<std::string>& args) {
   if (passes != "all" && passes != "none") {
     return Fail(absl::InvalidArgumentError("--passes should be `all` or `none`"));
   }
-  if (passes == "none") options.compile.disabled_passes = {"all"};
+  options.compile.disabled_passes = absl::StrSplit(disable, ',', absl::SkipEmpty());
+  if (passes == "none") options.compile.disabled_passes.push_back("all");
   options.run.executor = DefaultExecutor();
   options.run.thread_limit = static_cast<int>(threads);
   options.run.guard_pages = guard_pages;
@@ -86,7 +105,7 @@ int CheckCommand(const std::vector<std::string>& args) {
   const std::string folder = !programs.empty()            ? programs
                              : slash == std::string::npos ? "."
                                                           : manifest.substr(0, slash);
-  int64_t passed = 0, failed = 0, number = 0;
+  int64_t passed = 0, failed = 0, folded = 0, number = 0;
   for (absl::string_view line : absl::StrSplit(*text, '\n', absl::SkipWhitespace())) {
     const std::vector<std::string> columns = absl::StrSplit(line, '\t');
     if (columns[0] == "program") continue;
@@ -100,7 +119,9 @@ int CheckCommand(const std::vector<std::string>& args) {
     if (n < skip || (n - skip) % stride != 0) continue;
     std::string path = absl::StrCat(folder, "/", columns[0], ".hlo");
     if (!std::filesystem::exists(path)) path = absl::StrCat(folder, "/", columns[0], ".mlir");
-    const absl::Status status = CheckProgram(path, columns[1] == "eq", pairs, options);
+    bool nothing_left = false;
+    const absl::Status status = CheckProgram(path, columns[1] == "eq", pairs, options, &nothing_left);
+    folded += nothing_left;
     if (status.ok()) {
       ++passed;
     } else {
@@ -113,8 +134,11 @@ int CheckCommand(const std::vector<std::string>& args) {
   if (passed + failed == 0) {
     return Fail(absl::InvalidArgumentError(absl::StrCat(manifest, ": there is no program to run")));
   }
+  if (folded > 0) std::printf("%lld folded while compiling\n", static_cast<long long>(folded));
+  const bool too_many = max_folded >= 0 && folded > max_folded;
+  if (too_many) std::printf("at most %lld should fold\n", static_cast<long long>(max_folded));
   std::printf("%lld passed, %lld failed\n", static_cast<long long>(passed), static_cast<long long>(failed));
-  return failed > 0 ? 1 : 0;
+  return failed > 0 || too_many ? 1 : 0;
 }
 
 }  // namespace xc
