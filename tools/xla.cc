@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "tools/commands.h"
+#include "tools/tool.h"
 
 namespace xc {
 namespace {
@@ -54,7 +55,7 @@ bool ParseFlags(FlagSet& flags, const std::vector<std::string>& args, int* exit_
 
 }  // namespace xc
 
-int main(int argc, char** argv) {
+int xc_tool_main(int argc, char** argv) {
   if (argc < 2) return xc::Usage(stderr, 2);
   const std::string name = argv[1];
   if (name == "--help" || name == "-h" || name == "help") return xc::Usage(stdout, 0);
