@@ -3,14 +3,21 @@
 usage: make_wheel.py OUT.whl [options] FILE=PATH… | FILE…
 
 FILE is installed at PATH, relative to site-packages; without PATH, at the part of its own path that begins with the name
-of the package (the wheel's name). Name, version and tag are those of OUT.whl.
+of the package (the wheel's name). Name, version and tag are those of OUT.whl; the tag's platform must be that of the
+oldest systems that can load what is packed.
 
     --summary=TEXT        what the package does, in a line
-    --requires=TEXT       a package that it needs (may be repeated)
-    --license=FILE
+    --python=VERSIONS     those of Python that it runs with
+    --requires=TEXT       a package that it needs (may be repeated), perhaps as an extra: 'NAME; extra == "X"'
+    --readme=FILE         the long description
+    --license=FILE        the project's own
+    --license-expression=TEXT  the licences of all that is packed
+    --notice=NAME=FILE    the licence of a part that no file from a Debian package stands for (may be repeated)
+    --linked=FILE         linker options, one a line: static archives among them are parts, too (may be repeated)
     --command=NAME=ENTRY  a command that runs the function ENTRY
     --libraries=DIR       the shared libraries that the files in DIR's parent need lie at DIR, where their run paths
                           look; not those that every system with a C and C++ program has
+    --provided=LIBRARY    not this one either: what loads the files has loaded it before (may be repeated)
 """
 
 import argparse
@@ -18,12 +25,10 @@ import base64
 import hashlib
 import os
 import re
-import subprocess
-import tempfile
 import zipfile
 
-# Of the system: the C library's parts, and the C++ library, of which a process must not hold two.
-SYSTEM = re.compile(r"(linux-vdso|ld-linux.*|lib(c|m|dl|rt|pthread|gcc_s|stdc\+\+))\.so.*")
+from wheel_binaries import is_binary, needed_libraries, platform_tag, stripped
+from wheel_notices import archives, debian_notices, named_notice
 
 
 def read(path):
@@ -31,30 +36,13 @@ def read(path):
         return stream.read()
 
 
-def stripped(path):
-    """The bytes of a binary without what only debuggers read."""
-    with tempfile.NamedTemporaryFile() as scratch:
-        subprocess.run(["strip", "-o", scratch.name, path], check=True)
-        return read(scratch.name)
+def read_lines(path):
+    return read(path).decode().splitlines()
 
 
-def needed_libraries(paths):
-    """Name and file of each shared library that the binaries need, directly or not."""
-    found = {}
-    for path in paths:
-        for line in subprocess.run(["ldd", path], check=True, capture_output=True, text=True).stdout.splitlines():
-            name, _, rest = line.strip().partition(" ")
-            if SYSTEM.fullmatch(os.path.basename(name)):
-                continue
-            file = rest.removeprefix("=> ").rsplit(" (", 1)[0]
-            if not os.path.isfile(file):
-                raise SystemExit(f"{path} needs {name}, which is not there")
-            found[name] = file
-    return found
-
-
-def is_binary(data):
-    return data.startswith(b"\x7fELF")
+def without_relative_links(text):
+    """A page's text where its links to files beside it lead nowhere."""
+    return re.sub(r"\[([^]]+)\]\((?!https?:)[^)]+\)", r"\1", text)
 
 
 def record_line(place, data):
@@ -62,17 +50,20 @@ def record_line(place, data):
     return f"{place},sha256={digest},{len(data)}\n"
 
 
-def main():
+def parse_options():
     parser = argparse.ArgumentParser()
     parser.add_argument("out")
-    parser.add_argument("--summary", required=True)
-    parser.add_argument("--requires", action="append", default=[])
-    parser.add_argument("--license")
-    parser.add_argument("--command", action="append", default=[])
-    parser.add_argument("--libraries")
+    for name in ("--summary", "--python", "--readme", "--license", "--license-expression"):
+        parser.add_argument(name, required=True)
+    for name in ("--requires", "--notice", "--linked", "--command", "--provided"):
+        parser.add_argument(name, action="append", default=[])
+    parser.add_argument("--libraries", required=True)
     parser.add_argument("files", nargs="+")
-    options = parser.parse_args()
-    name, version, tag = re.fullmatch(r"([^-]+)-([^-]+)-(.+)\.whl", os.path.basename(options.out)).groups()
+    return parser.parse_args()
+
+
+def pack(options, name):
+    """Contents by place, and the files from elsewhere that they hold."""
     contents, binaries = {}, []
     for item in options.files:
         file, _, place = item.partition("=")
@@ -81,27 +72,59 @@ def main():
         if is_binary(contents[place]):
             binaries.append((place, file))
             contents[place] = stripped(file)
-    if options.libraries:
-        beside = os.path.dirname(options.libraries) + "/"
-        needed = needed_libraries([file for place, file in binaries if place.startswith(beside)])
-        for library, file in needed.items():
-            contents[f"{options.libraries}/{library}"] = read(file)
+    beside = os.path.dirname(options.libraries) + "/"
+    needed = needed_libraries([file for place, file in binaries if place.startswith(beside)], options.provided)
+    for library, file in needed.items():
+        contents[f"{options.libraries}/{library}"] = read(file)
+    tag = platform_tag([file for _, file in binaries] + list(needed.values()))
+    return contents, list(needed.values()), tag
+
+
+def licenses(options, bundled):
+    """Texts of the project's own licence and of those of all parts, by file name."""
+    linked = [option for file in options.linked for option in read_lines(file)]
+    texts = {"LICENSE": read(options.license).decode()}
+    for file_name, text in debian_notices(bundled + archives(linked)).items():
+        texts[f"notices/{file_name}"] = text
+    for part in options.notice:
+        part_name, _, file = part.partition("=")
+        texts[f"notices/{part_name}.txt"] = named_notice(file)
+    return texts
+
+
+def metadata(options, name, version, texts):
+    fields = [("Metadata-Version", "2.4"), ("Name", name), ("Version", version), ("Summary", options.summary)]
+    fields += [("License-Expression", options.license_expression)]
+    fields += [("License-File", file) for file in sorted(texts)]
+    fields += [("Classifier", "Operating System :: POSIX :: Linux"), ("Requires-Python", options.python)]
+    fields += [("Requires-Dist", required) for required in options.requires]
+    extras = {extra for required in options.requires for extra in re.findall(r'extra == "(\w+)"', required)}
+    fields += [("Provides-Extra", extra) for extra in sorted(extras)]
+    fields += [("Description-Content-Type", "text/markdown")]
+    readme = without_relative_links(read(options.readme).decode())
+    return "".join(f"{key}: {value}\n" for key, value in fields) + "\n" + readme
+
+
+def main():
+    options = parse_options()
+    name, version, tag = re.fullmatch(r"([^-]+)-([^-]+)-(.+)\.whl", os.path.basename(options.out)).groups()
+    contents, bundled, platform = pack(options, name)
+    if tag.rpartition("-")[2] != platform:
+        raise SystemExit(f"the wheel's name says {tag.rpartition('-')[2]}, its binaries need {platform}")
     executable = {place for place, data in contents.items() if is_binary(data)}
     info = f"{name}-{version}.dist-info"
-    metadata = f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\nSummary: {options.summary}\n"
-    metadata += "License: Apache-2.0\nRequires-Python: >=3.11\n"
-    metadata += "".join(f"Requires-Dist: {required}\n" for required in options.requires)
-    contents[f"{info}/METADATA"] = metadata.encode()
+    texts = licenses(options, bundled)
+    for file, text in texts.items():
+        contents[f"{info}/licenses/{file}"] = text.encode()
+    contents[f"{info}/METADATA"] = metadata(options, name, version, texts).encode()
     wheel = f"Wheel-Version: 1.0\nGenerator: make_wheel.py\nRoot-Is-Purelib: false\nTag: {tag}\n"
     contents[f"{info}/WHEEL"] = wheel.encode()
-    if options.license:
-        contents[f"{info}/LICENSE"] = read(options.license)
     if options.command:
         commands = "".join(" = ".join(command.split("=")) + "\n" for command in options.command)
         contents[f"{info}/entry_points.txt"] = f"[console_scripts]\n{commands}".encode()
     record = "".join(record_line(place, data) for place, data in sorted(contents.items()))
     contents[f"{info}/RECORD"] = (record + f"{info}/RECORD,,\n").encode()
-    with zipfile.ZipFile(options.out, "w", zipfile.ZIP_DEFLATED) as archive:
+    with zipfile.ZipFile(options.out, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
         for place, data in sorted(contents.items()):
             entry = zipfile.ZipInfo(place, (1980, 1, 1, 0, 0, 0))
             entry.compress_type = zipfile.ZIP_DEFLATED

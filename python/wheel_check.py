@@ -1,14 +1,24 @@
-"""Installs the wheel into a clean environment that has NumPy and ml_dtypes and nothing else, and uses it there.
+"""What is in the wheel; then it is installed into a clean environment that has NumPy and ml_dtypes and nothing else, and
+used there.
 
 usage: wheel_check.py XLA.whl
 """
 
 import os
 import pathlib
-import subprocess
 import sys
 import sysconfig
 import tempfile
+
+from wheel_testing import Environment, check_contents, run
+
+OWN_FILES = [
+    r"xla/(\w+/)*\w+\.(py|pyi)",
+    r"xla/py\.typed",
+    r"xla/_core\.so",
+    r"xla/libxc\.so",
+    r"xla/bin/xla",
+]
 
 PROGRAM = """
 import sys
@@ -38,32 +48,25 @@ print("used")
 """
 
 
-def run(*command, **options):
-    done = subprocess.run(command, capture_output=True, text=True, **options)
-    assert done.returncode == 0, f"{command}:\n{done.stdout}{done.stderr}"
-    return done.stdout
-
-
 def main():
     wheel = os.path.abspath(sys.argv[1])
-    assert wheel.endswith("linux_x86_64.whl"), wheel
-    environment = {k: v for k, v in os.environ.items() if not k.startswith("PYTHON")}
+    fields = check_contents(wheel, "xla", OWN_FILES, {"nanobind", "robin_map"})
+    assert fields["Requires-Python"] == "==%d.%d.*" % sys.version_info[:2], fields["Requires-Python"]
+    assert fields.get_all("Requires-Dist") == ["numpy>=2.0", "ml_dtypes>=0.5"], fields.get_all("Requires-Dist")
     with tempfile.TemporaryDirectory() as scratch:
-        venv, required = pathlib.Path(scratch, "venv"), pathlib.Path(scratch, "required")
-        run(sys.executable, "-m", "venv", "--without-pip", venv, env=environment)
+        required = pathlib.Path(scratch, "required")
         # What the wheel requires, as it is installed here.
         required.mkdir()
         for found in pathlib.Path(sysconfig.get_paths()["platlib"]).iterdir():
             if found.name.startswith(("numpy", "ml_dtypes")):
                 (required / found.name).symlink_to(found)
-        python = venv / "bin" / "python"
-        packages = run(python, "-c", "import sysconfig; print(sysconfig.get_paths()['platlib'])", env=environment)
-        pathlib.Path(packages.strip(), "required.pth").write_text(f"{required}\n")
-        pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--python", python]
-        run(*pip, "install", "--no-index", "--no-cache-dir", wheel, env=environment)
-        assert run(python, "-c", PROGRAM, cwd=scratch, env=environment) == "used\n"
-        assert "replay" in run(python, "-m", "xla", "--help", cwd=scratch, env=environment)
-        assert "replay" in run(venv / "bin" / "xla", "--help", cwd=scratch, env=environment)
+        clean = Environment(os.path.join(scratch, "venv"), [required])
+        clean.install(wheel)
+        assert clean.run("-c", PROGRAM) == "used\n"
+        assert "replay" in clean.run("-m", "xla", "--help")
+        assert "replay" in run(clean.python.parent / "xla", "--help", cwd=scratch, env=clean.variables)
+        clean.pip("uninstall", "-y", "xla")
+        assert not list(clean.site.glob("xla*")), list(clean.site.glob("xla*"))
     print("the wheel installs and runs")
 
 

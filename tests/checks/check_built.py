@@ -38,7 +38,7 @@ class Package(dict):
     def __init__(self, folder, files, patterns):
         super().__init__(__builtins__=vars(builtins))
         self.folder, self.files, self.targets, self.patterns = folder, files, [], patterns
-        self.update(glob=self.glob, load=self.load, select=self.select, native=self)
+        self.update(glob=self.glob, load=self.load, select=self.select, native=self, attr=Known(), rule=Known())
 
     def __missing__(self, name):
         if hasattr(builtins, name):
