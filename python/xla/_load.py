@@ -1,5 +1,6 @@
 """The core library that lies beside the package: opened when something is first compiled, so that the import is quick."""
 
+import filecmp
 import functools
 import os
 
@@ -10,10 +11,22 @@ LIBRARY = os.path.join(_HERE, "libxc.so")
 TOOL = os.path.join(_HERE, "bin", "xla")
 
 
+def _loaded_library():
+    """The core library that something else, such as the plugin for TensorFlow, has opened; "" if nothing has."""
+    with open("/proc/self/maps", encoding="utf-8") as maps:
+        paths = {line.rstrip("\n").split(maxsplit=5)[-1] for line in maps}
+    return min((path for path in paths if path.endswith("/libxc.so")), default="")
+
+
 @functools.cache
 def open_library():
-    """Opens the core library, once."""
-    _core.load(LIBRARY)
+    """Opens the core library, once. A process can have only one build of it."""
+    loaded = _loaded_library()
+    if loaded and not filecmp.cmp(loaded, LIBRARY, shallow=False):
+        raise RuntimeError(
+            f"the core library {loaded}, of another build than {LIBRARY}, is loaded already: install packages of one release"
+        )
+    _core.load(loaded or LIBRARY)
 
 
 def cache_stats():

@@ -55,13 +55,16 @@ class Stats:
 
 
 def _opened_library():
-    """The core library that the plugin opened in this process; None if it has not."""
+    """The core library that the plugin opened in this process, or that the package xla did; "" for none."""
     with open("/proc/self/maps", encoding="utf-8") as maps:
-        for line in maps:
-            path = line.rstrip("\n").split(maxsplit=5)[-1]
-            if path.endswith("/libxc.so"):
-                return path
-    return None
+        paths = sorted({line.rstrip("\n").split(maxsplit=5)[-1] for line in maps})
+    for path in paths:
+        if path.endswith("/xc_tensorflow.so"):
+            shim = ctypes.CDLL(path)
+            shim.xc_tensorflow_library.restype = ctypes.c_char_p
+            if opened := os.fsdecode(shim.xc_tensorflow_library()):
+                return opened
+    return next((path for path in paths if path.endswith("/libxc.so")), "")
 
 
 def _core():
