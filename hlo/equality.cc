@@ -14,10 +14,6 @@ absl::Status Differ(const Parts&... parts) {
   return absl::FailedPreconditionError(absl::StrCat(parts...));
 }
 
-bool IsMetadata(AttrKind kind) {
-  return kind == AttrKind::kMetadata || kind == AttrKind::kStatistics || kind == AttrKind::kOrigin;
-}
-
 class Comparison {
  public:
   Comparison(const EqualityOptions& options, ComputationOrder a, ComputationOrder b)

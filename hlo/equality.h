@@ -21,6 +21,11 @@ struct EqualityOptions {
   bool config = true;
 };
 
+// Whether an attribute only tells where an instruction came from.
+inline bool IsMetadata(AttrKind kind) {
+  return kind == AttrKind::kMetadata || kind == AttrKind::kStatistics || kind == AttrKind::kOrigin;
+}
+
 // OK if equal; else what the first difference is, named after `a`. Instruction ids and the order of the text do not
 // matter, nor does the name of the module. Both modules must be free of cycles.
 absl::Status DeepEqual(const HloModule& a, const HloModule& b, const EqualityOptions& options = {});

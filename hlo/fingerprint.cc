@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "hlo/canonical_order.h"
+#include "hlo/equality.h"
 
 namespace xc {
 namespace {
@@ -139,10 +140,6 @@ class Feeder {
  private:
   Hasher* hasher_;
 };
-
-bool IsMetadata(AttrKind kind) {
-  return kind == AttrKind::kMetadata || kind == AttrKind::kStatistics || kind == AttrKind::kOrigin;
-}
 
 template <typename Hasher>
 void FeedComputation(const ComputationOrder& computations, size_t at, const std::vector<HloInstruction*>* schedule,

@@ -17,7 +17,7 @@ struct xc_call_status {
 namespace xc {
 namespace {
 
-std::vector<xc_shape> Describe(absl::Span<const CallBuffer> buffers) {
+std::vector<xc_shape> DescribeBuffers(absl::Span<const CallBuffer> buffers) {
   std::vector<xc_shape> shapes;
   for (const CallBuffer& buffer : buffers) {
     const auto type = static_cast<ElementType>(buffer.type);
@@ -39,7 +39,8 @@ struct Pointers {
 };
 
 absl::Status Call(xc_custom_call function, void* user_data, const CallArgs& args) {
-  const std::vector<xc_shape> input_shapes = Describe(args.inputs), output_shapes = Describe(args.outputs);
+  const std::vector<xc_shape> input_shapes = DescribeBuffers(args.inputs),
+                              output_shapes = DescribeBuffers(args.outputs);
   Pointers data(args);
   const std::string config(args.backend_config);
   const char* message = function(user_data, data.inputs.data(), input_shapes.data(), data.inputs.size(),

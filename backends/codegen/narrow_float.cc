@@ -9,40 +9,40 @@
 namespace xc::codegen {
 namespace {
 
-struct Format {
+struct NarrowFormat {
   int exponent_bits, mantissa_bits, bias;
   FloatKind kind;
 };
 
 template <typename F>
-constexpr Format FormatOf() {
+constexpr NarrowFormat NarrowFormatOf() {
   return {F::kExponentBits, F::kMantissaBits, F::kExponentBias, F::kFloatKind};
 }
 
-Format FormatOfType(ElementType type) {
+NarrowFormat FormatOfType(ElementType type) {
   switch (type) {
     case ElementType::kF16:
-      return FormatOf<F16::Base>();
+      return NarrowFormatOf<F16::Base>();
     case ElementType::kF8E5M2:
-      return FormatOf<F8E5M2>();
+      return NarrowFormatOf<F8E5M2>();
     case ElementType::kF8E4M3:
-      return FormatOf<F8E4M3>();
+      return NarrowFormatOf<F8E4M3>();
     case ElementType::kF8E3M4:
-      return FormatOf<F8E3M4>();
+      return NarrowFormatOf<F8E3M4>();
     case ElementType::kF8E4M3FN:
-      return FormatOf<F8E4M3FN>();
+      return NarrowFormatOf<F8E4M3FN>();
     case ElementType::kF8E4M3B11FNUZ:
-      return FormatOf<F8E4M3B11FNUZ>();
+      return NarrowFormatOf<F8E4M3B11FNUZ>();
     case ElementType::kF8E5M2FNUZ:
-      return FormatOf<F8E5M2FNUZ>();
+      return NarrowFormatOf<F8E5M2FNUZ>();
     case ElementType::kF8E4M3FNUZ:
-      return FormatOf<F8E4M3FNUZ>();
+      return NarrowFormatOf<F8E4M3FNUZ>();
     case ElementType::kF4E2M1FN:
-      return FormatOf<F4E2M1FN>();
+      return NarrowFormatOf<F4E2M1FN>();
     case ElementType::kF6E2M3FN:
-      return FormatOf<F6E2M3FN>();
+      return NarrowFormatOf<F6E2M3FN>();
     default:
-      return FormatOf<F6E3M2FN>();
+      return NarrowFormatOf<F6E3M2FN>();
   }
 }
 
@@ -98,7 +98,7 @@ V ElementEmitter::Narrow(ElementType type, V x) {
     V bad = b_.CreateOr(nan, b_.CreateOr(b_.CreateFCmpOLE(x, F(0)), b_.CreateICmpUGT(rounded, I(254))));
     return b_.CreateSelect(bad, I(0xff), rounded);
   }
-  const Format f = FormatOfType(type);
+  const NarrowFormat f = FormatOfType(type);
   const int drop = 23 - f.mantissa_bits;
   const int64_t sign_bit = int64_t{1} << (f.exponent_bits + f.mantissa_bits);
   int64_t max = sign_bit - 1;
@@ -154,7 +154,7 @@ V ElementEmitter::Widen(ElementType type, V bits) {
     V value = b_.CreateSelect(b_.CreateICmpEQ(bits, I(0)), I(0x400000), b_.CreateShl(bits, I(23)));
     return b_.CreateBitCast(b_.CreateSelect(b_.CreateICmpEQ(bits, I(0xff)), I(quiet_nan), value), f32);
   }
-  const Format f = FormatOfType(type);
+  const NarrowFormat f = FormatOfType(type);
   const int64_t sign_bit = int64_t{1} << (f.exponent_bits + f.mantissa_bits);
   V sign = b_.CreateShl(b_.CreateAnd(bits, I(sign_bit)), I(31 - f.exponent_bits - f.mantissa_bits));
   V magnitude = b_.CreateAnd(bits, I(sign_bit - 1));

@@ -54,7 +54,7 @@ const HloInstruction* CanonicalFloat(const HloInstruction* i) {
 }
 
 // Whether the runtime knows the order of the type.
-bool HasOrder(ElementType type) {
+bool IsSortable(ElementType type) {
   if (IsFloating(type)) {
     return type == ElementType::kF16 || type == ElementType::kBF16 || type == ElementType::kF32 ||
            type == ElementType::kF64;
@@ -69,7 +69,7 @@ KeyOrder OrderOf(const HloComputation& less) {
   if (root->direction() != CompareDirection::kLt && root->direction() != CompareDirection::kGt) return {};
   const HloInstruction *x = root->operand(0), *y = root->operand(1);
   const ElementType type = x->type();
-  if (!HasOrder(type)) return {};
+  if (!IsSortable(type)) return {};
   const bool total = root->attr_or<AttrKind::kCompareType>(CompareType::kFloat) == CompareType::kTotalOrder;
   KeyOrder order;
   order.key = SortKey::kLess;

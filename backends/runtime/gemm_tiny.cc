@@ -55,7 +55,7 @@ void Products(const GemmTile& t, int64_t count, int64_t a_batch, int64_t b_batch
 
 // The fewest vectors, and no wider ones than a row needs.
 template <typename T>
-void Choose(const GemmTile& t, int64_t count, int64_t a_batch, int64_t b_batch, int64_t c_batch) {
+void ChooseTiny(const GemmTile& t, int64_t count, int64_t a_batch, int64_t b_batch, int64_t c_batch) {
   constexpr int64_t kLanes = kVectorBytes / static_cast<int64_t>(sizeof(T)), kFew = 16 / sizeof(T);
   if (t.n <= kFew) return Products<T, kFew, 1>(t, count, a_batch, b_batch, c_batch);
   if (t.n <= 2 * kFew) {
@@ -72,9 +72,9 @@ bool Tiny(const GemmTile& t, int64_t count, int64_t a_batch, int64_t b_batch, in
     return false;
   }
   if (t.a_type == RtType::kF32) {
-    Choose<float>(t, count, a_batch, b_batch, c_batch);
+    ChooseTiny<float>(t, count, a_batch, b_batch, c_batch);
   } else if (t.a_type == RtType::kF64) {
-    Choose<double>(t, count, a_batch, b_batch, c_batch);
+    ChooseTiny<double>(t, count, a_batch, b_batch, c_batch);
   } else {
     return false;
   }

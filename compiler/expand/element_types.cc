@@ -104,7 +104,7 @@ I* RandomNumbers(I* op) {
   return make::Select(inside, narrow, make::Broadcast(low, dims, {}));
 }
 
-I* Widened(I* op) {
+I* InWiderType(I* op) {
   switch (op->opcode()) {
     case HloOpcode::kRng:
       return RandomNumbers(op);
@@ -133,7 +133,7 @@ absl::StatusOr<bool> WidenElementTypes(HloModule* module, PassContext& context) 
   bool changed = false;
   for (HloComputation* computation : module->ComputationPostOrder()) {
     for (I* op : computation->PostOrder()) {
-      I* value = Widened(op);
+      I* value = InWiderType(op);
       if (value == nullptr) continue;
       context.Count("element_types.widened");
       computation->Replace(op, value);

@@ -43,7 +43,7 @@ I* Unrounded(I* x) {
   return IsRounding(x) ? x->operand(0) : make::Convert(x, ElementType::kF32);
 }
 
-I* Widened(I* op) {
+I* WithoutRounding(I* op) {
   if (op->opcode() == HloOpcode::kConvert && op->type() == ElementType::kF32) {
     return IsRounding(op->operand(0)) ? op->operand(0)->operand(0) : nullptr;
   }
@@ -62,7 +62,7 @@ absl::StatusOr<bool> KeepExcessPrecision(HloModule* module, PassContext& context
   bool changed = false;
   for (HloComputation* computation : EmittedComputations(module)) {
     for (I* op : computation->PostOrder()) {
-      I* value = Widened(op);
+      I* value = WithoutRounding(op);
       if (value == nullptr) continue;
       context.Count("excess_precision.widened");
       computation->Replace(op, value);

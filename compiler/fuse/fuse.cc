@@ -24,10 +24,6 @@ constexpr size_t kMaxResults = 12;
 // it has instructions: where each value is used twice, copies of copies would be many times what there is to compute.
 constexpr int64_t kMinCopies = 200;
 
-bool HasControl(const HloInstruction* i) {
-  return !i->control_predecessors().empty() || !i->control_successors().empty();
-}
-
 Decision CanTakePart(const HloInstruction* i) {
   if (!i->shape().IsArray()) return Decision::No("it is not an array");
   if (i->shape().is_dynamic()) return Decision::No("its shape is dynamic");

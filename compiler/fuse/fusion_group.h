@@ -10,6 +10,11 @@
 
 namespace xc {
 
+// Whether the order of an instruction beside others is given by more than its operands.
+inline bool HasControl(const HloInstruction* i) {
+  return !i->control_predecessors().empty() || !i->control_successors().empty();
+}
+
 // Where in the generated code an instruction's element is computed. Instructions read at the same position share code;
 // an op that moves elements (slice, transpose, …) makes a new position for its operand.
 struct Evaluation {

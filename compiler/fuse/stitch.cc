@@ -7,6 +7,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "compiler/fuse/fuse.h"
+#include "compiler/fuse/fusion_group.h"
 #include "compiler/memory/in_place.h"
 #include "hlo/base/status.h"
 
@@ -131,10 +132,6 @@ const HloInstruction* RowReduction(const HloInstruction* i, const Dims& rows) {
   const Dims from = Real(found->operand(0)->shape());
   const bool one = from.size() == rows.size() + 1 && StartsWith(from, rows) && from.back() >= kMinColumns;
   return one && Real(found->shape()) == rows ? found : nullptr;
-}
-
-bool HasControl(const HloInstruction* i) {
-  return !i->control_predecessors().empty() || !i->control_successors().empty();
 }
 
 // Fusions and reductions with one array as result.

@@ -6,10 +6,6 @@
 namespace xc::shape_inference {
 namespace {
 
-bool Contains(absl::Span<const int64_t> list, int64_t value) {
-  return std::find(list.begin(), list.end(), value) != list.end();
-}
-
 // What gather and scatter ask alike of their indices: an integer array, index_vector_dim within [0, rank], one index
 // per entry of `index_map`, batching dimensions that pair up in size.
 absl::Status CheckIndices(const Context& c, const Shape& operand, const Shape& indices, int64_t index_vector_dim,

@@ -68,6 +68,9 @@ class Context {
 
 inline bool IsUnknown(int64_t size) { return size == Shape::kUnknownSize; }
 inline bool SizesAgree(int64_t a, int64_t b) { return a == b || IsUnknown(a) || IsUnknown(b); }
+inline bool Contains(absl::Span<const int64_t> list, int64_t value) {
+  return std::find(list.begin(), list.end(), value) != list.end();
+}
 bool DimsAgree(absl::Span<const int64_t> a, absl::Span<const int64_t> b);
 inline std::string DimsText(absl::Span<const int64_t> dims) { return absl::StrCat("{", absl::StrJoin(dims, ","), "}"); }
 

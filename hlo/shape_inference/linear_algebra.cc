@@ -9,10 +9,6 @@ namespace {
 
 using E = ElementType;
 
-bool Contains(absl::Span<const int64_t> list, int64_t value) {
-  return std::find(list.begin(), list.end(), value) != list.end();
-}
-
 // The element type asked for, or that of the operands, which then should agree.
 absl::StatusOr<E> ProductType(const Context& c) {
   if (c.given() != nullptr) {

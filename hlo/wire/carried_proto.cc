@@ -18,7 +18,7 @@
 namespace xc {
 namespace {
 
-constexpr int kMaxNesting = 100;
+constexpr int kMaxShardingNesting = 100;
 
 template <typename Message>
 google::protobuf::UnknownFieldSet* UnknownFields(Message* message) {
@@ -116,7 +116,7 @@ void ShardingToProto(const Sharding& s, pb::OpSharding* proto) {
 namespace {
 
 absl::StatusOr<Sharding> ShardingFromProtoNested(const pb::OpSharding& proto, int depth) {
-  if (depth > kMaxNesting) return absl::InvalidArgumentError("shardings are nested too deep");
+  if (depth > kMaxShardingNesting) return absl::InvalidArgumentError("shardings are nested too deep");
   Sharding s;
   const google::protobuf::UnknownFieldSet& unknown = proto.GetReflection()->GetUnknownFields(proto);
   for (int i = 0; i < unknown.field_count(); ++i) {
@@ -199,7 +199,7 @@ bool ReadOrigin(Lexer* lex, std::vector<int64_t>* path, pb::OriginalValueProto* 
     lex->Next();
     return true;
   };
-  if (path->size() > kMaxNesting) return false;
+  if (path->size() > kMaxShardingNesting) return false;
   if (accept('(')) {
     path->push_back(0);
     while (!lex->At(')')) {

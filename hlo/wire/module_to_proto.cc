@@ -13,7 +13,9 @@
 namespace xc {
 namespace {
 
-void Fill(const Int64List& from, google::protobuf::RepeatedField<int64_t>* to) { to->Assign(from.begin(), from.end()); }
+void FillIndex(const Int64List& from, google::protobuf::RepeatedField<int64_t>* to) {
+  to->Assign(from.begin(), from.end());
+}
 
 using Leftovers = absl::flat_hash_map<int64_t, std::string>;
 
@@ -150,15 +152,15 @@ absl::StatusOr<pb::HloModuleProto> ModuleToProto(const HloModule& module) {
   }
   for (const InputOutputAlias& alias : config.input_output_alias) {
     auto* p = proto.mutable_input_output_alias()->add_entries();
-    Fill(alias.output_index, p->mutable_output_shape_index());
+    FillIndex(alias.output_index, p->mutable_output_shape_index());
     p->set_parameter_number(alias.parameter);
-    Fill(alias.parameter_index, p->mutable_parameter_shape_index());
+    FillIndex(alias.parameter_index, p->mutable_parameter_shape_index());
     p->set_kind(alias.must_alias ? pb::MUST_ALIAS : pb::MAY_ALIAS);
   }
   for (const BufferDonor& donor : config.buffer_donors) {
     auto* p = proto.mutable_buffer_donor()->add_entries();
     p->set_parameter_number(donor.parameter);
-    Fill(donor.parameter_index, p->mutable_parameter_shape_index());
+    FillIndex(donor.parameter_index, p->mutable_parameter_shape_index());
   }
   if (!config.frontend_attributes.empty()) {
     FrontendAttributesToProto(config.frontend_attributes, proto.mutable_frontend_attributes());

@@ -56,8 +56,8 @@ absl::Status HostGraph(xc_cluster* cluster, const char** bytes, size_t* size) {
   return absl::OkStatus();
 }
 
-absl::Status Run(xc_cluster* cluster, const xc_tensor* args, size_t num_args, const xc_cluster_results* results,
-                 int threads, int* outcome, void** ticket) {
+absl::Status RunCluster(xc_cluster* cluster, const xc_tensor* args, size_t num_args, const xc_cluster_results* results,
+                        int threads, int* outcome, void** ticket) {
   XC_ASSIGN_OR_RETURN(*outcome, cluster->hosted->Run(absl::MakeConstSpan(args, num_args), *results, threads, ticket));
   return absl::OkStatus();
 }
@@ -99,7 +99,7 @@ xc_status* xc_cluster_host_graph(xc_cluster* cluster, const char** bytes, size_t
 
 xc_status* xc_cluster_run(xc_cluster* cluster, const xc_tensor* args, size_t num_args,
                           const xc_cluster_results* results, int threads, int* outcome, void** ticket) {
-  return xc::CallC([&] { return xc::Run(cluster, args, num_args, results, threads, outcome, ticket); });
+  return xc::CallC([&] { return xc::RunCluster(cluster, args, num_args, results, threads, outcome, ticket); });
 }
 
 void xc_cluster_host_ran(xc_cluster* cluster, void* ticket, int64_t nanoseconds) {

@@ -7,14 +7,14 @@
 namespace xc {
 namespace {
 
-struct Row {
+struct TypeRow {
   DataType type;
   const char* name;       // TensorFlow's Python name
   const char* enum_name;  // the enumerator without "DT_", in lower case
   int64_t size;
 };
 
-constexpr Row kRows[] = {
+constexpr TypeRow kTypeRows[] = {
     {DT_FLOAT, "float32", "float", 4},
     {DT_DOUBLE, "float64", "double", 8},
     {DT_INT32, "int32", "int32", 4},
@@ -42,8 +42,8 @@ constexpr Row kRows[] = {
     {DT_FLOAT8_E4M3FN, "float8_e4m3fn", "float8_e4m3fn", 1},
 };
 
-const Row* Find(DataType type) {
-  for (const Row& row : kRows) {
+const TypeRow* Find(DataType type) {
+  for (const TypeRow& row : kTypeRows) {
     if (row.type == type) return &row;
   }
   return nullptr;
@@ -52,17 +52,17 @@ const Row* Find(DataType type) {
 }  // namespace
 
 int64_t DataTypeSize(DataType type) {
-  const Row* row = Find(type);
+  const TypeRow* row = Find(type);
   return row ? row->size : 0;
 }
 
 std::string DataTypeName(DataType type) {
-  const Row* row = Find(type);
+  const TypeRow* row = Find(type);
   return row ? row->name : absl::StrCat("type<", static_cast<int>(type), ">");
 }
 
 DataType DataTypeFromEnumName(const std::string& name) {
-  for (const Row& row : kRows) {
+  for (const TypeRow& row : kTypeRows) {
     if (name == row.enum_name || name == row.name) return row.type;
   }
   return DT_INVALID;

@@ -34,7 +34,7 @@ absl::StatusOr<Dims> ZeroShape(const KernelContext& c, const TensorList& list, i
   return c.Error("reads an item that was never written, and the element shape is not known");
 }
 
-absl::Status Reserve(KernelContext& c) {
+absl::Status ListReserve(KernelContext& c) {
   auto list = std::make_shared<TensorList>();
   XC_ASSIGN_OR_RETURN(list->element_type, c.node.Type("element_dtype"));
   XC_ASSIGN_OR_RETURN(list->element_shape, ElementShape(c.in(0)));
@@ -225,7 +225,7 @@ absl::Status GatherItems(KernelContext& c) {
 }
 
 // Items joined along their first dimension, and that dimension of each.
-absl::Status Concat(KernelContext& c) {
+absl::Status ListConcat(KernelContext& c) {
   XC_ASSIGN_OR_RETURN(auto list, List(c, 0));
   std::vector<int64_t> lengths;
   Dims dims;
@@ -365,7 +365,7 @@ absl::StatusOr<Tensor> AddLists(const std::vector<Tensor>& lists) {
 }
 
 void RegisterListKernels(KernelRegistry& r) {
-  r.Add({"TensorListReserve"}, Reserve, false);
+  r.Add({"TensorListReserve"}, ListReserve, false);
   r.Add({"EmptyTensorList"}, Empty, false);
   r.Add({"TensorListFromTensor"}, FromTensor, false);
   r.Add({"TensorListGetItem"}, GetItem, false);
@@ -378,7 +378,7 @@ void RegisterListKernels(KernelRegistry& r) {
   r.Add({"TensorListResize"}, Resize, false);
   r.Add({"TensorListStack"}, Stack, false);
   r.Add({"TensorListGather"}, GatherItems, false);
-  r.Add({"TensorListConcat", "TensorListConcatV2"}, Concat, false);
+  r.Add({"TensorListConcat", "TensorListConcatV2"}, ListConcat, false);
   r.Add({"TensorListConcatLists"}, ConcatLists, false);
   r.Add({"TensorListScatter", "TensorListScatterV2"}, Scatter, false);
   r.Add({"TensorListScatterIntoExistingList"}, ScatterIntoExisting, false);

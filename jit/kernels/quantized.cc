@@ -42,7 +42,7 @@ absl::StatusOr<Scale> ScaleOf(const KernelContext& c, DataType type) {
   }
 }
 
-Levels Read(const Tensor& t) {
+Levels LevelsOf(const Tensor& t) {
   Levels out(t.num_elements());
   auto copy = [&](auto* from) { std::copy(from, from + out.size(), out.begin()); };
   switch (t.dtype()) {
@@ -170,7 +170,7 @@ absl::StatusOr<Factors> ReadFactors(const KernelContext& c) {
   }
   XC_ASSIGN_OR_RETURN(Range ra, RangeAt(c, 2));
   XC_ASSIGN_OR_RETURN(Range rb, RangeAt(c, 4));
-  Factors f{Read(c.in(0)), Read(c.in(1)), ProductRange(a, ra, b, rb, out)};
+  Factors f{LevelsOf(c.in(0)), LevelsOf(c.in(1)), ProductRange(a, ra, b, rb, out)};
   const int64_t zero_a = LevelOf(0, a, ra), zero_b = LevelOf(0, b, rb);
   for (int32_t& v : f.a) v -= static_cast<int32_t>(zero_a);
   for (int32_t& v : f.b) v -= static_cast<int32_t>(zero_b);
@@ -290,7 +290,7 @@ absl::Status QuantizedPool(KernelContext& c) {
   const int64_t depth = in[3];
   const Dims dims = {in[0], rows.out, columns.out, depth};
   XC_ASSIGN_OR_RETURN(int64_t count, CheckedNumElements(dims));
-  const Levels from = Read(c.in(0));
+  const Levels from = LevelsOf(c.in(0));
   Levels out(count, largest ? static_cast<int32_t>(scale.lowest) : 0);
   std::vector<int32_t> pixels(depth == 0 ? 0 : count / depth);
   Slide(in[0], rows, columns, [&](int64_t to, int64_t at, int64_t) {
@@ -324,7 +324,7 @@ absl::Status QuantizedBiasAdd(KernelContext& c) {
   const Range total{-most, most};
   const auto value = ValuesOf(a, ra), bias = ValuesOf(b, rb);
   const auto level = LevelsOf(out, total);
-  Levels sums = Read(c.in(0)), added = Read(c.in(1));
+  Levels sums = LevelsOf(c.in(0)), added = LevelsOf(c.in(1));
   for (int32_t& v : added) v = level(bias(v));
   for (size_t i = 0; i < sums.size(); ++i) {
     const int64_t sum = int64_t{level(value(sums[i]))} + added[i % added.size()];
@@ -352,7 +352,7 @@ absl::Status QuantizedRelu(KernelContext& c) {
   const int32_t low = ClampedLevel(0, scale, range);
   int32_t high = static_cast<int32_t>(scale.highest());
   if (c.node.op == "QuantizedRelu6") high = ClampedLevel(6, scale, range);
-  Levels levels = Read(c.in(0));
+  Levels levels = LevelsOf(c.in(0));
   for (int32_t& v : levels) v = std::min(std::max(v, low), high);
   return Give(c, c.in(0).dims(), levels, range);
 }
@@ -390,7 +390,7 @@ absl::Status Requantize(KernelContext& c) {
   if (!(next.max >= next.min)) {
     return c.Error(absl::StrCat("requested_output_max must be >= requested_output_min, but got ", next.max));
   }
-  return Give(c, c.in(0).dims(), Moved(Read(c.in(0)), from, range, c.node.output_types[0], to, next), next);
+  return Give(c, c.in(0).dims(), Moved(LevelsOf(c.in(0)), from, range, c.node.output_types[0], to, next), next);
 }
 
 // The range that the levels use, made to reach down to zero.
@@ -406,7 +406,7 @@ Range UsedRange(const Levels& levels, Scale scale, Range range) {
 absl::Status RequantizationRange(KernelContext& c) {
   XC_ASSIGN_OR_RETURN(Scale scale, ScaleOf(c, c.in(0).dtype()));
   XC_ASSIGN_OR_RETURN(Range range, RangeAt(c, 1));
-  const Range used = UsedRange(Read(c.in(0)), scale, range);
+  const Range used = UsedRange(LevelsOf(c.in(0)), scale, range);
   c.outputs[0] = Tensor::Scalar<float>(DT_FLOAT, used.min);
   c.outputs[1] = Tensor::Scalar<float>(DT_FLOAT, used.max);
   return absl::OkStatus();
@@ -416,7 +416,7 @@ absl::Status QuantizeDownAndShrinkRange(KernelContext& c) {
   XC_ASSIGN_OR_RETURN(Scale from, ScaleOf(c, c.in(0).dtype()));
   XC_ASSIGN_OR_RETURN(Scale to, ScaleOf(c, c.node.output_types[0]));
   XC_ASSIGN_OR_RETURN(Range range, RangeAt(c, 1));
-  Levels levels = Read(c.in(0));
+  Levels levels = LevelsOf(c.in(0));
   const Range used = UsedRange(levels, from, range);
   return Give(c, c.in(0).dims(), Moved(std::move(levels), from, range, c.node.output_types[0], to, used), used);
 }

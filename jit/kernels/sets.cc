@@ -27,7 +27,7 @@ absl::StatusOr<std::vector<Item>> Items(const KernelContext& c, int operand) {
   return items;
 }
 
-absl::Status Store(const Item& item, Tensor& t, int64_t i) {
+absl::Status StoreItem(const Item& item, Tensor& t, int64_t i) {
   switch (t.dtype()) {
     case DT_STRING:
       t.strings()[i] = item.second;
@@ -140,7 +140,7 @@ absl::Status SetOperation(KernelContext& c, const Groups& a, const Groups& b) {
   int64_t count = static_cast<int64_t>(values.size());
   c.outputs[0] = Tensor::Int64s(indices).Reshaped({count, static_cast<int64_t>(shape.size())});
   XC_ASSIGN_OR_RETURN(c.outputs[1], c.Alloc(1, {count}));
-  for (int64_t i = 0; i < count; ++i) XC_RETURN_IF_ERROR(Store(values[i], c.outputs[1], i));
+  for (int64_t i = 0; i < count; ++i) XC_RETURN_IF_ERROR(StoreItem(values[i], c.outputs[1], i));
   c.outputs[2] = Tensor::Int64s(shape);
   return absl::OkStatus();
 }
@@ -306,7 +306,7 @@ absl::Status Cross(KernelContext& c, const std::vector<Column>& columns,
   int64_t total = static_cast<int64_t>(values.size());
   c.outputs[0] = Tensor::Int64s(indices).Reshaped({total, 2});
   XC_ASSIGN_OR_RETURN(c.outputs[1], c.Alloc(1, {total}));
-  for (int64_t i = 0; i < total; ++i) XC_RETURN_IF_ERROR(Store(values[i], c.outputs[1], i));
+  for (int64_t i = 0; i < total; ++i) XC_RETURN_IF_ERROR(StoreItem(values[i], c.outputs[1], i));
   c.outputs[2] = Tensor::Int64s({batch, widest});
   return absl::OkStatus();
 }

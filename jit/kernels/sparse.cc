@@ -27,7 +27,7 @@ absl::Status Reorder(KernelContext& c) {
   return absl::OkStatus();
 }
 
-absl::Status Reshape(KernelContext& c) {
+absl::Status SparseReshape(KernelContext& c) {
   XC_ASSIGN_OR_RETURN(Coordinates s, ReadCoordinates(c, 0, 1));
   XC_ASSIGN_OR_RETURN(Dims want, c.Ints(2));
   XC_ASSIGN_OR_RETURN(int64_t total, CheckedNumElements(s.shape));
@@ -250,7 +250,7 @@ absl::Status WithDense(KernelContext& c) {
 
 void RegisterSparseKernels(KernelRegistry& r) {
   r.Add({"SparseReorder"}, Reorder, false);
-  r.Add({"SparseReshape"}, Reshape, false);
+  r.Add({"SparseReshape"}, SparseReshape, false);
   r.Add({"SparseFillEmptyRows"}, FillEmptyRows, false);
   r.Add({"SparseSlice"}, Slice, false);
   r.Add({"SparseConcat"}, Concat, false);

@@ -176,7 +176,7 @@ absl::Status Softmax(KernelContext& c) {
 }
 
 // Parts along one dimension; the first ones are longer by one where it does not divide.
-absl::Status Split(KernelContext& c) {
+absl::Status SparseSplit(KernelContext& c) {
   XC_ASSIGN_OR_RETURN(int64_t parts, c.node.Int("num_split"));
   XC_ASSIGN_OR_RETURN(Coordinates s, ReadCoordinates(c, 1, 3));
   XC_ASSIGN_OR_RETURN(int64_t axis, c.Int(0));
@@ -269,7 +269,7 @@ void RegisterSparseMathKernels(KernelRegistry& r) {
   r.Add({"SparseSparseMaximum"}, Extreme<true>, false);
   r.Add({"SparseSparseMinimum"}, Extreme<false>, false);
   r.Add({"SparseSoftmax"}, Softmax, false);
-  r.Add({"SparseSplit"}, Split, false);
+  r.Add({"SparseSplit"}, SparseSplit, false);
   r.Add({"SparseReduceSum"}, Reduce<true, false>, false);
   r.Add({"SparseReduceSumSparse"}, Reduce<true, true>, false);
   r.Add({"SparseReduceMax"}, Reduce<false, false>, false);

@@ -266,7 +266,7 @@ absl::Status Concat(KernelContext& c) {
   return absl::OkStatus();
 }
 
-absl::Status Split(KernelContext& c) {
+absl::Status ArraySplit(KernelContext& c) {
   XC_ASSIGN_OR_RETURN(auto array, Array(c));
   XC_ASSIGN_OR_RETURN(auto lengths, c.Ints(2));
   const Tensor& value = c.in(1);
@@ -286,7 +286,7 @@ absl::Status Split(KernelContext& c) {
   return absl::OkStatus();
 }
 
-absl::Status Size(KernelContext& c) {
+absl::Status ArraySize(KernelContext& c) {
   XC_ASSIGN_OR_RETURN(auto array, Array(c));
   std::lock_guard<std::mutex> lock(array->mutex);
   c.outputs[0] = Tensor::Scalar<int32_t>(DT_INT32, static_cast<int32_t>(array->items.size()));
@@ -307,8 +307,8 @@ void RegisterStackKernels(KernelRegistry& r) {
   r.Add({"TensorArrayGatherV3"}, Gather, false);
   r.Add({"TensorArrayScatterV3"}, Scatter, false);
   r.Add({"TensorArrayConcatV3"}, Concat, false);
-  r.Add({"TensorArraySplitV3"}, Split, false);
-  r.Add({"TensorArraySizeV3"}, Size, false);
+  r.Add({"TensorArraySplitV3"}, ArraySplit, false);
+  r.Add({"TensorArraySizeV3"}, ArraySize, false);
 }
 
 }  // namespace xc

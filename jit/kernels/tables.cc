@@ -176,7 +176,7 @@ absl::Status Find(KernelContext& c) {
   return absl::OkStatus();
 }
 
-absl::Status Size(KernelContext& c) {
+absl::Status TableSize(KernelContext& c) {
   XC_ASSIGN_OR_RETURN(auto table, TableOperand(c));
   std::lock_guard<std::mutex> lock(table->mutex);
   c.outputs[0] = Tensor::Scalar<int64_t>(DT_INT64, static_cast<int64_t>(table->rows.size()));
@@ -313,7 +313,7 @@ void RegisterTableKernels(KernelRegistry& r) {
   r.Add({"LookupTableInsert", "LookupTableInsertV2"}, Insert, false);
   r.Add({"LookupTableRemoveV2"}, Remove, false);
   r.Add({"LookupTableFind", "LookupTableFindV2"}, Find, false);
-  r.Add({"LookupTableSize", "LookupTableSizeV2"}, Size, false);
+  r.Add({"LookupTableSize", "LookupTableSizeV2"}, TableSize, false);
   r.Add({"LookupTableExport", "LookupTableExportV2"}, Export, false);
 }
 

@@ -36,7 +36,7 @@ absl::Status ToHashBucket(KernelContext& c) {
 
 // Pieces of `s`: between separators, or between stretches of white space if there is no separator. At most `limit`
 // cuts, if that is positive.
-std::vector<std::string> Split(const std::string& s, const std::string& separator, int64_t limit) {
+std::vector<std::string> SplitText(const std::string& s, const std::string& separator, int64_t limit) {
   std::vector<std::string> out;
   if (limit == 0) return {s};
   size_t at = 0;
@@ -91,7 +91,7 @@ absl::Status SplitV2(KernelContext& c) {
   if (c.in(0).rank() != 1) return c.Error("input must be a vector");
   if (c.in(1).num_elements() != 1) return c.Error("sep must be a scalar");
   std::vector<std::vector<std::string>> rows;
-  for (const std::string& s : c.in(0).strings()) rows.push_back(Split(s, c.in(1).strings()[0], limit));
+  for (const std::string& s : c.in(0).strings()) rows.push_back(SplitText(s, c.in(1).strings()[0], limit));
   return SetPieces(c, rows);
 }
 

@@ -211,7 +211,7 @@ absl::Status PopBack(OpContext& c) {
   return absl::OkStatus();
 }
 
-absl::Status Resize(OpContext& c) {
+absl::Status ListResize(OpContext& c) {
   XC_ASSIGN_OR_RETURN(auto old, List(c, 0));
   if (old->size != nullptr) return c.Unimplemented("a list resized in a loop");
   XC_ASSIGN_OR_RETURN(int64_t n, c.Int(1));
@@ -440,7 +440,7 @@ void RegisterLists(LoweringRegistry& r) {
   r.Add({"TensorListSetItem"}, kAny, SetItem, {}, kUsesLists);
   r.Add({"TensorListPushBack"}, kAny, PushBack, {}, kUsesLists);
   r.Add({"TensorListPopBack"}, kAny, PopBack, {}, kUsesLists);
-  r.Add({"TensorListResize"}, kAny, Resize, {"size"}, kUsesLists);
+  r.Add({"TensorListResize"}, kAny, ListResize, {"size"}, kUsesLists);
   r.Add({"TensorListStack"}, kAny, Stack, {}, kUsesLists);
   r.Add({"TensorListConcat", "TensorListConcatV2"}, kAny, Concat, {}, kUsesLists);
   r.Add({"TensorListConcatLists"}, kAny, ConcatLists, {}, kUsesLists);

@@ -11,9 +11,9 @@ namespace {
 
 constexpr int64_t kMaxNodeRuns = 2000000, kFewNodeRuns = 10000;
 constexpr int64_t kMaxElements = 1024;
-constexpr int64_t kMaxLength = int64_t{1} << 26;
+constexpr int64_t kMaxListLength = int64_t{1} << 26;
 constexpr int64_t kMaxTurns = int64_t{1} << 20;
-constexpr int kMaxDepth = 32;
+constexpr int kMaxNesting = 32;
 
 std::shared_ptr<const Graph> FunctionOf(const Graph& graph, const NameAttrList& name) {
   if (graph.library() == nullptr) return nullptr;
@@ -48,7 +48,7 @@ class Simulation {
     if (order == orders_.end()) {
       order = orders_.emplace(&graph, graph.TopologicalOrder().value_or(std::vector<int>())).first;
     }
-    if (depth > kMaxDepth) return {};
+    if (depth > kMaxNesting) return {};
     std::vector<std::vector<Known>> values(graph.size());
     std::vector<Known> results;
     for (int id : order->second) {
@@ -120,7 +120,7 @@ class Simulation {
   static Known List(int64_t length, int64_t capacity = -1) {
     Known k;
     k.is_list = true;
-    k.length = length >= 0 && length <= kMaxLength ? length : -1;
+    k.length = length >= 0 && length <= kMaxListLength ? length : -1;
     k.capacity = k.length < 0 ? -1 : std::max(length, capacity);
     return k;
   }
@@ -348,7 +348,7 @@ std::set<int> TurnCounters(const Graph& condition, const Graph& body, bool* all)
 }
 
 bool ChangesLength(const Graph& body, int index, int depth) {
-  if (depth > kMaxDepth) return true;
+  if (depth > kMaxNesting) return true;
   std::vector<int> args = body.Args();
   if (index >= static_cast<int>(args.size())) return false;
   std::vector<std::vector<int>> users = body.Users();

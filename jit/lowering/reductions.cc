@@ -30,12 +30,12 @@ absl::Status ReadAxes(OpContext& c, std::vector<int64_t>* axes, Dims* kept) {
   return absl::OkStatus();
 }
 
-ElementType Accumulator(ElementType type) {
+ElementType SumType(ElementType type) {
   return type == ElementType::kF16 || type == ElementType::kBF16 ? ElementType::kF32 : type;
 }
 
 Val SumOrProduct(OpContext& c, HloOpcode opcode, double init, const std::vector<int64_t>& axes) {
-  ElementType type = c.etype(0), wide = Accumulator(type);
+  ElementType type = c.etype(0), wide = SumType(type);
   Val x = c.b.Convert(c.in(0), wide);
   return c.b.Reduce(x, c.b.Scalar(wide, init), axes, opcode);
 }
@@ -61,7 +61,7 @@ Val MeanOf(OpContext& c, const std::vector<int64_t>& axes) {
 // The root of the sum of squares.
 Val EuclideanNormOf(OpContext& c, const std::vector<int64_t>& axes) {
   Emitter& b = c.b;
-  Val x = b.Convert(c.in(0), Accumulator(c.etype(0)));
+  Val x = b.Convert(c.in(0), SumType(c.etype(0)));
   return b.Sqrt(b.ReduceSum(b.Mul(x, x), axes));
 }
 
@@ -102,7 +102,7 @@ absl::Status ArgExtremum(OpContext& c) {
 absl::Status L2Loss(OpContext& c) {
   std::vector<int64_t> axes(c.rank(0));
   std::iota(axes.begin(), axes.end(), 0);
-  ElementType wide = Accumulator(c.etype(0));
+  ElementType wide = SumType(c.etype(0));
   Val x = c.b.Convert(c.in(0), wide);
   Val sum = c.b.ReduceSum(c.b.Mul(x, x), axes);
   c.set(0, c.b.Convert(c.b.MulC(sum, 0.5), c.etype(0)));
@@ -117,7 +117,7 @@ absl::Status Scan(OpContext& c, double identity, Combine combine) {
   XC_ASSIGN_OR_RETURN(bool exclusive, c.node.Bool("exclusive"));
   XC_ASSIGN_OR_RETURN(bool reverse, c.node.Bool("reverse"));
   Emitter& b = c.b;
-  ElementType type = c.etype(0), wide = Accumulator(type);
+  ElementType type = c.etype(0), wide = SumType(type);
   Val x = b.Convert(c.in(0), wide);
   int64_t n = c.dims(0)[axis];
   Val start = b.Scalar(wide, identity);

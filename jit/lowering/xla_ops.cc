@@ -78,7 +78,7 @@ absl::Status BroadcastHelper(OpContext& c) {
   return absl::OkStatus();
 }
 
-absl::Status Dot(OpContext& c) {
+absl::Status XlaDot(OpContext& c) {
   auto draft = Draft(HloOpcode::kDot, c.out_etype(0), {c.in(0), c.in(1)});
   XC_RETURN_IF_ERROR(ReadDimensionNumbers(c, draft.get(), &pb::HloInstructionProto::mutable_dot_dimension_numbers));
   XC_ASSIGN_OR_RETURN(Val v, Finish(c, std::move(draft)));
@@ -151,7 +151,7 @@ absl::Status DynamicUpdateSlice(OpContext& c) {
   return absl::OkStatus();
 }
 
-absl::Status Pad(OpContext& c) {
+absl::Status XlaPad(OpContext& c) {
   XC_ASSIGN_OR_RETURN(auto low, IntList(c, 2, c.rank(0)));
   XC_ASSIGN_OR_RETURN(auto high, IntList(c, 3, c.rank(0)));
   XC_ASSIGN_OR_RETURN(auto interior, IntList(c, 4, c.rank(0)));
@@ -164,7 +164,7 @@ absl::Status Pad(OpContext& c) {
   return absl::OkStatus();
 }
 
-absl::Status Gather(OpContext& c) {
+absl::Status XlaGather(OpContext& c) {
   XC_ASSIGN_OR_RETURN(auto sizes, c.Ints(2));
   XC_ASSIGN_OR_RETURN(bool sorted, c.node.Bool("indices_are_sorted"));
   auto draft = Draft(HloOpcode::kGather, c.etype(0), {c.in(0), c.in(1)});
@@ -429,12 +429,12 @@ void RegisterXlaOps(LoweringRegistry& r) {
       "window_dimensions", "window_strides", "base_dilations", "window_dilations",
       "padding",           "lhs_dilation",   "rhs_dilation",   "feature_group_count"};
   r.Add({"XlaBroadcastHelper"}, kArrayTypes, BroadcastHelper, {"broadcast_dims"});
-  r.Add({"XlaDot", "XlaDotV2"}, kArrayTypes, Dot);
+  r.Add({"XlaDot", "XlaDotV2"}, kArrayTypes, XlaDot);
   r.Add({"XlaConv", "XlaConvV2"}, kArrayTypes, Conv, window);
   r.Add({"XlaDynamicSlice"}, kArrayTypes, DynamicSlice, {"size_indices"});
   r.Add({"XlaDynamicUpdateSlice"}, kArrayTypes, DynamicUpdateSlice);
-  r.Add({"XlaPad"}, kArrayTypes, Pad, {"padding_low", "padding_high", "padding_interior"});
-  r.Add({"XlaGather"}, kArrayTypes, Gather, {"slice_sizes"});
+  r.Add({"XlaPad"}, kArrayTypes, XlaPad, {"padding_low", "padding_high", "padding_interior"});
+  r.Add({"XlaGather"}, kArrayTypes, XlaGather, {"slice_sizes"});
   r.Add({"XlaScatter"}, kArrayTypes, Scatter);
   r.Add({"XlaReduce", "XlaVariadicReduce", "XlaVariadicReduceV2"}, kArrayTypes, Reduce);
   r.Add({"XlaReduceWindow"}, kArrayTypes, ReduceWindow, window);

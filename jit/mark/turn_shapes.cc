@@ -16,7 +16,7 @@
 namespace xc {
 namespace {
 
-constexpr int kMaxDepth = 32;
+constexpr int kMaxCallDepth = 32;
 constexpr int kMaxPasses = 16;  // over the body of one loop
 constexpr int64_t kMaxNodeRuns = 400000;
 
@@ -98,7 +98,7 @@ class Inference {
  private:
   Tensors RunNode(const Graph& graph, const Node& n, const Tensors& inputs, int depth, std::string* why) {
     const bool loop = IsLoop(n.op), branch = IsBranch(n.op);
-    if (!(loop || branch || IsCall(n.op)) || depth > kMaxDepth) return InferNode(n, inputs, symbols_);
+    if (!(loop || branch || IsCall(n.op)) || depth > kMaxCallDepth) return InferNode(n, inputs, symbols_);
     std::vector<std::shared_ptr<const Graph>> functions;
     for (const NameAttrList& f : CalleesOf(n)) {
       if (!Find(graph, f, &functions)) return {};

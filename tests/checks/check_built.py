@@ -45,8 +45,8 @@ class Package(dict):
             raise KeyError(name)
         return lambda *args, **kwargs: self.targets.append((name, args, kwargs))
 
-    def __getattr__(self, name):  # native.cc_test
-        return self[name]
+    def __getattr__(self, name):  # native.cc_test, whatever a macro's file calls cc_test
+        return self.__missing__(name)
 
     def glob(self, include, exclude=(), allow_empty=False):
         for pattern in include:

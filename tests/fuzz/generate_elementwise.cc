@@ -20,8 +20,6 @@ ErrorBound FunctionError(E type, double ulps = kFunctionUlps) {
   return {steps * facts.smallest, steps * std::ldexp(1.0, -facts.mantissa_bits)};
 }
 
-bool IsExactArray(const RandomValue& x) { return x.exact(); }
-
 }  // namespace
 
 void ModuleGenerator::Unary() {

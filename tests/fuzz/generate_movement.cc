@@ -10,10 +10,6 @@ namespace {
 using E = ElementType;
 using A = AttrKind;
 
-int64_t Count(const Dims& dims) {
-  return std::accumulate(dims.begin(), dims.end(), int64_t{1}, std::multiplies<int64_t>());
-}
-
 }  // namespace
 
 void ModuleGenerator::Broadcasting() {

@@ -13,11 +13,6 @@ using E = ElementType;
 using O = HloOpcode;
 using A = AttrKind;
 
-int64_t Count(const Dims& dims) {
-  return std::accumulate(dims.begin(), dims.end(), int64_t{1}, std::multiplies<int64_t>());
-}
-
-bool IsExactArray(const RandomValue& x) { return x.exact(); }
 bool IsOrdered(const RandomValue& x) { return x.exact() && !x.facts.nan && !IsComplex(x.type()); }
 
 }  // namespace

@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <memory>
+#include <numeric>
 #include <optional>
 #include <string>
 #include <vector>
@@ -18,6 +19,10 @@
 namespace xc {
 
 using Dims = std::vector<int64_t>;
+
+inline int64_t Count(const Dims& dims) {
+  return std::accumulate(dims.begin(), dims.end(), int64_t{1}, std::multiplies<int64_t>());
+}
 
 // An array in the entry computation, with its numbers.
 struct RandomValue {
@@ -33,6 +38,8 @@ struct RandomValue {
   // How far any element may be off.
   double Error() const { return error.absolute + error.relative * facts.max_abs; }
 };
+
+inline bool IsExactArray(const RandomValue& x) { return x.exact(); }
 
 class ModuleGenerator {
  public:
