@@ -42,4 +42,5 @@ def wheel(name, package, tag, files, options, srcs = [], folder = "", tags = [])
             "--readme=$(location //:README.md)",
         ] + ["'%s'" % option for option in options] + files),
         tags = tags,
+        visibility = ["//visibility:public"],
     )
