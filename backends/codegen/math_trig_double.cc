@@ -25,7 +25,7 @@ Sum FastTwoSum(MathBuilder& m, V a, V b) {
 
 // x - n pi/2 for |x| < 2^20; *n gets the quadrant in its low bits. The first three parts of pi/2 have 33 bits each, so
 // that n times them is exact.
-Sum Reduce(MathBuilder& m, V x, V* n) {
+Sum ReduceByPi(MathBuilder& m, V x, V* n) {
   V k = m.Nearest(m.Mul(x, m.F(0.63661977236758134308)), n);
   auto part = [&](double of_half_pi) { return m.Neg(m.Mul(k, m.F(of_half_pi))); };
   V a = m.Add(x, part(0x1.921fb544p+0));
@@ -57,7 +57,7 @@ V CosOf(MathBuilder& m, const Sum& r, V z) {
 SinCos EmitSinCosOfDouble(MathBuilder& m, V x) {
   auto& b = m.b;
   V n;
-  const Sum r = Reduce(m, x, &n);
+  const Sum r = ReduceByPi(m, x, &n);
   V z = m.Mul(r.high, r.high);
   V sin = SinOf(m, r, z), cos = CosOf(m, r, z);
   V odd = b.CreateICmpNE(b.CreateAnd(n, m.I(1)), m.I(0));

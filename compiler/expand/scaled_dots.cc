@@ -1,6 +1,7 @@
 // scaled-dot as a product of scaled operands, and ragged-dot in the form that the runtime's kernel takes.
 #include <algorithm>
 
+#include "absl/algorithm/container.h"
 #include "compiler/expand/expand.h"
 #include "compiler/make.h"
 
@@ -8,8 +9,6 @@ namespace xc {
 namespace {
 
 using I = HloInstruction;
-
-bool IsOneOf(const Int64List& list, int64_t d) { return std::find(list.begin(), list.end(), d) != list.end(); }
 
 int64_t Product(const Shape& shape, const Int64List& dims) {
   int64_t n = 1;
@@ -58,7 +57,8 @@ I* ScaledDot(I* dot) {
 Int64List Others(const Shape& shape, std::initializer_list<Int64List> lists) {
   Int64List others;
   for (int64_t d = 0; d < shape.rank(); ++d) {
-    if (std::none_of(lists.begin(), lists.end(), [&](const Int64List& list) { return IsOneOf(list, d); })) {
+    if (std::none_of(lists.begin(), lists.end(),
+                     [&](const Int64List& list) { return absl::c_linear_search(list, d); })) {
       others.push_back(d);
     }
   }
@@ -90,12 +90,12 @@ I* RaggedDot(I* dot) {
   const DotDims& dims = dot->dot_dims();
   const RaggedDims& ragged = dot->attr<AttrKind::kRaggedDims>();
   const int64_t dim = ragged.lhs_ragged[0];
-  if (IsOneOf(dims.lhs_batch, dim)) {
+  if (absl::c_linear_search(dims.lhs_batch, dim)) {
     I* plain = computation->Add(HloOpcode::kDot, WithoutLayout(dot->shape()), {lhs, rhs});
     plain->set_attr<AttrKind::kDotDims>(dims);
     return plain;
   }
-  const bool contracting = IsOneOf(dims.lhs_contracting, dim);
+  const bool contracting = absl::c_linear_search(dims.lhs_contracting, dim);
   if (dot->shape().IsZeroSized() || lhs->shape().IsZeroSized() || rhs->shape().IsZeroSized()) {
     return make::Splat(computation, dot->type(), dot->shape().dims(), 0);
   }

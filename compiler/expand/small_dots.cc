@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "absl/algorithm/container.h"
 #include "compiler/expand/expand.h"
 #include "compiler/make.h"
 #include "hlo/base/status.h"
@@ -11,8 +12,6 @@ namespace xc {
 namespace {
 
 constexpr int64_t kMostMultiplications = 64;
-
-bool IsOneOf(const Int64List& list, int64_t d) { return std::find(list.begin(), list.end(), d) != list.end(); }
 
 // The type that products are summed in; kInvalid if there is none that all values of the operands convert to.
 ElementType SumType(const HloInstruction* dot) {
@@ -58,7 +57,7 @@ HloInstruction* Spread(HloInstruction* x, ElementType type, const Int64List& bat
                        int64_t free_begin, const Int64List& sizes) {
   Int64List order = batch, places = make::Iota(batch.size());
   for (int64_t d = 0; d < x->shape().rank(); ++d) {
-    if (IsOneOf(batch, d) || IsOneOf(contracting, d)) continue;
+    if (absl::c_linear_search(batch, d) || absl::c_linear_search(contracting, d)) continue;
     order.push_back(d);
     places.push_back(free_begin++);
   }

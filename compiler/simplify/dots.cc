@@ -1,6 +1,7 @@
 // Rewrite rows of dot.
 #include <algorithm>
 
+#include "absl/algorithm/container.h"
 #include "compiler/make.h"
 #include "compiler/simplify/simplify.h"
 
@@ -21,13 +22,11 @@ Int64List Mapped(const Int64List& dims, const Int64List& permutation) {
   return out;
 }
 
-bool IsOneOf(const Int64List& list, int64_t d) { return std::find(list.begin(), list.end(), d) != list.end(); }
-
 // The free dimensions of an operand in order, as numbers of the dimensions before `permutation`.
 bool FreeDimsStayInOrder(const I* transpose, const Int64List& batch, const Int64List& contracting) {
   int64_t last = -1;
   for (int64_t d = 0; d < transpose->shape().rank(); ++d) {
-    if (IsOneOf(batch, d) || IsOneOf(contracting, d)) continue;
+    if (absl::c_linear_search(batch, d) || absl::c_linear_search(contracting, d)) continue;
     if (transpose->dimensions()[d] < last) return false;
     last = transpose->dimensions()[d];
   }
@@ -54,9 +53,9 @@ bool ReadsWell(const Shape& shape, const Int64List& batch, const Int64List& cont
   int64_t minor = -1;
   for (int64_t d = 0; d < shape.rank(); ++d) {
     if (shape.dim(d) != 1) minor = d;
-    if (!IsOneOf(batch, d) && !IsOneOf(contracting, d)) free.push_back(d);
+    if (!absl::c_linear_search(batch, d) && !absl::c_linear_search(contracting, d)) free.push_back(d);
   }
-  return OneStride(shape, contracting) && OneStride(shape, free) && (minor < 0 || !IsOneOf(batch, minor));
+  return OneStride(shape, contracting) && OneStride(shape, free) && (minor < 0 || !absl::c_linear_search(batch, minor));
 }
 
 // dot(transpose(x), y) -> dot(x, y) with other dimension numbers: a product reads any order of dimensions
@@ -103,7 +102,7 @@ I* DotOuter(I* i, PassContext&) {
     const Int64List& contracting = side == 0 ? d.lhs_contracting : d.rhs_contracting;
     Int64List kept, places;  // sizes, and dimensions of the result
     for (int64_t k = 0; k < x->shape().rank(); ++k) {
-      if (IsOneOf(contracting, k)) {
+      if (absl::c_linear_search(contracting, k)) {
         if (x->shape().dim(k) != 1) return nullptr;
         continue;
       }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <limits>
+#include <numeric>
 
 #include "hlo/base/status.h"
 
@@ -241,6 +242,13 @@ Val Emitter::Transpose(Val a, const std::vector<int64_t>& permutation) {
   Val v = Make(HloOpcode::kTranspose, Shape(a->type(), dims), {a});
   v->set_attr<AttrKind::kDimensions>(permutation);
   return v;
+}
+
+Val Emitter::TransposeMinor(Val a) {
+  std::vector<int64_t> permutation(a->shape().rank());
+  std::iota(permutation.begin(), permutation.end(), 0);
+  std::swap(permutation[permutation.size() - 1], permutation[permutation.size() - 2]);
+  return Transpose(a, permutation);
 }
 
 Val Emitter::Slice(Val a, const std::vector<int64_t>& starts, const std::vector<int64_t>& limits,

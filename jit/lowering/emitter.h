@@ -104,6 +104,8 @@ class Emitter {
   Val BroadcastTo(Val a, const Dims& dims);
   Val Reshape(Val a, const Dims& dims);
   Val Transpose(Val a, const std::vector<int64_t>& permutation);
+  // Each matrix of the last two dimensions.
+  Val TransposeMinor(Val a);
   Val Slice(Val a, const std::vector<int64_t>& starts, const std::vector<int64_t>& limits,
             const std::vector<int64_t>& strides = {});
   Val SliceDim(Val a, int64_t dim, int64_t start, int64_t limit, int64_t stride = 1);

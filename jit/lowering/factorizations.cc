@@ -57,13 +57,6 @@ void FailUnlessZero(OpContext& c, Val info) { c.FailIf(c.b.Ne(info, c.b.Like(inf
 
 Val Conjugate(Emitter& b, Val x) { return IsComplex(x->type()) ? b.Complex(b.Real(x), b.Neg(b.Imag(x))) : x; }
 
-Val Transposed(Emitter& b, Val x) {
-  std::vector<int64_t> permutation(x->shape().rank());
-  std::iota(permutation.begin(), permutation.end(), 0);
-  std::swap(permutation[permutation.size() - 1], permutation[permutation.size() - 2]);
-  return b.Transpose(x, permutation);
-}
-
 // `x` where `direction` holds between row and column numbers, else zero.
 Val Band(Emitter& b, Val x, CompareDirection direction) {
   const Dims dims = x->shape().dims();
@@ -116,7 +109,7 @@ absl::Status Svd(OpContext& c) {
   FailUnlessZero(c, out[4]);
   c.set(0, b.Convert(out[1], a.type));
   c.set(1, vectors ? out[2] : b.Zeros(a.Array({0})));
-  c.set(2, vectors ? Conjugate(b, Transposed(b, out[3])) : b.Zeros(a.Array({0})));
+  c.set(2, vectors ? Conjugate(b, b.TransposeMinor(out[3])) : b.Zeros(a.Array({0})));
   return absl::OkStatus();
 }
 
@@ -247,7 +240,7 @@ absl::Status CholeskyGrad(OpContext& c) {
   Val middle = b.Sub(Band(b, product, CompareDirection::kGe), b.MulC(Band(b, product, CompareDirection::kEq), 0.5));
   Val x = b.TriangularSolve(l, middle, true, true, false, TriangularTranspose::kTranspose);
   x = b.TriangularSolve(l, x, false, true, false, TriangularTranspose::kNo);
-  c.set(0, b.MulC(b.Add(x, Transposed(b, x)), 0.5));
+  c.set(0, b.MulC(b.Add(x, b.TransposeMinor(x)), 0.5));
   return absl::OkStatus();
 }
 

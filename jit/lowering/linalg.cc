@@ -139,19 +139,12 @@ Val SolveByElimination(Emitter& b, Val a, Val rhs) {
   return b.SliceDim(result[0], rank - 1, n, width);
 }
 
-Val Transposed(Emitter& b, Val x) {
-  std::vector<int64_t> perm(x->shape().rank());
-  for (size_t i = 0; i < perm.size(); ++i) perm[i] = static_cast<int64_t>(i);
-  std::swap(perm[perm.size() - 1], perm[perm.size() - 2]);
-  return b.Transpose(x, perm);
-}
-
 template <bool kInverse>
 absl::Status Solve(OpContext& c) {
   XC_RETURN_IF_ERROR(RequireSquare(c, 0));
   XC_ASSIGN_OR_RETURN(bool adjoint, c.node.Bool("adjoint"));
   Emitter& b = c.b;
-  Val a = adjoint ? Transposed(b, c.in(0)) : c.in(0);
+  Val a = adjoint ? b.TransposeMinor(c.in(0)) : c.in(0);
   bool complex = IsComplex(a->type());
   if (adjoint && complex) a = b.Complex(b.Real(a), b.Neg(b.Imag(a)));
   Val rhs;
