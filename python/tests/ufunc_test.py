@@ -23,7 +23,10 @@ BOUNDS = {
     **dict.fromkeys(["degrees", "rad2deg"], Bound(ulp=1)),  # NumPy rounds the factor twice
     **dict.fromkeys(["maximum", "minimum", "fmax", "fmin"], Bound(zeros=True)),
 }
-COMPLEX = {**dict.fromkeys(["power", "float_power", "log1p"], Bound(ulp=8))}
+COMPLEX = {
+    **dict.fromkeys(["power", "float_power", "log1p"], Bound(ulp=8)),
+    "sign": Bound(ulp=2),  # x / |x|, which NumPy rounds twice
+}
 REAL = {**dict.fromkeys(["absolute", "divide", "reciprocal", "square", "multiply", "sqrt"], EXACT)}
 
 
