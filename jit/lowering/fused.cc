@@ -38,15 +38,18 @@ absl::StatusOr<Val> Activation(OpContext& c, const std::string& op, Val v) {
   return Val(nullptr);
 }
 
-// An operand over all but one dimension of `like`, in its type; error if it has not that dimension's size.
+// An operand over all but one dimension of `like`, in its type; error if it has not that dimension's size. Dimensions
+// of size 1 may stand before it: the remapper makes a BiasAdd of an addition of [1,1,1,C].
 absl::StatusOr<Val> PerChannel(OpContext& c, int operand, Val like, int64_t channel) {
   const Dims& dims = like->shape().dims();
   if (operand >= c.num_inputs()) return c.Error("has fewer arguments than its fused_ops take");
-  if (c.dims(operand) != Dims{dims[channel]}) {
+  Dims wanted(std::max<size_t>(c.rank(operand), 1), 1);
+  wanted.back() = dims[channel];
+  if (c.dims(operand) != wanted) {
     return c.Error(absl::StrCat("operand ", operand, " has shape ", DimsToString(c.dims(operand)), ", expected [",
                                 dims[channel], "]"));
   }
-  return c.b.Broadcast(c.b.Convert(c.in(operand), like->type()), dims, {channel});
+  return c.b.Broadcast(c.b.Convert(c.b.Reshape(c.in(operand), {dims[channel]}), like->type()), dims, {channel});
 }
 
 // An operand that is added or multiplied: broadcast as the unfused op does it, if that leaves the other's shape.

@@ -88,6 +88,8 @@ def convolutions():
     for first, act in itertools.product(["BiasAdd", "FusedBatchNorm"], ACTIVATIONS[:5] + ONEDNN[:1]):
         ops = [first] + act
         yield case("_FusedConv2D", {**image, **parts(ops, 4, None)}, strides=[1, 2, 2, 1], padding="SAME", epsilon=1e-3, fused_ops=ops)  # fmt: skip
+    wide = {"args0": fed([1, 1, 1, 4], seed=5)}  # as the remapper leaves the constant of an Add
+    yield case("_FusedConv2D", {**image, **wide}, strides=[1, 1, 1, 1], padding="SAME", fused_ops=["BiasAdd", "Relu"])
     for ops in (["BiasAdd", "Mish"], ["BiasAdd", "_FusedHardSwish"]):
         yield case("_FusedConv2D", {**image, **parts(ops, 4, None)}, strides=[1, 1, 1, 1], padding="VALID", fused_ops=ops)  # fmt: skip
     for act in ([], ["Relu"], ["LeakyRelu"]):
