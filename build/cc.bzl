@@ -1,5 +1,5 @@
 """C++ libraries whose files are compiled a few at a time, as one: the headers that they share are read once for
-all of them, and inline functions and templates are compiled once. From nothing this takes a quarter of the time.
+all of them, and inline functions and templates are compiled once. Gains: docs/build.md.
 
 Names in unnamed namespaces must differ within a target (or its file is named in `apart`). With --define=joined=no each
 file is compiled by itself, which shows whether it includes all that it uses."""
