@@ -193,18 +193,43 @@ class ComplexMath {
     return narrow_ ? EmitSinCosForFloat(m_, x) : EmitSinCosOfDouble(m_, x);
   }
 
+  // e^x for 0 <= x <= 700, with what it loses by rounding.
+  Sum ExpWithRest(V x) {
+    V k;
+    V n = m_.Nearest(m_.Mul(x, m_.F(1.4426950408889634)), &k);
+    V high = m_.Fma(n, m_.F(-6.93147180369123816490e-01), x);  // 32 bits: n times it is exact
+    V low = m_.Mul(n, m_.F(1.90821492927058770002e-10));
+    V r = m_.Sub(high, low);
+    V lost = m_.Sub(m_.Sub(high, r), low);
+    // The Taylor series: |r| < 0.347.
+    V q = m_.Poly(r, {1.0 / 2, 1.0 / 6, 1.0 / 24, 1.0 / 120, 1.0 / 720, 1.0 / 5040, 1.0 / 40320, 1.0 / 362880,
+                      1.0 / 3628800, 1.0 / 39916800, 1.0 / 479001600, 1.0 / 6227020800.0, 1.0 / 87178291200.0});
+    V begin = m_.Add(m_.F(1), r);
+    V rest = m_.Add(m_.Sub(r, m_.Sub(begin, m_.F(1))), m_.Fma(m_.Mul(r, r), q, lost));
+    V e = m_.Add(begin, rest);
+    V power = m_.Float(b_.CreateShl(b_.CreateAdd(k, m_.I(1023)), m_.I(52)));
+    return {m_.Mul(e, power), m_.Mul(m_.Sub(rest, m_.Sub(e, begin)), power)};
+  }
+
   // sinh and cosh of x, by e^|x|; sinh of small numbers by its series.
   SinCos Hyperbolic(V x) {
     V size = m_.Abs(x);
     Rare(m_.Gt(size, m_.F(700)));
-    V e = m_.Mul(EmitExp(m_, size), m_.F(0.5));
-    V inverse = m_.Div(m_.F(0.25), e);
+    const Sum e = narrow_ ? Sum{EmitExp(m_, size), m_.F(0)} : ExpWithRest(size);
+    V half = m_.Mul(e.high, m_.F(0.5)), half_rest = m_.Mul(e.low, m_.F(0.5));
+    V inverse = m_.Div(m_.F(0.25), half);  // e^-|x| / 2
+    V cosh = m_.Add(half, inverse), sinh = m_.Sub(half, inverse);
+    if (!narrow_) {
+      V lost = m_.Sub(m_.Fma(m_.Neg(inverse), half, m_.F(0.25)), m_.Mul(inverse, half_rest));
+      V inverse_rest = m_.Mul(lost, m_.Mul(inverse, m_.F(4)));
+      cosh = m_.Add(cosh, m_.Add(m_.Sub(inverse, m_.Sub(cosh, half)), m_.Add(half_rest, inverse_rest)));
+      sinh = m_.Add(sinh, m_.Add(m_.Sub(m_.Sub(half, sinh), inverse), m_.Sub(half_rest, inverse_rest)));
+    }
     V z = m_.Mul(x, x);
     V p = m_.Poly(z, {1.0 / 6, 1.0 / 120, 1.0 / 5040, 1.0 / 362880, 1.0 / 39916800, 1.0 / 6227020800.0,
                       1.0 / 1307674368000.0, 1.0 / 355687428096000.0, 1.0 / 121645100408832000.0});
     V small = m_.Fma(m_.Mul(x, z), p, x);
-    V large = m_.CopySign(m_.Sub(e, inverse), x);
-    return {m_.Select(m_.Lt(size, m_.F(1)), small, large), m_.Add(e, inverse)};
+    return {m_.Select(m_.Lt(size, m_.F(1)), small, m_.CopySign(sinh, x)), cosh};
   }
 
   Element Exp(Element x) {
