@@ -28,9 +28,6 @@ std::unique_ptr<Executor> NewThreadPoolExecutor(int num_threads);
 // The process-wide pool, made at its first use, with as many threads as the process may use CPUs.
 Executor* DefaultExecutor();
 
-// CPUs that this process may run on.
-int AvailableCpus();
-
 // Calls fn(begin, end) for consecutive pieces that cover [0, n) once. Every piece starts at a multiple of `min_grain`
 // and but for the last is a multiple of it long. At most `limit` threads work (0: the executor's number); with one
 // thread, or inside another ParallelFor's piece, everything runs on the calling thread as one piece. How the range is
