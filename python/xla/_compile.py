@@ -12,7 +12,7 @@ import numpy as np
 
 from . import _core, _errors, _explain, _hlo, _pytree
 from ._lowered import Lowered, compile_text, options_text
-from ._trace import result_of, signature_of, trace
+from ._trace import from_dlpack, result_of, signature_of, trace
 
 # Compiled programs that one function keeps at most; the least recently used goes first.
 MAX_SIGNATURES = 512
@@ -338,14 +338,6 @@ def _as_leaf(leaf):
     if isinstance(leaf, np.ndarray):
         return np.asarray(leaf, leaf.dtype.newbyteorder("="))
     return from_dlpack(leaf)
-
-
-def from_dlpack(x):
-    """Another framework's array as a NumPy array, without a copy where its memory and type allow."""
-    try:
-        return np.from_dlpack(x)
-    except (BufferError, RuntimeError, TypeError, ValueError):
-        return np.asarray(x)  # types such as bfloat16, which NumPy's DLPack does not know
 
 
 class _progress:

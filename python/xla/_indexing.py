@@ -4,6 +4,7 @@ masks select where the shape stays fixed."""
 import numpy as np
 
 from . import _errors, _ops as o
+from ._masked import Masked
 from ._tracer import Tracer, as_array, value_of
 
 
@@ -219,8 +220,6 @@ def _gather_parts(shape, arrays):
 def get(x, index):
     """x[index]."""
     if isinstance(index, Tracer) and index.dtype == np.bool_ and index.ndim:
-        from ._masked import Masked
-
         return Masked(x, index)
     plan = _plan(x.shape, index)
     advanced = _advanced(plan)
@@ -275,8 +274,6 @@ def _squeezed(value, shape):
 
 
 def _put_mask(x, mask, new):
-    from ._masked import Masked
-
     if mask.shape != x.shape[: mask.ndim]:
         raise IndexError(
             _errors.at_user(f"boolean index of shape {mask.shape} does not fit an array of shape {x.shape}")
@@ -295,3 +292,7 @@ def _put_mask(x, mask, new):
             )
         value = _squeezed(value, x.shape[mask.ndim :])
     x.assign(o.select(whole, o.broadcast(value, x.shape), x.value))
+
+
+Tracer.__getitem__ = get
+Tracer.__setitem__ = lambda self, index, new: put(self, index, new)

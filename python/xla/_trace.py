@@ -5,7 +5,7 @@ import dataclasses
 import numpy as np
 
 from . import _control_flow, _errors, _hlo, _pytree
-from ._control_flow_places import Poison
+from ._control_flow import Poison
 from ._masked import Masked
 from ._tracer import WEAK_TYPES, Tracer, check_dtype, tracer_of
 
@@ -22,6 +22,14 @@ class Traced:
     checks: list  # the exception of each further output, a bool: what the call raises where it is false
 
 
+def from_dlpack(x):
+    """Another framework's array as a NumPy array, without a copy where its memory and type allow."""
+    try:
+        return np.from_dlpack(x)
+    except (BufferError, RuntimeError, TypeError, ValueError):
+        return np.asarray(x)  # types such as bfloat16, which NumPy's DLPack does not know
+
+
 def signature_of(leaf, name):
     """What a program depends on in an argument: bool, int, float or complex for Python's numbers, else (type, shape)."""
     if type(leaf) in WEAK_TYPES:
@@ -29,8 +37,6 @@ def signature_of(leaf, name):
     if isinstance(leaf, (np.ndarray, np.generic)):
         return (check_dtype(leaf.dtype), leaf.shape)
     if hasattr(leaf, "__dlpack__"):
-        from ._compile import from_dlpack
-
         return signature_of(from_dlpack(leaf), name)
     if isinstance(leaf, Tracer):
         _errors.fail(

@@ -32,6 +32,9 @@ class Tracer:
 
     A tracer either owns its value or is a view of another one: then `_read` gives its value from the parent's and
     `_write` gives the parent's value after a write to it, so that views see each other's writes as NumPy's do.
+
+    The modules above this one give it what they implement: _ufuncs the operators and __array_ufunc__, _indexing x[…] and
+    x[…] = …, _functions/methods the methods of ndarray.
     """
 
     __slots__ = (
@@ -101,11 +104,6 @@ class Tracer:
         self._version += 1
 
     # What NumPy asks for.
-
-    def __array_ufunc__(self, ufunc, method, *inputs, **kwargs):
-        from . import _ufuncs
-
-        return _ufuncs.call(ufunc, method, inputs, kwargs)
 
     def __array_function__(self, function, types, args, kwargs):
         handler = HANDLERS.get(function)
@@ -226,16 +224,6 @@ class Tracer:
         if not self.shape:
             raise TypeError("iteration over a 0-d array")
         return (self[i] for i in range(self.shape[0]))
-
-    def __getitem__(self, index):
-        from . import _indexing
-
-        return _indexing.get(self, index)
-
-    def __setitem__(self, index, new):
-        from . import _indexing
-
-        _indexing.put(self, index, new)
 
     def __copy__(self):
         return Tracer(self.value)

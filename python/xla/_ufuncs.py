@@ -30,8 +30,8 @@ def _resolve(ufunc, kinds, dtype, casting):
     return found[: ufunc.nin], found[ufunc.nin :]
 
 
-def call(ufunc, method, inputs, kwargs):
-    """What Tracer.__array_ufunc__ does."""
+def _array_ufunc(self, ufunc, method, *inputs, **kwargs):
+    """What NumPy calls for a ufunc with a tracer among its inputs or outputs."""
     if method == "__call__":
         return apply(ufunc, *inputs, **kwargs)
     handler = HANDLERS.get((method, ufunc)) or HANDLERS.get(method)
@@ -194,6 +194,7 @@ COMPARE_OPERATORS = {
 for _name, _ufunc in COMPARE_OPERATORS.items():
     setattr(Tracer, f"__{_name}__", _operator(_ufunc)[0])
 
+Tracer.__array_ufunc__ = _array_ufunc
 Tracer.__divmod__, Tracer.__rdivmod__ = lambda x, y: apply(np.divmod, x, y), lambda x, y: apply(np.divmod, y, x)
 Tracer.__neg__ = lambda x: _weak_unary(np.negative, x)
 Tracer.__pos__ = lambda x: _weak_unary(np.positive, x)

@@ -5,6 +5,7 @@ import math
 import numpy as np
 
 from .._tracer import implements, normalize_axis, tracer_of
+from ..lax import vmap
 
 
 @implements(np.apply_along_axis)
@@ -14,8 +15,6 @@ def apply_along_axis(func1d, axis, arr, *args, **kwargs):
     rest = a.shape[:axis] + a.shape[axis + 1 :]
     if 0 in rest:
         raise ValueError("Cannot apply_along_axis when any iteration dimensions are 0")
-    from ..lax import vmap
-
     rows = np.moveaxis(a, axis, -1).reshape(math.prod(rest), a.shape[axis])
     results = vmap(lambda row: tracer_of(func1d(row, *args, **kwargs)))(rows)
     made = results.shape[1:]

@@ -7,6 +7,7 @@ import operator
 import numpy as np
 
 from .._tracer import Tracer, concrete, tracer_of
+from ..lax import segment_sum
 from ._support import composite, inexact, refuse
 from .choosing import value_like
 
@@ -62,8 +63,6 @@ def histogram(a, bins=10, range=None, density=None, weights=None):
     inside = (x >= edges[0]) & (x <= edges[-1])
     place = np.where(inside, place, n)
     w = np.ones(x.shape, np.int64) if weights is None else tracer_of(weights).ravel()
-    from ..lax import segment_sum
-
     counts = segment_sum(tracer_of(w), place, n + 1)[:n]
     if density:
         counts = counts / np.diff(edges) / np.sum(counts)
@@ -115,8 +114,6 @@ def histogramdd(sample, bins=10, range=None, density=None, weights=None):
         raise TypeError(
             f"Cannot cast array data from {weights.dtype!r} to dtype('float64') according to the rule 'safe'"
         )
-    from ..lax import segment_sum
-
     counts = segment_sum(tracer_of(weights.astype(np.float64)), cell, math.prod(sides)).reshape(sides)
     counts = counts[(slice(1, -1),) * dims]
     if density:

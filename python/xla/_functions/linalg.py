@@ -8,6 +8,7 @@ import numpy as np
 
 from .. import _errors, _ops
 from .._tracer import concrete, implements, normalize_axis, tracer_of
+from ..lax import fori_loop
 from ._support import composite, custom_call, part_type, refuse, traced
 
 _LETTERS = {"float32": "s", "float64": "d", "complex64": "c", "complex128": "z"}
@@ -70,8 +71,6 @@ def _solve_triangular(a, b, lower, unit=False, adjoint=False):
 
 def _permutation(pivots, m):
     """The rows' order after the exchanges i <-> pivots[i] one after the other: indices (…, m)."""
-    from ..lax import fori_loop
-
     batch = pivots.shape[:-1]
     order = np.broadcast_to(tracer_of(np.arange(m)), (*batch, m))
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .. import _errors, _ops as o
+from .. import _errors, _ops as o, _ufuncs
 from .._elementwise import EMITTERS, truth
 from .._tracer import Tracer, as_array, check_dtype, dtype_of, finish, implements, normalize_axes, value_of
 
@@ -216,8 +216,6 @@ def ufunc_reduce(ufunc, array, axis=0, dtype=None, out=None, keepdims=False, ini
         options.update(initial=initial)
     if name in _UFUNC_REDUCTIONS:
         return _UFUNC_REDUCTIONS[name](array, axis, **options)
-    from .. import _ufuncs
-
     # The others combine slice after slice, as NumPy does.
     x = as_array(array)
     axes = normalize_axes(axis, x.ndim)

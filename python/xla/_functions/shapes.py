@@ -3,7 +3,7 @@ these."""
 
 import numpy as np
 
-from .. import _ops as o
+from .. import _errors, _ops as o
 from .._tracer import (
     Tracer,
     as_array,
@@ -133,8 +133,6 @@ def stack(arrays, axis=0, out=None, *, dtype=None, casting="same_kind"):
 @implements(np.where)
 def where(condition, x=None, y=None, /):
     if x is None or y is None:
-        from .. import _errors
-
         _errors.fail(
             _errors.DataDependentShapeError,
             "np.where(condition) alone has as many results as there are true elements; write np.where(condition, x, y)",

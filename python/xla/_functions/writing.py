@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from .. import _errors
-from .._tracer import Tracer, dtype_of, holds_tracer, implements, normalize_axis, tracer_of, value_of
+from .._tracer import HANDLERS, Tracer, dtype_of, holds_tracer, implements, normalize_axis, tracer_of, value_of
 from ._support import composite, traced
 
 
@@ -199,6 +199,4 @@ def ravel_multi_index(multi_index, dims, mode="raise", order="C"):
 # Old names.
 for _name, _now in (("in1d", np.isin), ("trapz", np.trapezoid), ("row_stack", np.vstack)):
     if hasattr(np, _name):
-        from .._tracer import HANDLERS
-
         implements(getattr(np, _name))(HANDLERS[_now])

@@ -4,6 +4,7 @@ import functools
 import inspect
 
 from .. import _hlo
+from .._compile import compile as compile_
 
 
 def compiled_alone(*static):
@@ -18,8 +19,6 @@ def compiled_alone(*static):
             if _hlo.is_tracing():
                 return function(*args, **kwargs)
             if not made:
-                from .._compile import compile as compile_
-
                 made.append(compile_(function, static_argnames=static))
             bound = signature.bind(*args, **kwargs)
             arrays, fixed = [], {}

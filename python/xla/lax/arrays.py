@@ -3,7 +3,7 @@ sorting of several arrays, slices at traced positions."""
 
 import numpy as np
 
-from .. import _hlo, _ops
+from .. import _hlo, _ops, _pytree
 from .._tracer import Tracer, check_dtype, normalize_axis, tracer_of, value_of
 from ._eager import compiled_alone
 
@@ -305,8 +305,6 @@ def optimization_barrier(operand):
     """
     if not _hlo.is_tracing():
         return operand
-    from .. import _pytree
-
     leaves, structure = _pytree.flatten(operand)
     values = [_hlo.current().local(value_of(leaf)) for leaf in leaves]
     if not values:

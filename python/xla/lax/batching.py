@@ -3,8 +3,8 @@ more axis in front; what has no such form (loops and branches on items' values) 
 
 import numpy as np
 
-from .. import _control_flow, _hlo, _ops, _pytree
-from .. import _staging
+from .. import _control_flow, _hlo, _ops, _pytree, _staging
+from .._compile import compile as compile_
 from .._errors import ControlFlowError, fail
 from .._tracer import Tracer, value_of
 from . import _batching_rules as rules
@@ -87,8 +87,6 @@ def vmap(fun, in_axes=0, out_axes=0):
     def batched(*args):
         if _hlo.is_tracing():
             return _vmapped(fun, in_axes, out_axes, args)
-        from .._compile import compile as compile_
-
         key = (fun, str(in_axes), str(out_axes))
         if key not in made:
             made[key] = compile_(lambda *a: _vmapped(fun, in_axes, out_axes, a))

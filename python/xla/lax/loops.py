@@ -3,8 +3,7 @@
 import numpy as np
 
 from .. import _control_flow, _hlo, _ops, _pytree
-from .. import _control_flow_loops as loops
-from .. import _control_flow_staged as staged
+from .._control_flow import loops, staged
 from .._errors import ControlFlowError, fail
 from .._tracer import Tracer, tracer_of, value_of
 

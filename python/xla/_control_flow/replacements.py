@@ -4,10 +4,9 @@ import functools
 
 import numpy as np
 
-from . import _control_flow_iterables as iterables
-from . import _control_flow_staged as staged
-from ._control_flow_staged import is_traced
-from ._tracer import Tracer, as_array, holds_tracer, tracer_of, value_of
+from .._tracer import Tracer, as_array, holds_tracer, tracer_of, value_of
+from . import iterables, staged
+from .staged import is_traced
 
 
 def _range(*args):

@@ -3,7 +3,7 @@ loop has one way in and one way out."""
 
 import ast
 
-from . import _control_flow_source as source
+from . import trees
 
 RETURNED = "_xla_returned"
 RESULT = "_xla_result"
@@ -24,7 +24,7 @@ def escaping(node):
     if isinstance(node, _LOOPS + (ast.AsyncFor,)):
         inside = set().union(*(escaping(s) for s in node.body), set()) & {"return"}
         return inside.union(*(escaping(s) for s in node.orelse))
-    return set().union(*(escaping(child) for child in source.children(node)))
+    return set().union(*(escaping(child) for child in trees.children(node)))
 
 
 def _raises(node):
@@ -166,17 +166,17 @@ def _crosses_try(s):
         return False
     if isinstance(s, _LOOPS) and not escaping(s):
         return False
-    return any(_crosses_try(child) for child in source.children(s))
+    return any(_crosses_try(child) for child in trees.children(s))
 
 
 def lower(function):
     """Rewrites the body of a FunctionDef in place."""
     body = function.body
-    for n in source.walk(function):
+    for n in trees.walk(function):
         if isinstance(n, ast.ExceptHandler):
             for s in n.body:
                 s.xla_plain = True  # a `raise` here turns one exception into another
-    raises = any(map(_raises, source.walk(function)))
+    raises = any(map(_raises, trees.walk(function)))
     nested = any(escaping(s) for s in body if not isinstance(s, ast.Return))
     if not nested:
         tail = body[-1:] if isinstance(body[-1], ast.Return) else []

@@ -5,41 +5,9 @@ import ast
 import linecache
 import types
 
+from . import trees
+
 _files = {}  # file name -> (lines, tree)
-
-
-def children(node):
-    """The nodes right below `node`, as ast.iter_child_nodes gives them but for the contexts (Load, Store, Del), in half the
-    time."""
-    for field in node._fields:
-        value = getattr(node, field, None)
-        if isinstance(value, list):
-            for item in value:
-                if isinstance(item, ast.AST):
-                    yield item
-        elif isinstance(value, ast.AST) and field != "ctx":
-            yield value
-
-
-def walk(node):
-    """`node` and all nodes below it."""
-    pending = [node]
-    while pending:
-        node = pending.pop()
-        yield node
-        pending.extend(children(node))
-
-
-def clone(node):
-    """A copy of a tree; contexts are shared."""
-    new = node.__class__()
-    for name, value in vars(node).items():
-        if isinstance(value, list):
-            value = [clone(v) if isinstance(v, ast.AST) else v for v in value]
-        elif isinstance(value, ast.AST) and name != "ctx":
-            value = clone(value)
-        setattr(new, name, value)
-    return new
 
 
 class NoSource(Exception):
@@ -95,7 +63,7 @@ def find(function):
     found = []
 
     def visit(node, class_name):
-        for child in children(node):
+        for child in trees.children(node):
             if (
                 isinstance(child, wanted)
                 and _first_line(child) == code.co_firstlineno
@@ -109,7 +77,7 @@ def find(function):
     if len(found) > 1:
         found = [f for f in found if _holds_positions(f[0], code)]
     if len(found) > 1 and wanted is ast.Lambda:
-        found = [f for f in found if not any(g is not f and g[0] in walk(f[0]) for g in found)] or found
+        found = [f for f in found if not any(g is not f and g[0] in trees.walk(f[0]) for g in found)] or found
     if not found:
         raise NoSource(f"{code.co_filename} has changed since it was imported, or was made by other code")
     if len(found) > 1:

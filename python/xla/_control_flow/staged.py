@@ -1,16 +1,15 @@
 """Branches on traced values: the code of each way is traced into a computation of its own, and what the ways change is
 brought to one type and becomes the results of a `conditional`. Loops are made of the same pieces, in
-_control_flow_loops.py."""
+loops.py."""
 
 import threading
 
 import numpy as np
 
-from . import _hlo, _ops, _pytree, _staging
-from ._control_flow_places import UNDEFINED, ArrayPlace, AttributePlace, NamePlace, Poison, common, kind_of, same_object
-from ._errors import ControlFlowError, fail
-from ._tracer import Tracer, value_of
-
+from .. import _hlo, _ops, _pytree, _staging
+from .._errors import ControlFlowError, fail
+from .._tracer import Tracer, value_of
+from .places import UNDEFINED, ArrayPlace, AttributePlace, NamePlace, Poison, common, kind_of, same_object
 
 _local = threading.local()
 

@@ -3,7 +3,8 @@ contents of such a place after two ways through the code are brought to one type
 
 import numpy as np
 
-from ._tracer import Tracer
+from .._errors import fail
+from .._tracer import Tracer
 
 
 class Undefined:
@@ -119,9 +120,7 @@ class Poison:
         object.__setattr__(self, "_kind", kind)
 
     def _fail(self):
-        from ._errors import fail  # the place of use is the user's line
-
-        fail(self._kind, self._why)
+        fail(self._kind, self._why)  # at the place of use, the user's line
 
     def __repr__(self):
         return f"<no value: {self._why}>"

@@ -8,9 +8,11 @@ import types
 
 import numpy as np
 
-from . import _control_flow_staged as staged
-from . import _ops, _pytree, _staging
-from ._control_flow_places import (
+from .. import _ops, _pytree, _staging
+from .._errors import ControlFlowError, TracingError, fail, user_location
+from .._tracer import Tracer, value_of
+from . import staged
+from .places import (
     UNDEFINED,
     ArrayPlace,
     Kind,
@@ -21,8 +23,6 @@ from ._control_flow_places import (
     kind_of,
     same_object,
 )
-from ._errors import ControlFlowError, TracingError, fail, user_location
-from ._tracer import Tracer, value_of
 
 _local = threading.local()
 

@@ -2,7 +2,7 @@
 
 import ast
 
-from . import _control_flow_source as source
+from . import trees
 
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
@@ -36,7 +36,7 @@ def stores(node, changes=True):
             return
         if changes and getattr(n, "xla_changes", None) is not None:
             found.add(n.xla_changes)
-        for child in source.children(n):
+        for child in trees.children(n):
             visit(child, in_comprehension or isinstance(n, _COMPREHENSIONS))
 
     for part in node if isinstance(node, list) else [node]:
@@ -49,7 +49,7 @@ def loads(node):
     if node is None:
         return set()
     found = set()
-    for n in source.walk(node):
+    for n in trees.walk(node):
         if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load):
             found.add(n.id)
         elif isinstance(n, ast.AugAssign) and isinstance(n.target, ast.Name):
@@ -60,7 +60,7 @@ def loads(node):
 def captured(function):
     """Names that functions defined within `function` read: they can be called at any time."""
     found = set()
-    for n in source.walk(function):
+    for n in trees.walk(function):
         if isinstance(n, _SCOPES) and n is not function:
             found |= loads(n)
     return found
@@ -106,7 +106,7 @@ def _statement(s, live):
     if isinstance(s, (ast.Try, getattr(ast, "TryStar", ast.Try), ast.Match)):
         # Any part may be left at any point: nothing read in it or after it is dead.
         live = live | loads(s)
-        for part in source.children(s):
+        for part in trees.children(s):
             for block in (part,) if isinstance(part, ast.stmt) else (getattr(part, "body", None),):
                 if isinstance(block, list):
                     _block(block, live)

@@ -3,7 +3,7 @@ enumerate, zip and reversed of these."""
 
 import numpy as np
 
-from ._tracer import Tracer
+from .._tracer import Tracer, tracer_of
 
 
 class Items:
@@ -51,8 +51,6 @@ def items_of(iterated):
 
 
 def _constant_item(array, i):
-    from ._tracer import tracer_of
-
     return tracer_of(array)[i] if isinstance(i, Tracer) else array[i]
 
 
