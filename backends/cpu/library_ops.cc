@@ -16,6 +16,7 @@
 #include "backends/runtime/sort.h"
 #include "hlo/base/status.h"
 #include "hlo/known_calls.h"
+#include "hlo/shape_inference/shape_inference.h"
 
 namespace xc::cpu {
 namespace {
@@ -105,19 +106,20 @@ bool EmitTriangularSolve(IrEmitter& e, const HloInstruction* solve) {
   return true;
 }
 
-bool EmitRngBitGenerator(IrEmitter& e, const HloInstruction* rng) {
+absl::StatusOr<bool> EmitRngBitGenerator(IrEmitter& e, const HloInstruction* rng) {
   const HloInstruction* state = rng->operand(0);
+  if (absl::Status status = CheckRandomState(state->shape()); !status.ok()) {
+    return absl::InvalidArgumentError(absl::StrCat("rng-bit-generator ", rng->name(), ": ", status.message()));
+  }
   const bool both = rng->shape().IsTuple();
   const Shape& shape = both ? rng->shape().tuple_shape(1) : rng->shape();
-  const int64_t state_bytes = state->shape().ByteSize();
-  if (shape.rank() > kMaxRngRank || state_bytes % 8 != 0 || state_bytes > 24 || !IsIntegral(shape.type()) ||
-      ElementBits(shape.type()) < 8) {
+  if (shape.rank() > kMaxRngRank || ElementBits(shape.type()) < 8) {
     return false;
   }
   RngDesc desc;
   desc.algorithm = static_cast<int32_t>(rng->attr<AttrKind::kRngAlgorithm>());
   desc.element_bytes = StorageBytes(shape.type());
-  desc.state_words = static_cast<int32_t>(state_bytes / 8);
+  desc.state_words = static_cast<int32_t>(state->shape().ByteSize() / 8);
   desc.rank = static_cast<int32_t>(shape.rank());
   for (int64_t i = 0; i < shape.rank(); ++i) desc.dims[i] = shape.dim(i);
   llvm::Value* next;

@@ -119,7 +119,7 @@ ENTRY e {
 }
 
 TEST(RngTest, Bits) {
-  for (const char* type : {"u8", "u16", "u32", "u64", "s32"}) {
+  for (const char* type : {"u8", "u16", "u32", "u64", "s32", "f8e4m3fn", "bf16", "f32", "f64"}) {
     for (const char* algorithm : {"rng_three_fry", "rng_philox", "rng_default"}) {
       ExpectSame(absl::Substitute(R"(HloModule m
 ENTRY e {
@@ -130,6 +130,30 @@ ENTRY e {
                                   type, algorithm));
     }
   }
+}
+
+// The verifier admits any state, as XLA's does: the bits are an error only where they are used.
+TEST(RngTest, StatesThatNoGeneratorHas) {
+  const auto run = [](absl::string_view root) {
+    return RunOn(CpuBackend(),
+                 absl::Substitute(R"(HloModule m
+ENTRY e {
+  a = f32[4] parameter(0)
+  r = (f32[4], f32[4]) rng-bit-generator(a), algorithm=rng_default
+  n = f32[4] negate(a)
+  t = ((f32[4], f32[4]), f32[4]) tuple(r, n)
+  bits = f32[4] get-tuple-element(r), index=1
+  m = f32[4] get-tuple-element(t), index=1
+  $0
+}
+)",
+                                  root),
+                 {})
+        .status;
+  };
+  EXPECT_EQ(run("ROOT s = f32[4] add(m, a)"), absl::OkStatus());
+  const std::string error(run("ROOT s = f32[4] add(m, bits)").message());
+  EXPECT_NE(error.find("rng-bit-generator r: the state is f32[4], should be u64[2] or u64[3]"), error.npos) << error;
 }
 
 TEST(RngTest, UniformAndNormalOnceEach) {

@@ -132,6 +132,12 @@ TEST(ControlTest, RandomBits) {
          {"{0, 1}", "{1797259609, 2579123966}"});
 }
 
+TEST(ControlTest, RandomBitsNeedAStateOfTheirOwn) {
+  ExpectError(R"(s = u64[4] constant({0, 0, 0, 0})
+                 ROOT r = (u64[4], u32[2]) rng-bit-generator(s), algorithm=rng_philox)",
+              "rng-bit-generator r: the state is u64[4], should be u64[2] or u64[3] (or u32[4], u32[6])");
+}
+
 TEST(ControlTest, RandomNumbersStayInside) {
   Expect(R"(a = s32[] constant(-2)
             b = s32[] constant(3)

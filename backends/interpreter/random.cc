@@ -7,6 +7,7 @@
 #include "backends/runtime/fft.h"
 #include "backends/runtime/rng.h"
 #include "hlo/base/status.h"
+#include "hlo/shape_inference/shape_inference.h"
 
 namespace xc::interp {
 
@@ -50,8 +51,9 @@ OpResult RngBits(const HloInstruction& instruction, Operands& operands, OpContex
   const Literal& state = operands[0];
   const bool both = instruction.shape().IsTuple();
   Literal out(both ? instruction.shape().tuple_shape(1) : instruction.shape());
-  if (out.shape().rank() > kMaxRngRank || state.byte_size() % 8 != 0 || state.byte_size() > 24) {
-    return absl::UnimplementedError("a state or result of this shape is not supported");
+  XC_RETURN_IF_ERROR(CheckRandomState(state.shape()));
+  if (out.shape().rank() > kMaxRngRank) {
+    return absl::UnimplementedError("a result of this shape is not supported");
   }
   RngDesc desc;
   desc.algorithm = static_cast<int32_t>(instruction.attr<AttrKind::kRngAlgorithm>());

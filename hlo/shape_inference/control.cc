@@ -151,15 +151,12 @@ absl::StatusOr<Shape> InferRng(const Context& c) {
 absl::StatusOr<Shape> InferRngBitGenerator(const Context& c) {
   XC_RETURN_IF_ERROR(c.NeedArray(0));
   const Shape& state = c.operand(0);
-  bool wide = state.type() == E::kU64 && state.rank() == 1 && (state.dim(0) == 2 || state.dim(0) == 3);
-  bool narrow = state.type() == E::kU32 && state.rank() == 1 && (state.dim(0) == 4 || state.dim(0) == 6);
-  if (!wide && !narrow) return c.Error(c.Describe(0), ", should be u64[2] or u64[3] (or u32[4], u32[6])");
   const Shape* given = c.given();
   if (given == nullptr) return c.Error("needs its result shape");
   const Shape* bits = given->IsTuple() && given->tuple_size() == 2 ? &given->tuple_shape(1) : given;
-  if (!bits->IsArray() || !IsIntegral(bits->type())) {
+  if (!bits->IsArray() || (!IsIntegral(bits->type()) && !IsFloating(bits->type()))) {
     return c.Error("the result is ", given->ToString(false), ", should be (", state.ToString(false),
-                   ", an array of integers)");
+                   ", an array of integers or floating-point numbers)");
   }
   if (bits == given) return Plain(*given);
   return Shape::Tuple({Plain(state), Plain(*bits)});
@@ -170,3 +167,17 @@ absl::StatusOr<Shape> InferRngState(const Context& c) { return Shape(E::kU64, {2
 absl::StatusOr<Shape> InferPartitionId(const Context& c) { return Shape::Scalar(E::kU32); }
 
 }  // namespace xc::shape_inference
+
+namespace xc {
+
+absl::Status CheckRandomState(const Shape& state) {
+  if (state.IsArray() && state.rank() == 1) {
+    const int64_t size = state.dim(0);
+    if (state.type() == ElementType::kU64 && (size == 2 || size == 3)) return absl::OkStatus();
+    if (state.type() == ElementType::kU32 && (size == 4 || size == 6)) return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("the state is ", state.ToString(false), ", should be u64[2] or u64[3] (or u32[4], u32[6])"));
+}
+
+}  // namespace xc

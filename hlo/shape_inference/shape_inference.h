@@ -42,6 +42,10 @@ absl::Status CheckCalledComputationCount(HloOpcode opcode, int64_t count);
 // Sizes of the output of sliding a window over `dims`. Rank and parameters of the window are checked.
 absl::StatusOr<std::vector<int64_t>> WindowedSizes(absl::Span<const int64_t> dims, const WindowAttr& window);
 
+// OK if generators of random bits can start from a state of this shape: u64[2] or u64[3], or as many bytes of u32. The
+// verifier admits any array, as XLA's does: those that are never used are removed.
+absl::Status CheckRandomState(const Shape& state);
+
 // Whether a value of shape `have` may stand where `want` is asked for: same types and dimensions; layouts, and whether
 // dimensions are dynamic, are not looked at, and an unknown size agrees with any.
 bool Agree(const Shape& have, const Shape& want);

@@ -1,6 +1,7 @@
 // Literals. Elements are read straight from the characters, since constants are most of many texts.
 #include <charconv>
 #include <cmath>
+#include <cstring>
 
 #include "absl/strings/str_cat.h"
 #include "hlo/text/float_bits.h"
@@ -133,6 +134,8 @@ class ElementReader {
 
   // Returns the place behind the elements, or nullptr with at() and message() set.
   const char* Read(const char* p) { return ReadDim(p, 0); }
+  // Of an array, its first element alone: the place behind it, or nullptr.
+  const char* ReadFirst(const char* p) { return ReadOne(p); }
   const char* at() const { return at_; }
   const std::string& message() const { return message_; }
 
@@ -230,6 +233,28 @@ bool Parser::ParseElements(Literal* literal) {
   return true;
 }
 
+// XLA's readers take a number where an array's braces should stand as its first element; the others are zero.
+bool Parser::ParseFirstElement(const Shape& shape, Literal* out) {
+  const char* start = lex_.position();
+  Literal first{Shape(shape.type(), {1})};
+  const char* stop = nullptr;
+  DispatchArrayType(
+      shape.type(), [&]<ElementType kType>() { stop = ElementReader<Native<kType>>(lex_, &first).ReadFirst(start); },
+      [] {});
+  if (stop == nullptr) return Fail(start, "expected '{' to open dimension 0 of the constant");
+  const int64_t bytes = BoundedBytes(shape, options_.max_elided_bytes - elided_bytes_);
+  if (bytes < 0) {
+    return Fail(start, absl::StrCat("of a constant that is written as its first element alone, and of all that are "
+                                    "left out, the elements may take ",
+                                    options_.max_elided_bytes, " bytes"));
+  }
+  elided_bytes_ += bytes;
+  *out = Literal(shape);
+  std::memcpy(out->mutable_bytes(), first.bytes(), first.byte_size());
+  lex_.ContinueAt(stop);
+  return true;
+}
+
 bool Parser::ParseLiteralOf(const Shape& shape, Literal* out) {
   const char* at = lex_.position();
   if (absl::Status status = ValidateShape(shape); !status.ok()) return Fail(at, status.message());
@@ -270,6 +295,7 @@ bool Parser::ParseLiteralOf(const Shape& shape, Literal* out) {
     if (d == Shape::kUnknownSize) return Fail(at, "a constant needs known dimensions");
     count *= d;
   }
+  if (count > 0 && shape.rank() > 0 && !IsComplex(shape.type()) && !lex_.At('{')) return ParseFirstElement(shape, out);
   if (count > lex_.end() - at) {
     return Fail(at, absl::StrCat("the constant ", shape.ToString(false), " has ", count,
                                  " elements, more than the text that follows can hold"));

@@ -100,6 +100,7 @@ class Parser {
 
   // parse_literal.cc
   bool ParseElements(Literal* literal);
+  bool ParseFirstElement(const Shape& shape, Literal* out);
 
   // parse_attributes.cc
   bool ParseAttributes(HloInstruction* instruction);

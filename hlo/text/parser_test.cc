@@ -248,6 +248,11 @@ TEST(Parser, Literals) {
   expect("f32[2]", "{1,2,3}", "expected '}' after the 2 elements of dimension 0");
   expect("f32[2,2]", "{1,2,3,4}", "expected '{' to open dimension 1 of the constant");
   expect("f32[2]", "{1 2}", "expected ',' between elements");
+  expect("f32[2]", "x", "expected '{' to open dimension 0 of the constant");
+  expect("f32[2]", "1, 2", "expected ')'");
+  expect("c64[2]", "(1, 2)", "expected '{' to open dimension 0 of the constant");
+  expect("f32[0]", "1", "expected '{' to open dimension 0 of the constant");
+  expect("u8[2000000000]", "1", "the elements may take 1073741824 bytes");
   expect("f32[]", "{1}", "expected a number");
   expect("f32[]", "x", "expected a number");
   expect("s8[]", "300", "this value is out of range for the constant's type");
@@ -274,6 +279,22 @@ TEST(Parser, Literals) {
   EXPECT_EQ(ModuleError("ENTRY e { ROOT r = f32[2] constant({1, 2"),
             "line 1, column 36: this '{' has no matching '}'\nENTRY e { ROOT r = f32[2] constant({1, 2\n"
             "                                   ^");
+}
+
+// As XLA's parser has it.
+TEST(Parser, ANumberForAnArrayIsItsFirstElement) {
+  const auto expect = [](const std::string& shape, const std::string& text, const std::string& printed) {
+    const auto literal = ParseLiteral(*ParseShape(shape), text);
+    ASSERT_TRUE(literal.ok()) << literal.status();
+    EXPECT_EQ(PrintLiteral(*literal), printed);
+  };
+  expect("f32[3,3]", "1", "{ { 1, 0, 0 }, { 0, 0, 0 }, { 0, 0, 0 } }");
+  expect("f32[2,2]{0,1}", "5", "{ { 5, 0 }, { 0, 0 } }");
+  expect("s32[3]", "-7", "{-7, 0, 0}");
+  expect("f32[2]", "nan", "{nan, 0}");
+  expect("s4[3]", "-8", "{-8, 0, 0}");
+  expect("pred[3]", "true", "{1, 0, 0}");
+  expect("(f32[2], s32[])", "(1, 2)", "( {1, 0}, 2 )");
 }
 
 TEST(Parser, ModuleLine) {

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "absl/strings/str_cat.h"
+#include "hlo/shape_inference/shape_inference.h"
 #include "hlo/wire/attribute_proto.h"
 #include "jit/lowering/graph_lowering.h"
 #include "jit/lowering/variables.h"
@@ -322,6 +323,8 @@ absl::Status RngBitGenerator(OpContext& c) {
   XC_ASSIGN_OR_RETURN(Dims dims, c.Ints(2));
   XC_RETURN_IF_ERROR(CheckedNumElements(dims).status());
   if (algorithm < 1 || algorithm > 3) return c.Error(absl::StrCat("unknown random algorithm ", algorithm));
+  if (absl::Status status = CheckRandomState(c.in(1)->shape()); !status.ok())
+    return c.Error(std::string(status.message()));
   constexpr RandomAlgorithm kAlgorithms[] = {RandomAlgorithm::kPhilox, RandomAlgorithm::kThreeFry,
                                              RandomAlgorithm::kDefault};
   Shape shape = Shape::Tuple({c.in(1)->shape(), Shape(c.out_etype(1), dims)});
