@@ -1,11 +1,12 @@
-"""Functions as people write them for NumPy (programs.py), and what `+=` and writes into plain arrays mean, compiled and
-beside NumPy."""
+"""Functions as people write them for NumPy (programs.py, programs_control.py), and what `+=` and writes into plain arrays
+mean, compiled and beside NumPy."""
 
 import math
 
 import numpy as np
 import pytest
 
+import programs_control  # noqa: F401  adds to PROGRAMS
 import xla
 from accuracy import Bound, difference
 from programs import PROGRAMS, program
