@@ -3,7 +3,7 @@ first call and steady time per model and shape, peak memory, and ratios. Each wa
 model; their calls take turns in short rounds, so that what else the machine does falls on all of them alike.
 
 usage: tensorflow.py PLUGIN.so [NAME…] [--quick] [--seconds=S] [--ways=LIST] [--data=DIR] [--out=FILE.md] [--resume]
-NAME: names of tensorflow_models.py (with _train: a training step), `stream MODEL` for batches of ever other sizes, or
+NAME: names of tensorflow_programs.py (with _train: a training step), `stream MODEL` for batches of ever other sizes, or
 folders with a graph.pb; without any: all, and the graphs of --data (or XC_DATA). --quick: without the large models, which
 the table then names. README.md in this folder says what is measured and how.
 """
@@ -44,12 +44,12 @@ def work(name, way, plugin):
         os.environ["TF_XLA_FLAGS"] = "--tf_xla_auto_jit=2 --tf_xla_cpu_global_jit"
     import numpy as np
 
-    tf, tensorflow_models = import_models()
+    tf, programs = import_programs()
     if way == "plugin":
         from tensorflow.python.framework import load_library
 
         load_library.load_pluggable_device_library(plugin)
-    body, cases = tensorflow_models.load(name)
+    body, cases = programs.load(name)
     function = tf.function(body, jit_compile=way == "jit_compile" or None, reduce_retracing=True)
 
     def call(args):
@@ -74,7 +74,7 @@ def work(name, way, plugin):
                 measure.plugin_tools().wait(300)
         elif what == "stream":
             sizes = [int(n) for n in np.random.default_rng(0).integers(1, LARGEST + 1, CALLS)]
-            answer = [call(args) for args in tensorflow_models.of_sizes(name, sizes)]
+            answer = [call(args) for args in programs.of_sizes(name, sizes)]
         else:
             answer = peak_memory()
         print(json.dumps(answer), file=out)
@@ -295,15 +295,15 @@ def label_of(name):
     return f"graph {pathlib.Path(name).name}" if "/" in name else name
 
 
-def import_models():
+def import_programs():
     # The benchmark's file has TensorFlow's name.
     sys.path = [p for p in sys.path if pathlib.Path(p or ".").resolve() != HERE]
     import tensorflow
 
     sys.path.append(str(HERE))
-    import tensorflow_models
+    import tensorflow_programs
 
-    return tensorflow, tensorflow_models
+    return tensorflow, tensorflow_programs
 
 
 def list_models(options):
@@ -332,9 +332,9 @@ def main():
     if options.way:
         return work(options.names[0].removeprefix("stream "), options.way, options.plugin)
     if options.list:
-        models = import_models()[1]
-        large = models.names(True)
-        print(json.dumps([models.names(False), large, {name: models.family(name) for name in large}]))
+        programs = import_programs()[1]
+        large = programs.names(True)
+        print(json.dumps([programs.names(False), large, {name: programs.family(name) for name in large}]))
         return 0
     small, large, family = list_models(options)
     names = options.names or (small if options.quick else large)

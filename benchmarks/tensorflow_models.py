@@ -2,8 +2,6 @@
 SMALL ones are quick to trace; LARGE ones have the sizes that people use."""
 
 import dataclasses
-import json
-import pathlib
 from typing import Callable
 
 import numpy as np
@@ -231,8 +229,6 @@ LARGE = {
 }
 
 MODELS = {**SMALL, **LARGE}
-# Of tensorflow_decoders.py.
-DECODERS = ["cache", "whole_sequence", "until_the_end", "beams", "branches"]
 
 
 def attention_with_cache(width=64, heads=4, depth=2, words=200, length=24):
@@ -277,83 +273,3 @@ def attention_with_cache(width=64, heads=4, depth=2, words=200, length=24):
         return tf.transpose(out.stack())
 
     return generate
-
-
-def _training(model, loss):
-    optimizer = tf.keras.optimizers.Adam(1e-4)
-
-    def step(x, y):
-        with tf.GradientTape() as tape:
-            value = loss(y, model(x, training=True))
-        gradients = tape.gradient(value, model.trainable_variables)
-        optimizer.apply_gradients(zip(gradients, model.trainable_variables))
-        return value
-
-    return step
-
-
-def _model_of(name):
-    base = name.removesuffix("_train")
-    return MODELS[base], base != name
-
-
-def family(name):
-    if name == "decode":
-        return "transformer"
-    if name.startswith("decode_"):
-        return "decoder"
-    if name.removesuffix("_train") not in MODELS:
-        return "graph"
-    model, train = _model_of(name)
-    return "training" if train else model.family
-
-
-def names(large):
-    """The names that load() knows: of inference, and of training steps."""
-    decoders = [f"decode_{name}" for name in DECODERS]
-    inference = list(SMALL) + ["decode", *decoders] + (list(LARGE) if large else [])
-    training = ["mlp", "residual", "unet", "encoder", "lstm", "dlrm"] + (
-        ["mobilenet_v2", "bert", "lstm_128"] if large else []
-    )
-    return inference + [f"{name}_train" for name in training]
-
-
-def of_sizes(name, sizes):
-    """A model's arguments in batches of these sizes."""
-    model, _ = _model_of(name)
-    return [[tf.constant(a) for a in model.batch(size, *model.shapes[-1][1:])[0]] for size in sizes]
-
-
-def load(name):
-    """The function of a model (with _train: a training step), or of a folder with graph.pb and meta.json, and its
-    lists of arguments."""
-    if name == "decode":
-        return attention_with_cache(), [[tf.constant(range(n))] for n in (1, 4)]
-    if name.startswith("decode_"):
-        import tensorflow_decoders
-
-        return tensorflow_decoders.DECODERS[name.removeprefix("decode_")](256, 32), [
-            [tf.constant(range(n))] for n in (1, 4)
-        ]
-    if name.removesuffix("_train") in MODELS:
-        model, train = _model_of(name)
-        batches = [model.batch(*shape) for shape in model.shapes]
-        if train:
-            step = _training(model.build(), model.loss_function())
-            return step, [[tuple(map(tf.constant, x)) if len(x) > 1 else tf.constant(x[0]), y] for x, y in batches[-1:]]
-        built = model.build()
-        return (
-            lambda *args: built(list(args) if len(args) > 1 else args[0], training=False),
-            [[tf.constant(a) for a in x] for x, _ in batches],
-        )
-    folder = pathlib.Path(name)
-    meta = json.loads((folder / "meta.json").read_text())
-    graph = tf.compat.v1.GraphDef.FromString((folder / "graph.pb").read_bytes())
-    pruned = tf.compat.v1.wrap_function(lambda: tf.import_graph_def(graph, name=""), []).prune(
-        [i["tensor"] for i in meta["inputs"]], [o["tensor"] for o in meta["outputs"]]
-    )
-    cases = [
-        [tf.constant(np.load(folder / f"case{case}" / f"input_{i}.npy")) for i in range(len(meta["inputs"]))]
-        for case in range(len(meta["cases"]))
-    ]
-    return (lambda *args: pruned(*args)), cases

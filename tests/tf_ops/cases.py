@@ -468,9 +468,6 @@ def gathers():
     )
 
 
-def all_cases():
+def basic_cases():
     for family in (unary, binary, reductions, shapes, products, convolutions, normalization, gathers):
         yield from family()
-    from cases_more import more_cases
-
-    yield from more_cases()

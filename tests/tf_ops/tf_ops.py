@@ -22,6 +22,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import cases as op_cases
 import xc_graph
 from cases_fused import fused_cases
+from cases_more import more_cases
 from cases_random import random_cases
 
 
@@ -130,7 +131,7 @@ def main():
     if "TEST_SHARD_STATUS_FILE" in os.environ:
         open(os.environ["TEST_SHARD_STATUS_FILE"], "w").close()
     passed, failed, ops, failed_ops = 0, 0, set(), set()
-    every = op_cases.all_cases() if flags.seed == 0 else ()
+    every = itertools.chain(op_cases.basic_cases(), more_cases()) if flags.seed == 0 else ()
     cases = fused_cases() if flags.fused else itertools.chain(every, random_cases(flags.seed, flags.draws))
     number = -1
     for number, case in enumerate(cases):
