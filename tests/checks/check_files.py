@@ -1,4 +1,4 @@
-"""Every source file opens with a comment that says what it is for, is no longer than the ceiling, ends with a line end,
+"""Every source file opens with a comment that says what it is for, is no longer than the ceiling but for a few named ones, ends with a line end,
 and names no place on somebody's machine."""
 
 import re
@@ -6,7 +6,12 @@ import sys
 
 from files import list_files, read_lines, ROOT
 
-MAX_LINES = 1000
+MAX_LINES = 500
+# Files above it, with the reason. All others are split by purpose.
+LONG_FILES = {
+    "docs/ops.md": "written by //jit/tool:op_report, one row per op",
+    "jit/graph/op_table.def": "one table, one row per op",
+}
 OPENING = {
     (".h", ".cc", ".c", ".proto", ".cpp"): r"//|/\*",
     (".py",): r'"""|#',
@@ -18,17 +23,27 @@ LEFTOVERS = re.compile(r"\b(" + "TO" + "DO|FIX" + r"ME|XX" + r"X)\b")
 SOURCES = (".h", ".cc", ".c", ".cpp", ".def", ".proto", ".py", ".bzl", ".bazel", ".BUILD", ".md", ".txt")
 
 
+def wrong_length(path, lines):
+    if lines > MAX_LINES and path not in LONG_FILES:
+        return [f"{path}: {lines} lines, at most {MAX_LINES}: split it by purpose"]
+    if lines <= MAX_LINES and path in LONG_FILES:
+        return [f"{path}: {lines} lines: take it out of LONG_FILES in check_files.py"]
+    return []
+
+
 def main():
-    wrong = []
-    for path in list_files():
+    paths = list_files()
+    wrong = [
+        f"LONG_FILES in check_files.py names {path}, which does not exist" for path in LONG_FILES.keys() - set(paths)
+    ]
+    for path in paths:
         if not path.endswith(SOURCES) and "." in path.rsplit("/", 1)[-1]:
             continue
         data = (ROOT / path).read_bytes()
         if b"\0" in data or not data:
             continue
         lines = read_lines(path)
-        if len(lines) > MAX_LINES:
-            wrong.append(f"{path}: {len(lines)} lines, at most {MAX_LINES}")
+        wrong += wrong_length(path, len(lines))
         if not data.endswith(b"\n"):
             wrong.append(f"{path}: no line end at the end")
         # The header of the same name speaks for its source file.
