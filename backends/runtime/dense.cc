@@ -148,12 +148,12 @@ absl::Status CholeskyLower(RunContext* ctx, const Matrix<T>& a, int32_t* info) {
 
 template <typename T>
 absl::Status TriangularSolve(RunContext* ctx, const Matrix<T>& a, const Matrix<T>& b, bool left, bool lower, bool unit,
-                             Op op) {
+                             MatrixOp op) {
   // Everything becomes an upper triangle on the right: op(A) X = B is X^T op(A)^T = B^T, and a lower triangle is an
   // upper one with rows and columns in reverse.
   const int64_t n = a.rows, m = left ? b.cols : b.rows;
-  const bool transpose = (op != Op::kNone) != left;
-  const bool conjugate = op == Op::kAdjoint;
+  const bool transpose = (op != MatrixOp::kNone) != left;
+  const bool conjugate = op == MatrixOp::kAdjoint;
   const bool reverse = lower != transpose;
   auto at = [&](int64_t i) { return reverse ? n - 1 - i : i; };
   OwnedMatrix<T> u(n, n);
@@ -205,7 +205,7 @@ absl::Status Lu(RunContext* ctx, const Matrix<T>& a, int32_t* pivots, int32_t* i
     const int64_t right = k + size;
     if (right >= n) continue;
     const Matrix<T> above = a.Part(k, right, size, n - right);
-    XC_RETURN_IF_ERROR(TriangularSolve<T>(ctx, a.Part(k, k, size, size), above, true, true, true, Op::kNone));
+    XC_RETURN_IF_ERROR(TriangularSolve<T>(ctx, a.Part(k, k, size, size), above, true, true, true, MatrixOp::kNone));
     XC_RETURN_IF_ERROR(
         MultiplySubtract<T>(ctx, a.Part(right, k, m - right, size), above, a.Part(right, right, m - right, n - right)));
   }
@@ -390,16 +390,17 @@ void QrMultiply(const Matrix<T>& a, int64_t k, const T* tau, const Matrix<T>& c,
   }
 }
 
-#define XC_INSTANTIATE(T)                                                                                          \
-  template absl::Status MultiplySubtract<T>(RunContext*, const Matrix<T>&, const Matrix<T>&, const Matrix<T>&);    \
-  template absl::Status CholeskyLower<T>(RunContext*, const Matrix<T>&, int32_t*);                                 \
-  template absl::Status TriangularSolve<T>(RunContext*, const Matrix<T>&, const Matrix<T>&, bool, bool, bool, Op); \
-  template absl::Status Lu<T>(RunContext*, const Matrix<T>&, int32_t*, int32_t*);                                  \
-  template void MakeReflector<T>(int64_t, T*, T*, int64_t, T*);                                                    \
-  template void ReflectLeft<T>(const T*, int64_t, T, const Matrix<T>&);                                            \
-  template void ReflectRight<T>(const T*, int64_t, T, const Matrix<T>&);                                           \
-  template void QrFactor<T>(const Matrix<T>&, T*, int32_t*);                                                       \
-  template void QrFormQ<T>(const Matrix<T>&, int64_t, const T*);                                                   \
+#define XC_INSTANTIATE(T)                                                                                       \
+  template absl::Status MultiplySubtract<T>(RunContext*, const Matrix<T>&, const Matrix<T>&, const Matrix<T>&); \
+  template absl::Status CholeskyLower<T>(RunContext*, const Matrix<T>&, int32_t*);                              \
+  template absl::Status TriangularSolve<T>(RunContext*, const Matrix<T>&, const Matrix<T>&, bool, bool, bool,   \
+                                           MatrixOp);                                                           \
+  template absl::Status Lu<T>(RunContext*, const Matrix<T>&, int32_t*, int32_t*);                               \
+  template void MakeReflector<T>(int64_t, T*, T*, int64_t, T*);                                                 \
+  template void ReflectLeft<T>(const T*, int64_t, T, const Matrix<T>&);                                         \
+  template void ReflectRight<T>(const T*, int64_t, T, const Matrix<T>&);                                        \
+  template void QrFactor<T>(const Matrix<T>&, T*, int32_t*);                                                    \
+  template void QrFormQ<T>(const Matrix<T>&, int64_t, const T*);                                                \
   template void QrMultiply<T>(const Matrix<T>&, int64_t, const T*, const Matrix<T>&, bool, bool);
 XC_INSTANTIATE(float)
 XC_INSTANTIATE(double)

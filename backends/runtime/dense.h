@@ -66,10 +66,10 @@ absl::Status CholeskyLower(RunContext* ctx, const Matrix<T>& a, int32_t* info);
 
 // b = op(a)^-1 * b (left) or b * op(a)^-1, for triangular a. The other triangle, and with `unit` the diagonal, is not
 // read.
-enum class Op { kNone, kTranspose, kAdjoint };
+enum class MatrixOp { kNone, kTranspose, kAdjoint };
 template <typename T>
 absl::Status TriangularSolve(RunContext* ctx, const Matrix<T>& a, const Matrix<T>& b, bool left, bool lower, bool unit,
-                             Op op);
+                             MatrixOp op);
 
 // P * L * U with partial pivoting: row i was exchanged with row pivots[i] - 1 (as LAPACK's getrf). `info`: 0, or the
 // 1-based number of the first pivot that is 0.

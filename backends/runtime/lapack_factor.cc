@@ -55,7 +55,7 @@ struct Trsm {  // (a, b) -> (solution)
     XC_RETURN_IF_ERROR(b.Init(ctx, args.outputs[0], 2, &args.inputs[1]));
     const bool left = side == 'L';
     if (a.rows() != a.cols() || a.rows() != (left ? b.rows() : b.cols()) || a.count() != b.count()) return Mismatch();
-    const Op op = trans == 'T' ? Op::kTranspose : (trans == 'C' ? Op::kAdjoint : Op::kNone);
+    const MatrixOp op = trans == 'T' ? MatrixOp::kTranspose : (trans == 'C' ? MatrixOp::kAdjoint : MatrixOp::kNone);
     XC_RETURN_IF_ERROR(ForMatrices(ctx, a.count(), [&](int64_t i) {
       return TriangularSolve<T>(ctx, a.matrix(i), b.matrix(i), left, uplo == 'L', diag == 'U', op);
     }));

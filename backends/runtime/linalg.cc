@@ -68,7 +68,8 @@ absl::Status TriangularSolveOf(RunContext* ctx, const TriangularSolveDesc& d, co
   // Matrices are copied as their transposes, since arrays mostly have their rows in memory one after the other:
   // op(A) X = B is X^T op(A^T) = B^T.
   const int64_t n = d.left_side ? d.rows : d.cols;
-  const Op op = d.transpose_a == 2 ? Op::kTranspose : (d.transpose_a == 3 ? Op::kAdjoint : Op::kNone);
+  const MatrixOp op =
+      d.transpose_a == 2 ? MatrixOp::kTranspose : (d.transpose_a == 3 ? MatrixOp::kAdjoint : MatrixOp::kNone);
   return ForBatch(ctx, d.batch, n, [&](int64_t batch) -> absl::Status {
     OwnedMatrix<T> at(n, n), bt(d.cols, d.rows);
     for (int64_t i = 0; i < n; ++i) {

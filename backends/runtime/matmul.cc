@@ -8,7 +8,6 @@
 #include <cstring>
 #include <utility>
 
-#include "absl/functional/function_ref.h"
 #include "absl/strings/str_cat.h"
 #include "backends/runtime/gemm_kernels.h"
 #include "backends/runtime/onednn.h"
@@ -43,7 +42,6 @@ struct Problem {
   const char* a;
   const char* b;
   char* c;
-  bool swapped = false;
   int64_t batches = 1;
 };
 
@@ -55,7 +53,6 @@ void Swap(Problem* p) {
   std::swap(p->d.a_k, p->d.b_k);
   std::swap(p->d.c_m, p->d.c_n);
   std::swap(p->d.a_batch, p->d.b_batch);
-  p->swapped = !p->swapped;
 }
 
 // Merges batch dimensions that one stride can walk in all three tensors, and drops those of size 1.
@@ -316,7 +313,7 @@ bool IsSmallSkinny(const Problem& p) {
 
 // Threads that are awake take columns of it, and find these in their caches where the product is made again. What a
 // column's sum is does not depend on those beside it, so that the borders are free.
-absl::Status SmallProduct(RunContext* ctx, const Problem& p, absl::FunctionRef<void(const Ranges&)> finish) {
+absl::Status SmallProduct(RunContext* ctx, const Problem& p) {
   constexpr int64_t kStep = 16, kLeastBytes = int64_t{96} << 10;
   const int64_t right_bytes = RightBytes(p.d), steps = (p.d.n - 1) / kStep + 1;
   const int64_t least = std::max<int64_t>((kLeastBytes * steps - 1) / right_bytes + 1, 4);
@@ -325,11 +322,7 @@ absl::Status SmallProduct(RunContext* ctx, const Problem& p, absl::FunctionRef<v
   ctx->SmallParallelFor(steps, least, right_bytes, [&](int64_t begin, int64_t end) {
     const Ranges r{0, 1, 0, p.d.m, begin * kStep, std::min(p.d.n, end * kStep)};
     absl::Status status = RunTile(p, false, r);
-    if (status.ok()) {
-      finish(r);
-    } else if (!failed.exchange(true)) {
-      first_error = status;
-    }
+    if (!status.ok() && !failed.exchange(true)) first_error = status;
   });
   return first_error;
 }
@@ -338,8 +331,7 @@ absl::Status SmallProduct(RunContext* ctx, const Problem& p, absl::FunctionRef<v
 
 void SetMatmulUseOneDnn(bool use) { use_onednn = use; }
 
-absl::Status Matmul(RunContext* ctx, const MatmulDesc& desc, const void* a, const void* b, void* c,
-                    MatmulEpilogue epilogue, void* env) {
+absl::Status Matmul(RunContext* ctx, const MatmulDesc& desc, const void* a, const void* b, void* c) {
   if (desc.m < 0 || desc.n < 0 || desc.k < 0 || desc.num_batch_dims < 0 || desc.num_batch_dims > kMaxBatchDims) {
     return absl::InvalidArgumentError("matrix product: negative size or too many batch dimensions");
   }
@@ -355,16 +347,8 @@ absl::Status Matmul(RunContext* ctx, const MatmulDesc& desc, const void* a, cons
   const bool transposed_result = d.c_n != 1 && d.c_m == 1 && d.m != 1;
   if (skinny_columns || (transposed_result && d.m > kSkinnyRows && d.a_type == d.b_type)) Swap(&p);
 
-  auto finish = [&](const Ranges& r) {
-    if (epilogue == nullptr) return;
-    if (p.swapped) {
-      epilogue(env, r.batch_begin, r.batch_end, r.n0, r.n1, r.m0, r.m1);
-    } else {
-      epilogue(env, r.batch_begin, r.batch_end, r.m0, r.m1, r.n0, r.n1);
-    }
-  };
   bool onednn = WantOneDnn(d);
-  if (!onednn && IsSmallSkinny(p)) return SmallProduct(ctx, p, finish);
+  if (!onednn && IsSmallSkinny(p)) return SmallProduct(ctx, p);
   const Plan plan = MakePlan(p, onednn);
   if (onednn && plan.n_tiles == 1 && CopiesRight(d)) onednn = false;
   const int64_t per_batch = plan.m_tiles * plan.n_tiles;
@@ -396,9 +380,7 @@ absl::Status Matmul(RunContext* ctx, const MatmulDesc& desc, const void* a, cons
     r.m1 = std::min(d.m, r.m0 + plan.m);
     r.n0 = t % plan.n_tiles * plan.n;
     r.n1 = std::min(d.n, r.n0 + plan.n);
-    XC_RETURN_IF_ERROR(RunTile(p, onednn, r));
-    finish(r);
-    return absl::OkStatus();
+    return RunTile(p, onednn, r);
   };
   std::atomic<bool> failed{false};
   absl::Status first_error;
@@ -410,10 +392,7 @@ absl::Status Matmul(RunContext* ctx, const MatmulDesc& desc, const void* a, cons
       return;
     }
   });
-  if (parts != nullptr && first_error.ok()) {
-    AddParts(d, parts, plan.k_tiles, p.c);
-    finish({0, 1, 0, d.m, 0, d.n});
-  }
+  if (parts != nullptr && first_error.ok()) AddParts(d, parts, plan.k_tiles, p.c);
   return first_error;
 }
 
@@ -422,10 +401,4 @@ absl::Status Matmul(RunContext* ctx, const MatmulDesc& desc, const void* a, cons
 int xc_rt_matmul(void* ctx, const xc::MatmulDesc* desc, const void* a, const void* b, void* c) {
   auto* run = static_cast<xc::RunContext*>(ctx);
   return run->Record(xc::Matmul(run, *desc, a, b, c));
-}
-
-int xc_rt_matmul_epilogue(void* ctx, const xc::MatmulDesc* desc, const void* a, const void* b, void* c,
-                          xc::MatmulEpilogue epilogue, void* env) {
-  auto* run = static_cast<xc::RunContext*>(ctx);
-  return run->Record(xc::Matmul(run, *desc, a, b, c, epilogue, env));
 }

@@ -1,4 +1,4 @@
-// Batched matrix products for generated code: descriptor, kernel choice, parallel tiles, and a callback on each tile.
+// Batched matrix products for generated code: descriptor, kernel choice, parallel tiles.
 #ifndef XC_BACKENDS_RUNTIME_MATMUL_H_
 #define XC_BACKENDS_RUNTIME_MATMUL_H_
 
@@ -27,16 +27,10 @@ struct MatmulDesc {
   int64_t a_batch[kMaxBatchDims] = {}, b_batch[kMaxBatchDims] = {}, c_batch[kMaxBatchDims] = {};
 };
 
-// Called once for each finished part of c, on the thread that made it: batches [batch_begin, batch_end) (row-major
-// number over the batch dimensions), rows [m_begin, m_end), columns [n_begin, n_end).
-using MatmulEpilogue = void (*)(void* env, int64_t batch_begin, int64_t batch_end, int64_t m_begin, int64_t m_end,
-                                int64_t n_begin, int64_t n_end);
-
 // Computes c in f32, f64 or integers as GemmTile says. Each output's sum is taken in an order that depends on the
 // descriptor and the CPU only, not on the number of threads. `c` must not overlap the inputs. Unimplemented for types
 // outside the list; InvalidArgument for a descriptor that makes no sense.
-absl::Status Matmul(RunContext* ctx, const MatmulDesc& desc, const void* a, const void* b, void* c,
-                    MatmulEpilogue epilogue = nullptr, void* env = nullptr);
+absl::Status Matmul(RunContext* ctx, const MatmulDesc& desc, const void* a, const void* b, void* c);
 
 // For tests: never use oneDNN.
 void SetMatmulUseOneDnn(bool use);
@@ -45,8 +39,6 @@ void SetMatmulUseOneDnn(bool use);
 
 extern "C" {
 int xc_rt_matmul(void* ctx, const xc::MatmulDesc* desc, const void* a, const void* b, void* c);
-int xc_rt_matmul_epilogue(void* ctx, const xc::MatmulDesc* desc, const void* a, const void* b, void* c,
-                          xc::MatmulEpilogue epilogue, void* env);
 }
 
 #endif  // XC_BACKENDS_RUNTIME_MATMUL_H_

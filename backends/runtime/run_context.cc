@@ -81,19 +81,6 @@ void xc_rt_parallel_for(void* ctx, void (*body)(void* env, int64_t begin, int64_
   Of(ctx)->ParallelFor(n, grain, [&](int64_t begin, int64_t end) { body(env, begin, end); });
 }
 
-int xc_rt_fail(void* ctx, int32_t code, const char* message) {
-  switch (code) {
-    case 1:
-      return Of(ctx)->Record(absl::InvalidArgumentError(message));
-    case 2:
-      return Of(ctx)->Record(absl::UnimplementedError(message));
-    default:
-      return Of(ctx)->Record(absl::InternalError(message));
-  }
-}
-
-int xc_rt_failed(void* ctx) { return Of(ctx)->failed(); }
-
 // Moves the queue's oldest buffer to `dst`; `what` names the queue in errors.
 static int Take(RunContext* run, xc::TransferQueue& queue, const std::string& what, void* dst, int64_t bytes) {
   std::string buffer;

@@ -94,9 +94,6 @@ extern "C" {
 // Generated code's view of RunContext. Functions that can fail return 0, or 1 after an error was recorded.
 void xc_rt_parallel_for(void* ctx, void (*body)(void* env, int64_t begin, int64_t end), void* env, int64_t n,
                         int64_t grain);
-// Records an Internal (code 0), InvalidArgument (1) or Unimplemented (2) error; always returns 1.
-int xc_rt_fail(void* ctx, int32_t code, const char* message);
-int xc_rt_failed(void* ctx);
 // Moves the next infeed buffer, which must have `bytes` bytes, to `dst`; appends `src` to the outfeed.
 int xc_rt_infeed(void* ctx, void* dst, int64_t bytes);
 int xc_rt_outfeed(void* ctx, const void* src, int64_t bytes);

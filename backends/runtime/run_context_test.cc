@@ -232,12 +232,12 @@ TEST(ArenaPool, ReusesBlocks) {
 
 TEST(RunContext, KeepsTheFirstError) {
   RunContext ctx;
-  EXPECT_FALSE(xc_rt_failed(&ctx));
+  EXPECT_FALSE(ctx.failed());
   EXPECT_EQ(ctx.Record(absl::OkStatus()), 0);
-  EXPECT_EQ(xc_rt_fail(&ctx, 1, "first"), 1);
-  EXPECT_EQ(xc_rt_fail(&ctx, 0, "second"), 1);
+  EXPECT_EQ(ctx.Record(absl::InvalidArgumentError("first")), 1);
+  EXPECT_EQ(ctx.Record(absl::InternalError("second")), 1);
   EXPECT_EQ(ctx.status(), absl::InvalidArgumentError("first"));
-  EXPECT_TRUE(xc_rt_failed(&ctx));
+  EXPECT_TRUE(ctx.failed());
 }
 
 TEST(RunContext, ParallelForInC) {

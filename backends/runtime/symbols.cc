@@ -40,12 +40,9 @@ absl::Span<const RuntimeSymbol> RuntimeSymbols() {
   static const RuntimeSymbol kSymbols[] = {
     XC_SYMBOL(xc_rt_cholesky)
     XC_SYMBOL(xc_rt_convolution)
-    XC_SYMBOL(xc_rt_fail)
-    XC_SYMBOL(xc_rt_failed)
     XC_SYMBOL(xc_rt_fft)
     XC_SYMBOL(xc_rt_infeed)
     XC_SYMBOL(xc_rt_matmul)
-    XC_SYMBOL(xc_rt_matmul_epilogue)
     XC_SYMBOL(xc_rt_outfeed)
     XC_SYMBOL(xc_rt_parallel_for)
     XC_SYMBOL(xc_rt_partition_id)
