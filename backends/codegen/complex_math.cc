@@ -61,26 +61,11 @@ class ComplexMath {
         const Element root = Sqrt(x);
         return Times({root.re, m_.Neg(root.im)}, m_.Div(one, m_.Sqrt(Size2(x))));
       }
-      case HloOpcode::kSine: {
-        const SinCos angle = SinCosOf(x.re);
-        const SinCos h = Hyperbolic(x.im);
-        return Element{m_.Mul(angle.sin, h.cos), m_.Mul(angle.cos, h.sin)};
-      }
-      case HloOpcode::kCosine: {
-        const SinCos angle = SinCosOf(x.re);
-        const SinCos h = Hyperbolic(x.im);
-        return Element{m_.Mul(angle.cos, h.cos), m_.Neg(m_.Mul(angle.sin, h.sin))};
-      }
-      case HloOpcode::kSinh: {
-        const SinCos angle = SinCosOf(x.im);
-        const SinCos h = Hyperbolic(x.re);
-        return Element{m_.Mul(h.sin, angle.cos), m_.Mul(h.cos, angle.sin)};
-      }
-      case HloOpcode::kCosh: {
-        const SinCos angle = SinCosOf(x.im);
-        const SinCos h = Hyperbolic(x.re);
-        return Element{m_.Mul(h.cos, angle.cos), m_.Mul(h.sin, angle.sin)};
-      }
+      case HloOpcode::kSine:
+      case HloOpcode::kCosine:
+      case HloOpcode::kSinh:
+      case HloOpcode::kCosh:
+        return SineOrCosine(op, x);
       case HloOpcode::kTanh:
         return Tanh(x);
       case HloOpcode::kTan: {
@@ -129,19 +114,10 @@ class ComplexMath {
       case HloOpcode::kExponential:
         return Exp(x);
       case HloOpcode::kSine:
-      case HloOpcode::kCosine: {
-        const SinCos angle = SinCosOf(x.re);
-        const SinCos h = Hyperbolic(x.im);
-        if (op == HloOpcode::kSine) return Element{m_.Mul(angle.sin, h.cos), m_.Mul(angle.cos, h.sin)};
-        return Element{m_.Mul(angle.cos, h.cos), m_.Neg(m_.Mul(angle.sin, h.sin))};
-      }
+      case HloOpcode::kCosine:
       case HloOpcode::kSinh:
-      case HloOpcode::kCosh: {
-        const SinCos angle = SinCosOf(x.im);
-        const SinCos h = Hyperbolic(x.re);
-        if (op == HloOpcode::kSinh) return Element{m_.Mul(h.sin, angle.cos), m_.Mul(h.cos, angle.sin)};
-        return Element{m_.Mul(h.cos, angle.cos), m_.Mul(h.sin, angle.sin)};
-      }
+      case HloOpcode::kCosh:
+        return SineOrCosine(op, x);
       case HloOpcode::kLog: {
         if (!m_.fma) return std::nullopt;
         Bounded(x);
@@ -191,6 +167,18 @@ class ComplexMath {
   SinCos SinCosOf(V x) {
     Rare(b_.CreateFCmpUGE(m_.Abs(x), m_.F(narrow_ ? kMostReducedFloat : kMostReduced)));
     return narrow_ ? EmitSinCosForFloat(m_, x) : EmitSinCosOfDouble(m_, x);
+  }
+
+  // Sine and cosine of either kind: sums of products of the circular functions of one part and the hyperbolic ones of
+  // the other.
+  Element SineOrCosine(HloOpcode op, Element x) {
+    const bool hyperbolic = op == HloOpcode::kSinh || op == HloOpcode::kCosh;
+    const SinCos angle = SinCosOf(hyperbolic ? x.im : x.re);
+    const SinCos h = Hyperbolic(hyperbolic ? x.re : x.im);
+    if (op == HloOpcode::kSine) return {m_.Mul(angle.sin, h.cos), m_.Mul(angle.cos, h.sin)};
+    if (op == HloOpcode::kCosine) return {m_.Mul(angle.cos, h.cos), m_.Neg(m_.Mul(angle.sin, h.sin))};
+    if (op == HloOpcode::kSinh) return {m_.Mul(h.sin, angle.cos), m_.Mul(h.cos, angle.sin)};
+    return {m_.Mul(h.cos, angle.cos), m_.Mul(h.sin, angle.sin)};
   }
 
   // e^x for 0 <= x <= 700, with what it loses by rounding.

@@ -16,6 +16,7 @@
 #include "backends/codegen/elementwise.h"
 #include "backends/codegen/elementwise_internal.h"
 #include "backends/codegen/math.h"
+#include "backends/codegen/test_loop.h"
 #include "backends/cpu/jit.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/Module.h"
@@ -101,40 +102,28 @@ std::string FunctionName(const Case& c, bool vectors) {
 
 template <typename T>
 void AddLoop(cpu::CodeModule& code, const cpu::Target& target, const Case& c, bool vectors) {
-  llvm::IRBuilder<> b(code.context());
-  llvm::Type *p = b.getPtrTy(), *part = sizeof(T) == 4 ? b.getFloatTy() : b.getDoubleTy();
-  auto* f = llvm::Function::Create(llvm::FunctionType::get(b.getVoidTy(), {p, p, p, b.getInt64Ty()}, false),
-                                   llvm::Function::ExternalLinkage, FunctionName<T>(c, vectors), code.module());
-  auto block = [&] { return llvm::BasicBlock::Create(code.context(), "", f); };
-  llvm::BasicBlock *entry = block(), *loop = block(), *done = block();
-  b.SetInsertPoint(entry);
-  b.CreateBr(loop);
-  b.SetInsertPoint(loop);
-  auto* i = b.CreatePHI(b.getInt64Ty(), 2);
-  i->addIncoming(b.getInt64(0), entry);
   const int lanes = vectors ? kLanes : 1;
-  llvm::Type* one = vectors ? static_cast<llvm::Type*>(llvm::FixedVectorType::get(part, lanes)) : part;
-  // Real parts of a block of numbers, then its imaginary parts.
-  auto at = [&](int k, int half) {
-    return b.CreateGEP(part, f->getArg(k), b.CreateAdd(b.CreateMul(i, b.getInt64(2)), b.getInt64(half * lanes)));
-  };
   const llvm::Align align(sizeof(T));
-  auto load = [&](int k) -> Element {
-    return {b.CreateAlignedLoad(one, at(k, 0), align), b.CreateAlignedLoad(one, at(k, 1), align)};
-  };
   CodegenTarget codegen;
   codegen.fma = target.fma;
-  ElementEmitter e(b, codegen);
-  std::vector<Element> operands = {load(0)};
-  if (OpcodeArity(c.op) == 2) operands.push_back(load(1));
-  const Element z = EmitComplexOp(e, c.op, operands);
-  b.CreateAlignedStore(z.re, at(2, 0), align);
-  b.CreateAlignedStore(z.im, at(2, 1), align);
-  llvm::Value* next = b.CreateAdd(i, b.getInt64(lanes));
-  i->addIncoming(next, b.GetInsertBlock());
-  b.CreateCondBr(b.CreateICmpSLT(next, f->getArg(3)), loop, done);
-  b.SetInsertPoint(done);
-  b.CreateRetVoid();
+  auto body = [&](llvm::IRBuilderBase& b, llvm::Function* f, llvm::Value* i) {
+    llvm::Type* part = sizeof(T) == 4 ? b.getFloatTy() : b.getDoubleTy();
+    llvm::Type* one = vectors ? static_cast<llvm::Type*>(llvm::FixedVectorType::get(part, lanes)) : part;
+    // Real parts of a block of numbers, then its imaginary parts.
+    auto at = [&](int k, int half) {
+      return b.CreateGEP(part, f->getArg(k), b.CreateAdd(b.CreateMul(i, b.getInt64(2)), b.getInt64(half * lanes)));
+    };
+    auto load = [&](int k) -> Element {
+      return {b.CreateAlignedLoad(one, at(k, 0), align), b.CreateAlignedLoad(one, at(k, 1), align)};
+    };
+    ElementEmitter e(b, codegen);
+    std::vector<Element> operands = {load(0)};
+    if (OpcodeArity(c.op) == 2) operands.push_back(load(1));
+    const Element z = EmitComplexOp(e, c.op, operands);
+    b.CreateAlignedStore(z.re, at(2, 0), align);
+    b.CreateAlignedStore(z.im, at(2, 1), align);
+  };
+  AddLoopFunction(code.module(), FunctionName<T>(c, vectors), lanes, body);
 }
 
 // Code for all cases.

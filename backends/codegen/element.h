@@ -45,7 +45,6 @@ class ElementEmitter {
   llvm::IRBuilderBase& builder() { return b_; }
   const CodegenTarget& target() const { return target_; }
 
-  // Whether values of the type can be held: arrays' types.
   // The register type of (one component of) `type`; `lanes` 0 or 1 means a scalar.
   llvm::Type* RegisterType(ElementType type, int lanes = 0);
   // The type of (one component of) an element in memory.

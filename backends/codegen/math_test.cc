@@ -11,6 +11,7 @@
 #include <limits>
 #include <random>
 
+#include "backends/codegen/test_loop.h"
 #include "backends/cpu/jit.h"
 #include "gtest/gtest.h"
 #include "llvm/IR/IRBuilder.h"
@@ -73,28 +74,14 @@ std::string FunctionName(const Case& c, size_t bytes, int lanes) {
 // void name(T* x, T* y, T* out, int64 n), n a multiple of the lanes.
 template <typename T>
 void AddLoop(cpu::CodeModule& code, const Case& c, int lanes, bool fma) {
-  llvm::IRBuilder<> b(code.context());
-  llvm::Type* p = b.getPtrTy();
-  auto* f = llvm::Function::Create(llvm::FunctionType::get(b.getVoidTy(), {p, p, p, b.getInt64Ty()}, false),
-                                   llvm::Function::ExternalLinkage, FunctionName(c, sizeof(T), lanes), code.module());
-  auto* entry = llvm::BasicBlock::Create(code.context(), "", f);
-  auto* loop = llvm::BasicBlock::Create(code.context(), "", f);
-  auto* done = llvm::BasicBlock::Create(code.context(), "", f);
-  b.SetInsertPoint(entry);
-  b.CreateBr(loop);
-  b.SetInsertPoint(loop);
-  auto* i = b.CreatePHI(b.getInt64Ty(), 2);
-  i->addIncoming(b.getInt64(0), entry);
-  llvm::Type* element = TypeOf<T>(b, 1);
-  auto at = [&](int k) { return b.CreateGEP(element, f->getArg(k), i); };
-  auto load = [&](int k) { return b.CreateAlignedLoad(TypeOf<T>(b, lanes), at(k), llvm::Align(sizeof(T))); };
-  llvm::Value* y = IsBinary(c.op) ? load(1) : nullptr;
-  b.CreateAlignedStore(EmitMath(b, c.op, fma, load(0), y), at(2), llvm::Align(sizeof(T)));
-  llvm::Value* next = b.CreateAdd(i, b.getInt64(lanes));
-  i->addIncoming(next, b.GetInsertBlock());
-  b.CreateCondBr(b.CreateICmpSLT(next, f->getArg(3)), loop, done);
-  b.SetInsertPoint(done);
-  b.CreateRetVoid();
+  const llvm::Align align(sizeof(T));
+  auto body = [&](llvm::IRBuilderBase& b, llvm::Function* f, llvm::Value* i) {
+    auto at = [&](int k) { return b.CreateGEP(TypeOf<T>(b, 1), f->getArg(k), i); };
+    auto load = [&](int k) { return b.CreateAlignedLoad(TypeOf<T>(b, lanes), at(k), align); };
+    llvm::Value* y = IsBinary(c.op) ? load(1) : nullptr;
+    b.CreateAlignedStore(EmitMath(b, c.op, fma, load(0), y), at(2), align);
+  };
+  AddLoopFunction(code.module(), FunctionName(c, sizeof(T), lanes), lanes, body);
 }
 
 template <typename T>
