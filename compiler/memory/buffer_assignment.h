@@ -7,14 +7,12 @@
 // What an emitter relies on:
 //  * IsForwarding instructions, parameters and constants emit nothing.
 //  * while: state leaf k has one slice for the init, the parameters of condition and body, the body's root and the
-//  result
-//    of the while. No copies are made at the loop's edge: those needed are `copy` instructions already.
+//    result of the while. No copies are made at the loop's edge: those needed are `copy` instructions already.
 //  * conditional: a branch's parameter leaf has the operand's slice, a branch's root leaf that of the result.
 //  * call: likewise, for parameters and root.
 //  * entry: root leaf i has the slice OutputSlice(i).
 //  * An output slice is either equal to an operand's slice (then in place, see MayOverwrite), or apart from every
-//  operand.
-//    dynamic-update-slice, scatter and sort copy the operand first if the slices differ.
+//    operand. dynamic-update-slice, scatter and sort copy the operand first if the slices differ.
 #ifndef XC_COMPILER_MEMORY_BUFFER_ASSIGNMENT_H_
 #define XC_COMPILER_MEMORY_BUFFER_ASSIGNMENT_H_
 

@@ -234,6 +234,14 @@ HloInstruction* Choose(HloComputation* b, HloInstruction* i, HloInstruction* x, 
   return c;
 }
 
+// A branch (i, x) -> Choose of two updates.
+HloComputation* ChoosesUpdates(HloModule* module) {
+  HloComputation* outer = module->AddComputation("outer");
+  HloInstruction* p = Param(outer, 0, Shape::Tuple({kInt, kVec}));
+  outer->set_root(Choose(outer, Get(outer, p, 0), Get(outer, p, 1), Updates(module), Updates(module)));
+  return outer;
+}
+
 TEST(BufferAssignment, BranchesUpdateALoopsStateInPlace) {
   HloModule module("m");
   HloComputation *first = Updates(&module), *second = Updates(&module);
@@ -265,12 +273,7 @@ TEST(BufferAssignment, ABranchThatPassesTheStateOnCopiesNothing) {
 
 TEST(BufferAssignment, BranchesInBranchesUpdateInPlace) {
   HloModule module("m");
-  HloComputation* outer = module.AddComputation("outer");
-  {
-    HloInstruction* p = Param(outer, 0, Shape::Tuple({kInt, kVec}));
-    outer->set_root(Choose(outer, Get(outer, p, 0), Get(outer, p, 1), Updates(&module), Updates(&module)));
-  }
-  HloComputation* updates = Updates(&module);
+  HloComputation *outer = ChoosesUpdates(&module), *updates = Updates(&module);
   BuildLoop(
       &module,
       [&](HloComputation* b, HloInstruction* x, HloInstruction* y, HloInstruction* i) {
@@ -282,12 +285,7 @@ TEST(BufferAssignment, BranchesInBranchesUpdateInPlace) {
 
 TEST(BufferAssignment, WhatIsNeededAfterABranchIsNotWrittenOver) {
   HloModule module("m");
-  HloComputation* outer = module.AddComputation("outer");
-  {
-    HloInstruction* p = Param(outer, 0, Shape::Tuple({kInt, kVec}));
-    outer->set_root(Choose(outer, Get(outer, p, 0), Get(outer, p, 1), Updates(&module), Updates(&module)));
-  }
-  HloComputation* updates = Updates(&module);
+  HloComputation *outer = ChoosesUpdates(&module), *updates = Updates(&module);
   BuildLoop(
       &module,
       [&](HloComputation* b, HloInstruction* x, HloInstruction* y, HloInstruction* i) {
