@@ -6,7 +6,6 @@
 #include "hlo/equality.h"
 #include "hlo/fingerprint.h"
 #include "hlo/pattern.h"
-#include "hlo/visitor.h"
 
 namespace xc {
 namespace {
@@ -102,32 +101,6 @@ TEST(Pattern, CommutativeCapturesAndSplats) {
   EXPECT_TRUE(m::Match(difference.instruction(), m::AnyOf(m::Add(), m::Subtract(&found))));
   EXPECT_EQ(found, difference.instruction());
   EXPECT_FALSE(m::Match(x.instruction(), m::OneUse(m::Where(m::Any(), [](HloInstruction*) { return false; }))));
-}
-
-class Counter : public HloVisitor<Counter> {
- public:
-  using HloVisitor::Handle;
-  absl::Status Handle(OpTag<HloOpcode::kReduce>, HloInstruction*) {
-    ++reduces;
-    return absl::OkStatus();
-  }
-  absl::Status Handle(OpTag<HloOpcode::kDivide>, HloInstruction* divide) {
-    return absl::CancelledError(divide->name());
-  }
-  absl::Status DefaultAction(HloInstruction*) {
-    ++others;
-    return absl::OkStatus();
-  }
-  int reduces = 0, others = 0;
-};
-
-TEST(Visitor, DispatchesByOpcodeAndStopsAtErrors) {
-  auto module = Softmax(8, false);
-  Counter counter;
-  absl::Status status = counter.VisitModule(module.get());
-  EXPECT_EQ(status.code(), absl::StatusCode::kCancelled);
-  EXPECT_EQ(counter.reduces, 2);
-  EXPECT_EQ(counter.others, module->InstructionCount() - 3);
 }
 
 }  // namespace

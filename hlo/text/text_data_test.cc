@@ -1,54 +1,18 @@
 // All HLO text of the shared data: parses, and both parse → print → parse and text → message → text give the same text.
-#include <dirent.h>
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <cstdlib>
-#include <fstream>
-#include <sstream>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "hlo/io.h"
+#include "hlo/sample_modules.h"
 #include "hlo/text/parser.h"
 #include "hlo/text/printer.h"
 
 namespace xc {
 namespace {
-
-std::vector<std::string> HloFiles(const std::string& folder) {
-  std::vector<std::string> files;
-  DIR* dir = opendir(folder.c_str());
-  if (dir == nullptr) return files;
-  while (const dirent* entry = readdir(dir)) {
-    const std::string name = entry->d_name;
-    if (name.size() > 4 && name.substr(name.size() - 4) == ".hlo") files.push_back(folder + "/" + name);
-  }
-  closedir(dir);
-  std::sort(files.begin(), files.end());
-  return files;
-}
-
-std::string ReadText(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  std::stringstream text;
-  text << in.rdbuf();
-  return text.str();
-}
-
-// The modules of a file: a few of the sample files hold several, one behind the other, and comments before the first.
-std::vector<std::string> Modules(const std::string& text) {
-  std::vector<std::string> modules;
-  for (size_t start = 0; start != std::string::npos;) {
-    const size_t next = text.find("\nHloModule ", start);
-    const std::string piece = text.substr(start, next == std::string::npos ? next : next + 1 - start);
-    const bool comments = next != std::string::npos && start == 0 && piece.rfind("HloModule ", 0) != 0;
-    if (!comments) modules.push_back(piece);
-    start = next == std::string::npos ? next : next + 1;
-  }
-  return modules;
-}
 
 void RoundTrip(const std::string& text) {
   const auto module = ParseModule(text);

@@ -3,34 +3,18 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <cstdlib>
-#include <filesystem>
-#include <fstream>
 #include <map>
-#include <sstream>
 
 #include "hlo/equality.h"
 #include "hlo/fingerprint.h"
+#include "hlo/sample_modules.h"
 #include "hlo/text/parser.h"
 #include "hlo/text/printer.h"
 #include "hlo/verifier/verifier.h"
 
 namespace xc {
 namespace {
-
-// The modules of a file: a few of the sample files hold several, one behind the other, and comments before the first.
-std::vector<std::string> Modules(const std::string& text) {
-  std::vector<std::string> modules;
-  for (size_t start = 0; start != std::string::npos;) {
-    const size_t next = text.find("\nHloModule ", start);
-    const std::string piece = text.substr(start, next == std::string::npos ? next : next + 1 - start);
-    const bool comments = next != std::string::npos && start == 0 && piece.rfind("HloModule ", 0) != 0;
-    if (!comments) modules.push_back(piece);
-    start = next == std::string::npos ? next : next + 1;
-  }
-  return modules;
-}
 
 void Verify(const std::string& text) {
   auto module = ParseModule(text);
@@ -49,19 +33,13 @@ void Verify(const std::string& text) {
 void VerifyAll(const std::string& folder, size_t count, const std::map<std::string, std::string>& refused = {}) {
   const char* data = std::getenv("XC_DATA");
   if (data == nullptr || *data == 0) GTEST_SKIP() << "XC_DATA is not set";
-  std::vector<std::filesystem::path> files;
-  for (const auto& entry : std::filesystem::directory_iterator(std::string(data) + "/" + folder)) {
-    if (entry.path().extension() == ".hlo") files.push_back(entry.path());
-  }
-  std::sort(files.begin(), files.end());
+  const std::vector<std::string> files = HloFiles(std::string(data) + "/" + folder);
   EXPECT_EQ(files.size(), count);
-  for (const auto& file : files) {
-    std::ifstream in(file, std::ios::binary);
-    std::stringstream stream;
-    stream << in.rdbuf();
-    const std::vector<std::string> modules = Modules(stream.str());
+  for (const std::string& file : files) {
+    const std::vector<std::string> modules = Modules(ReadText(file));
     for (size_t i = 0; i < modules.size(); ++i) {
-      const std::string name = file.filename().string() + (modules.size() == 1 ? "" : ":" + std::to_string(i + 1));
+      const std::string name =
+          file.substr(file.rfind('/') + 1) + (modules.size() == 1 ? "" : ":" + std::to_string(i + 1));
       SCOPED_TRACE(name);
       if (const auto it = refused.find(name); it != refused.end()) {
         auto module = ParseModule(modules[i]);
