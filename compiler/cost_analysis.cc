@@ -44,36 +44,9 @@ InstructionCost& InstructionCost::operator+=(const InstructionCost& other) {
   return *this;
 }
 
-bool IsTranscendental(HloOpcode opcode) {
-  switch (opcode) {
-    case HloOpcode::kAcos:
-    case HloOpcode::kAcosh:
-    case HloOpcode::kAsin:
-    case HloOpcode::kAsinh:
-    case HloOpcode::kAtan2:
-    case HloOpcode::kAtanh:
-    case HloOpcode::kCbrt:
-    case HloOpcode::kCosine:
-    case HloOpcode::kCosh:
-    case HloOpcode::kErf:
-    case HloOpcode::kExponential:
-    case HloOpcode::kExponentialMinusOne:
-    case HloOpcode::kLog:
-    case HloOpcode::kLogPlusOne:
-    case HloOpcode::kLogistic:
-    case HloOpcode::kPower:
-    case HloOpcode::kSine:
-    case HloOpcode::kSinh:
-    case HloOpcode::kTan:
-    case HloOpcode::kTanh:
-      return true;
-    default:
-      return false;
-  }
-}
-
 InstructionCost CostOf(const HloInstruction* instruction) {
   InstructionCost cost;
+  if (OpcodeAccess(instruction->opcode()) == OpAccess::kStructure) return cost;
   const int64_t out = Elements(instruction->shape());
   const auto read_all = [&] {
     for (const HloInstruction* operand : instruction->operands()) {
@@ -81,17 +54,6 @@ InstructionCost CostOf(const HloInstruction* instruction) {
     }
   };
   switch (instruction->opcode()) {
-    case HloOpcode::kParameter:
-    case HloOpcode::kConstant:
-    case HloOpcode::kTuple:
-    case HloOpcode::kGetTupleElement:
-    case HloOpcode::kBitcast:
-    case HloOpcode::kReshape:
-    case HloOpcode::kOptBarrier:
-    case HloOpcode::kAfterAll:
-    case HloOpcode::kAddDependency:
-    case HloOpcode::kDomain:
-      return cost;
     case HloOpcode::kWhile:
       cost += CostOf(instruction->while_condition());
       cost += CostOf(instruction->while_body());
@@ -175,7 +137,7 @@ InstructionCost CostOf(const HloInstruction* instruction) {
     default:
       if (IsTranscendental(instruction->opcode())) {
         cost.transcendentals = out;
-      } else if (instruction->IsElementwise() && instruction->opcode() != HloOpcode::kBitcastConvert) {
+      } else if (instruction->IsElementwise() && OpcodeCost(instruction->opcode()) != OpCost::kNone) {
         cost.flops = out;
       }
   }

@@ -21,9 +21,6 @@ InstructionCost CostOf(const HloInstruction* instruction);
 // The cost of all instructions of a computation.
 InstructionCost CostOf(const HloComputation* computation);
 
-// Whether the op computes a function such as exp for each element.
-bool IsTranscendental(HloOpcode opcode);
-
 }  // namespace xc
 
 #endif  // XC_COMPILER_COST_ANALYSIS_H_

@@ -47,6 +47,13 @@ bool IsUnsignedInt(ElementType type) {
 }
 bool IsIntegral(ElementType type) { return IsSignedInt(type) || IsUnsignedInt(type); }
 bool IsComplex(ElementType type) { return type == E::kC64 || type == E::kC128; }
+int TypeClassOf(ElementType type) {
+  using enum TypeClass::Bits;
+  if (type == E::kPred) return kPredType;
+  if (IsSignedInt(type)) return kSignedTypes;
+  if (IsUnsignedInt(type)) return kUnsignedTypes;
+  return IsComplex(type) ? kComplexTypes : kFloatTypes;
+}
 bool IsFloating(ElementType type) {
   return IsArrayType(type) && type != E::kPred && !IsIntegral(type) && !IsComplex(type);
 }

@@ -58,6 +58,21 @@ enum class ElementType : uint8_t {
 
 inline constexpr int kElementTypeCount = 37;
 
+// Classes of element types, as bits: what an op is defined for (hlo/opcode.def).
+struct TypeClass {
+  enum Bits : uint8_t {
+    kPredType = 1,
+    kSignedTypes = 2,
+    kUnsignedTypes = 4,
+    kFloatTypes = 8,
+    kComplexTypes = 16,
+    kIntegerTypes = kSignedTypes | kUnsignedTypes,
+    kInexactTypes = kFloatTypes | kComplexTypes,
+    kNumericTypes = kIntegerTypes | kInexactTypes,
+    kAllTypes = kNumericTypes | kPredType,
+  };
+};
+
 // "f32", "bf16", "tuple", ….
 absl::string_view ElementTypeName(ElementType type);
 // The type of a name as written in HLO text, or nothing.
@@ -76,6 +91,8 @@ bool IsUnsignedInt(ElementType type);
 bool IsFloating(ElementType type);  // real floating point, f4 to f64
 bool IsComplex(ElementType type);
 bool IsSubByte(ElementType type);
+// The class of an array type: one of the first five bits of TypeClass.
+int TypeClassOf(ElementType type);
 // f32 of c64, f64 of c128; `type` itself otherwise.
 ElementType ComplexComponent(ElementType type);
 

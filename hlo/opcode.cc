@@ -2,22 +2,31 @@
 
 #include <array>
 #include <bitset>
+#include <limits>
+#include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
 
 namespace xc {
 namespace {
 
+using enum TypeClass::Bits;
+
 struct Row {
   absl::string_view name;
   int arity;
+  int types;
+  OpAccess access;
+  OpCost cost;
   uint32_t traits;
   absl::string_view attributes;
 };
 
 constexpr Row kRows[kOpcodeCount] = {
-#define XC_OPCODE(e, name, arity, traits, attributes) {name, arity, traits, attributes},
+#define XC_OPCODE(e, name, arity, rule, types, access, cost, traits, attributes) \
+  {name, arity, types, OpAccess::k##access, OpCost::k##cost, traits, attributes},
 #include "hlo/opcode.def"
 #undef XC_OPCODE
 };
@@ -35,29 +44,58 @@ constexpr AttrRow kAttrRows[] = {
 };
 constexpr int kAttrCount = sizeof(kAttrRows) / sizeof(kAttrRows[0]);
 
-using AttrSet = std::bitset<kAttrCount>;
+// What the names in a row's last column say.
+struct OpAttributes {
+  std::bitset<kAttrCount> allowed;
+  std::vector<AttrKind> required;
+  CallStyle calls = CallStyle::kNone;
+  bool must_call = false;
+};
 
-const std::array<AttrSet, kOpcodeCount>& AttrSets() {
-  static const auto* const kSets = [] {
-    auto* sets = new std::array<AttrSet, kOpcodeCount>();
-    for (int op = 0; op < kOpcodeCount; ++op) {
-      for (absl::string_view name : absl::StrSplit(kRows[op].attributes, ' ')) {
-        for (int i = 0; i < kAttrCount; ++i) {
-          if (kAttrRows[i].name == name) (*sets)[op].set(i);
-        }
-      }
-      for (int i = 0; i < kAttrCount; ++i) {
-        if (kAttrRows[i].common) (*sets)[op].set(i);
-      }
-    }
-    return sets;
-  }();
-  return *kSets;
+CallStyle CallStyleOf(absl::string_view name, CallStyle before) {
+  if (name == "called_computations") return CallStyle::kCustom;
+  if (name == "to_apply" && before == CallStyle::kNone) return CallStyle::kToApply;
+  if (name == "calls") return CallStyle::kCalls;
+  if (name == "called_computation") return CallStyle::kAsync;
+  if (name == "condition_body") return CallStyle::kConditionBody;
+  if (name == "branches") return CallStyle::kBranches;
+  if (name == "select_scatter") return CallStyle::kSelectScatter;
+  return before;
 }
+
+OpAttributes ParseAttributes(absl::string_view names) {
+  OpAttributes out;
+  for (absl::string_view name : absl::StrSplit(names, ' ', absl::SkipEmpty())) {
+    const bool required = absl::ConsumeSuffix(&name, "*");
+    const CallStyle style = CallStyleOf(name, out.calls);
+    if (style != out.calls) out.must_call = required;
+    out.calls = style;
+    for (int i = 0; i < kAttrCount; ++i) {
+      if (kAttrRows[i].name != name) continue;
+      out.allowed.set(i);
+      if (required) out.required.push_back(static_cast<AttrKind>(i));
+    }
+  }
+  for (int i = 0; i < kAttrCount; ++i) {
+    if (kAttrRows[i].common) out.allowed.set(i);
+  }
+  return out;
+}
+
+const OpAttributes& AttributesOf(HloOpcode opcode) {
+  static const auto* const kAll = [] {
+    auto* all = new std::array<OpAttributes, kOpcodeCount>();
+    for (int op = 0; op < kOpcodeCount; ++op) (*all)[op] = ParseAttributes(kRows[op].attributes);
+    return all;
+  }();
+  return (*kAll)[static_cast<int>(opcode)];
+}
+
+const Row& RowOf(HloOpcode opcode) { return kRows[static_cast<int>(opcode)]; }
 
 }  // namespace
 
-absl::string_view OpcodeName(HloOpcode opcode) { return kRows[static_cast<int>(opcode)].name; }
+absl::string_view OpcodeName(HloOpcode opcode) { return RowOf(opcode).name; }
 
 std::optional<HloOpcode> OpcodeFromName(absl::string_view name) {
   static const auto* const kByName = [] {
@@ -70,31 +108,35 @@ std::optional<HloOpcode> OpcodeFromName(absl::string_view name) {
   return it->second;
 }
 
-int OpcodeArity(HloOpcode opcode) { return kRows[static_cast<int>(opcode)].arity; }
-uint32_t OpcodeTraits(HloOpcode opcode) { return kRows[static_cast<int>(opcode)].traits; }
+int OpcodeArity(HloOpcode opcode) { return RowOf(opcode).arity; }
+uint32_t OpcodeTraits(HloOpcode opcode) { return RowOf(opcode).traits; }
+OpAccess OpcodeAccess(HloOpcode opcode) { return RowOf(opcode).access; }
+OpCost OpcodeCost(HloOpcode opcode) { return RowOf(opcode).cost; }
+int OpcodeTypes(HloOpcode opcode) { return RowOf(opcode).types; }
 bool OpcodeHasAttr(HloOpcode opcode, AttrKind kind) {
-  return AttrSets()[static_cast<int>(opcode)].test(static_cast<int>(kind));
+  return AttributesOf(opcode).allowed.test(static_cast<int>(kind));
 }
+absl::Span<const AttrKind> OpcodeRequiredAttrs(HloOpcode opcode) { return AttributesOf(opcode).required; }
+CallStyle OpcodeCallStyle(HloOpcode opcode) { return AttributesOf(opcode).calls; }
 
-CallStyle OpcodeCallStyle(HloOpcode opcode) {
-  static const auto* const kStyles = [] {
-    auto* styles = new std::array<CallStyle, kOpcodeCount>();
-    for (int op = 0; op < kOpcodeCount; ++op) {
-      CallStyle style = CallStyle::kNone;
-      for (absl::string_view name : absl::StrSplit(kRows[op].attributes, ' ')) {
-        if (name == "called_computations") style = CallStyle::kCustom;
-        if (name == "to_apply" && style == CallStyle::kNone) style = CallStyle::kToApply;
-        if (name == "calls") style = CallStyle::kCalls;
-        if (name == "called_computation") style = CallStyle::kAsync;
-        if (name == "condition_body") style = CallStyle::kConditionBody;
-        if (name == "branches") style = CallStyle::kBranches;
-        if (name == "select_scatter") style = CallStyle::kSelectScatter;
-      }
-      (*styles)[op] = style;
-    }
-    return styles;
-  }();
-  return (*kStyles)[static_cast<int>(opcode)];
+CallCount OpcodeCallCount(HloOpcode opcode) {
+  constexpr int64_t kAny = std::numeric_limits<int64_t>::max();
+  const int64_t min = AttributesOf(opcode).must_call;
+  switch (OpcodeCallStyle(opcode)) {
+    case CallStyle::kNone:
+      return {0, 0};
+    case CallStyle::kToApply:
+    case CallStyle::kCalls:
+    case CallStyle::kAsync:
+      return {min, 1};
+    case CallStyle::kConditionBody:
+    case CallStyle::kSelectScatter:
+      return {2, 2};
+    case CallStyle::kBranches:
+    case CallStyle::kCustom:
+      return {min, kAny};
+  }
+  return {0, 0};
 }
 
 absl::string_view AttrName(AttrKind kind) { return kAttrRows[static_cast<int>(kind)].name; }

@@ -12,7 +12,7 @@ namespace {
 
 using V = llvm::Value*;
 
-// Types that hold whatever IsExact's ops give: both zeros, NaN, and the integer that follows each fraction.
+// Types that hold whatever ops of the trait kExact give: both zeros, NaN, and the integer that follows each fraction.
 bool HoldsExactResults(ElementType type) {
   switch (type) {
     case ElementType::kF64:
@@ -22,26 +22,6 @@ bool HoldsExactResults(ElementType type) {
     case ElementType::kF8E5M2:
     case ElementType::kF8E4M3:
     case ElementType::kF8E4M3FN:
-      return true;
-    default:
-      return false;
-  }
-}
-
-// Ops whose float results need no rounding: they give one of their operands, or a value with fewer digits.
-bool IsExact(HloOpcode op) {
-  switch (op) {
-    case HloOpcode::kAbs:
-    case HloOpcode::kNegate:
-    case HloOpcode::kMaximum:
-    case HloOpcode::kMinimum:
-    case HloOpcode::kSign:
-    case HloOpcode::kCeil:
-    case HloOpcode::kFloor:
-    case HloOpcode::kRoundNearestAfz:
-    case HloOpcode::kRoundNearestEven:
-    case HloOpcode::kRemainder:
-    case HloOpcode::kClamp:
       return true;
     default:
       return false;
@@ -98,22 +78,13 @@ bool CanEmitElementwise(const HloInstruction& instruction) {
   const HloOpcode op = instruction.opcode();
   const ElementType type = instruction.operand_count() > 0 ? instruction.operand(0)->type() : instruction.type();
   switch (op) {
-    case HloOpcode::kConvert:
-    case HloOpcode::kCompare:
-    case HloOpcode::kSelect:
-    case HloOpcode::kReal:
-    case HloOpcode::kImag:
-    case HloOpcode::kComplex:
-      return true;
     case HloOpcode::kBitcastConvert:
       return SameDims(instruction.shape(), instruction.operand(0)->shape()) &&
              IsComplex(type) == IsComplex(instruction.type());
     case HloOpcode::kStochasticConvert:
       return false;
     default:
-      if (IsComplex(type)) return KnownComplexOp(op);
-      if (IsFloating(type)) return KnownFloatOp(op);
-      return KnownIntegerOp(op);
+      return OpcodeTypes(op) & TypeClassOf(type);
   }
 }
 
@@ -131,7 +102,7 @@ absl::StatusOr<Element> EmitElementwise(ElementEmitter& e, const HloInstruction&
   }
   std::vector<V> re;
   for (const Element& element : x) re.push_back(element.re);
-  const bool exact = IsExact(op) && HoldsExactResults(to);
+  const bool exact = (OpcodeTraits(op) & kExact) && HoldsExactResults(to);
   auto finish = [&](V value) -> Element {
     if (!round || exact) return {value};
     return {IsMachineOp(op) ? e.NormalizeMachineResult(to, value) : e.Normalize(to, value)};

@@ -234,11 +234,6 @@ V Fused(ElementEmitter& e, V x, V y, V z) {
 
 }  // namespace
 
-bool KnownComplexOp(HloOpcode op) {
-  return op == HloOpcode::kAdd || op == HloOpcode::kSubtract || op == HloOpcode::kMultiply ||
-         op == HloOpcode::kNegate || FindRow(op) != nullptr;
-}
-
 Element EmitComplexOp(ElementEmitter& e, HloOpcode op, absl::Span<const Element> x) {
   auto& b = e.builder();
   switch (op) {

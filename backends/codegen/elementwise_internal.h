@@ -14,10 +14,6 @@ Element EmitComplexOp(ElementEmitter& e, HloOpcode op, absl::Span<const Element>
 llvm::Value* EmitReducePrecision(ElementEmitter& e, ElementType type, int exponent_bits, int mantissa_bits,
                                  llvm::Value* x);
 
-bool KnownFloatOp(HloOpcode op);
-bool KnownIntegerOp(HloOpcode op);
-bool KnownComplexOp(HloOpcode op);
-
 }  // namespace xc::codegen
 
 #endif  // XC_BACKENDS_CODEGEN_ELEMENTWISE_INTERNAL_H_

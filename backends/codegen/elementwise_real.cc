@@ -119,24 +119,6 @@ V MulHigh(llvm::IRBuilderBase& b, bool is_signed, int bits, V x, V y) {
 
 }  // namespace
 
-bool KnownFloatOp(HloOpcode op) {
-  switch (op) {
-    case HloOpcode::kAdd:
-    case HloOpcode::kSubtract:
-    case HloOpcode::kMultiply:
-    case HloOpcode::kDivide:
-    case HloOpcode::kNegate:
-    case HloOpcode::kSign:
-    case HloOpcode::kRoundNearestAfz:
-    case HloOpcode::kIsFinite:
-    case HloOpcode::kClamp:
-    case HloOpcode::kReducePrecision:
-      return true;
-    default:
-      return FindMath(op) != nullptr || FindIntrinsic(op) != nullptr;
-  }
-}
-
 V EmitFloatOp(ElementEmitter& e, HloOpcode op, V const* x) {
   auto& b = e.builder();
   auto F = [&](double v) { return llvm::ConstantFP::get(x[0]->getType(), v); };
@@ -172,36 +154,6 @@ V EmitFloatOp(ElementEmitter& e, HloOpcode op, V const* x) {
     return EmitMath(b, row->math, e.target().fma, x[0], IsBinary(row->math) ? x[1] : nullptr);
   }
   return nullptr;
-}
-
-bool KnownIntegerOp(HloOpcode op) {
-  switch (op) {
-    case HloOpcode::kAdd:
-    case HloOpcode::kSubtract:
-    case HloOpcode::kMultiply:
-    case HloOpcode::kDivide:
-    case HloOpcode::kRemainder:
-    case HloOpcode::kMaximum:
-    case HloOpcode::kMinimum:
-    case HloOpcode::kAnd:
-    case HloOpcode::kOr:
-    case HloOpcode::kXor:
-    case HloOpcode::kNot:
-    case HloOpcode::kNegate:
-    case HloOpcode::kAbs:
-    case HloOpcode::kSign:
-    case HloOpcode::kClamp:
-    case HloOpcode::kShiftLeft:
-    case HloOpcode::kShiftRightArithmetic:
-    case HloOpcode::kShiftRightLogical:
-    case HloOpcode::kPopcnt:
-    case HloOpcode::kCountLeadingZeros:
-    case HloOpcode::kMulhi:
-    case HloOpcode::kPower:
-      return true;
-    default:
-      return false;
-  }
 }
 
 V EmitIntegerOp(ElementEmitter& e, HloOpcode op, ElementType type, V const* x) {

@@ -21,21 +21,11 @@ bool CanEmitOne(const HloInstruction& i) {
   }
   if (!StaticArray(i.shape())) return false;
   if (IsElementwise(i.opcode())) return CanEmitElementwise(i);
+  if (OpcodeAccess(i.opcode()) == OpAccess::kMoves) return true;
   switch (i.opcode()) {
     case HloOpcode::kParameter:
-    case HloOpcode::kCopy:
     case HloOpcode::kOptBarrier:
     case HloOpcode::kReshape:
-    case HloOpcode::kBroadcast:
-    case HloOpcode::kTranspose:
-    case HloOpcode::kSlice:
-    case HloOpcode::kReverse:
-    case HloOpcode::kDynamicSlice:
-    case HloOpcode::kDynamicUpdateSlice:
-    case HloOpcode::kPad:
-    case HloOpcode::kConcatenate:
-    case HloOpcode::kGather:
-    case HloOpcode::kIota:
       return true;
     case HloOpcode::kConstant:
       return !i.literal().elided();

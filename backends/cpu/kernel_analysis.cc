@@ -109,36 +109,19 @@ class Scan {
 
 int OpWeight(const HloInstruction& i) {
   switch (i.opcode()) {
-    case HloOpcode::kParameter:
-    case HloOpcode::kConstant:
-    case HloOpcode::kReshape:
-    case HloOpcode::kBitcast:
     case HloOpcode::kBroadcast:
-    case HloOpcode::kTuple:
-    case HloOpcode::kGetTupleElement:
       return 0;
-    case HloOpcode::kExponential:
-    case HloOpcode::kLog:
-    case HloOpcode::kTanh:
-    case HloOpcode::kLogistic:
-    case HloOpcode::kErf:
-    case HloOpcode::kSine:
-    case HloOpcode::kCosine:
-      return 6;
-    case HloOpcode::kPower:
-    case HloOpcode::kAtan2:
-    case HloOpcode::kRemainder:
-    case HloOpcode::kTan:
-    case HloOpcode::kExponentialMinusOne:
-    case HloOpcode::kLogPlusOne:
-    case HloOpcode::kCbrt:
+    case HloOpcode::kRemainder:  // a loop
       return 16;
     case HloOpcode::kTranspose:
     case HloOpcode::kGather:
       return 4;
     default:
-      return 1;
+      break;
   }
+  if (OpcodeAccess(i.opcode()) == OpAccess::kStructure) return 0;
+  const OpCost cost = OpcodeCost(i.opcode());
+  return cost == OpCost::kLongFunction ? 16 : cost == OpCost::kFunction ? 6 : 1;
 }
 
 // Elements that the windows of all results cover together.

@@ -69,7 +69,7 @@ struct Clz {
 };
 
 template <typename F>
-ElementwiseFn OfDouble() {
+ElementwiseFn OfDouble(const ElementwiseOp&) {
   return &UnaryLoop<double, double, F>;
 }
 // Operators that are exact in f32 whenever their operand is: computed in f32 for f32 and narrower.
@@ -82,104 +82,84 @@ ElementwiseFn OfInt(const ElementwiseOp& op) {
   return IsSignedInt(op.in[0]) ? &UnaryLoop<int64_t, int64_t, F> : &UnaryLoop<uint64_t, uint64_t, F>;
 }
 
-ElementwiseFn FindFloat(const ElementwiseOp& op) {
-  switch (op.opcode) {
-    case HloOpcode::kAbs:
-      return OfFloat<AbsFloat>(op);
-    case HloOpcode::kNegate:
-      return OfFloat<Negate>(op);
-    case HloOpcode::kSign:
-      return OfFloat<Sign>(op);
-    case HloOpcode::kCeil:
-      return OfFloat<Ceil>(op);
-    case HloOpcode::kFloor:
-      return OfFloat<Floor>(op);
-    case HloOpcode::kRoundNearestAfz:
-      return OfFloat<RoundAfz>(op);
-    case HloOpcode::kRoundNearestEven:
-      return OfFloat<RoundEven>(op);
-    case HloOpcode::kSqrt:
-      return OfFloat<Sqrt>(op);
-    case HloOpcode::kReal:
-      return OfFloat<Identity>(op);
-    case HloOpcode::kImag:
-      return OfFloat<Zero>(op);
-    case HloOpcode::kIsFinite:
-      return op.in[0] == ElementType::kF64 ? &UnaryLoop<double, uint64_t, IsFinite>
-                                           : &UnaryLoop<float, uint64_t, IsFinite>;
-    case HloOpcode::kRsqrt:
-      return OfDouble<Rsqrt>();
-    case HloOpcode::kCbrt:
-      return OfDouble<Cbrt>();
-    case HloOpcode::kExponential:
-      return OfDouble<Exp>();
-    case HloOpcode::kExponentialMinusOne:
-      return OfDouble<Expm1>();
-    case HloOpcode::kLog:
-      return OfDouble<Log>();
-    case HloOpcode::kLogPlusOne:
-      return OfDouble<Log1p>();
-    case HloOpcode::kLogistic:
-      return OfDouble<Logistic>();
-    case HloOpcode::kSine:
-      return OfDouble<Sin>();
-    case HloOpcode::kCosine:
-      return OfDouble<Cos>();
-    case HloOpcode::kTan:
-      return OfDouble<Tan>();
-    case HloOpcode::kSinh:
-      return OfDouble<Sinh>();
-    case HloOpcode::kCosh:
-      return OfDouble<Cosh>();
-    case HloOpcode::kTanh:
-      return OfDouble<Tanh>();
-    case HloOpcode::kAsin:
-      return OfDouble<Asin>();
-    case HloOpcode::kAcos:
-      return OfDouble<Acos>();
-    case HloOpcode::kAsinh:
-      return OfDouble<Asinh>();
-    case HloOpcode::kAcosh:
-      return OfDouble<Acosh>();
-    case HloOpcode::kAtanh:
-      return OfDouble<Atanh>();
-    case HloOpcode::kErf:
-      return OfDouble<Erf>();
-    default:
-      return nullptr;
-  }
+ElementwiseFn OfIsFinite(const ElementwiseOp& op) {
+  return op.in[0] == ElementType::kF64 ? &UnaryLoop<double, uint64_t, IsFinite> : &UnaryLoop<float, uint64_t, IsFinite>;
+}
+ElementwiseFn OfAbsInt(const ElementwiseOp& op) {
+  return IsSignedInt(op.in[0]) ? &UnaryLoop<int64_t, int64_t, Abs> : &UnaryLoop<uint64_t, uint64_t, Identity>;
+}
+ElementwiseFn OfNot(const ElementwiseOp& op) {
+  return op.in[0] == ElementType::kPred ? &UnaryLoop<uint64_t, uint64_t, NotPred> : OfInt<NotInt>(op);
+}
+template <typename F>
+ElementwiseFn OfBits(const ElementwiseOp&) {
+  return &UnaryLoop<uint64_t, uint64_t, F>;
 }
 
-ElementwiseFn FindInt(const ElementwiseOp& op) {
-  switch (op.opcode) {
-    case HloOpcode::kAbs:
-      return IsSignedInt(op.in[0]) ? &UnaryLoop<int64_t, int64_t, Abs> : &UnaryLoop<uint64_t, uint64_t, Identity>;
-    case HloOpcode::kNegate:
-      return OfInt<NegateInt>(op);
-    case HloOpcode::kSign:
-      return OfInt<SignInt>(op);
-    case HloOpcode::kNot:
-      return op.in[0] == ElementType::kPred ? &UnaryLoop<uint64_t, uint64_t, NotPred> : OfInt<NotInt>(op);
-    case HloOpcode::kPopcnt:
-      return &UnaryLoop<uint64_t, uint64_t, Popcnt>;
-    case HloOpcode::kCountLeadingZeros:
-      return &UnaryLoop<uint64_t, uint64_t, Clz>;
-    case HloOpcode::kReal:
-      return OfInt<Identity>(op);
-    case HloOpcode::kImag:
-      return OfInt<Zero>(op);
-    default:
-      return nullptr;
+// What evaluates an op for an element type.
+struct Row {
+  HloOpcode opcode;
+  ElementwiseFn (*find)(const ElementwiseOp&);
+};
+
+constexpr Row kFloatRows[] = {
+    {HloOpcode::kAbs, &OfFloat<AbsFloat>},
+    {HloOpcode::kNegate, &OfFloat<Negate>},
+    {HloOpcode::kSign, &OfFloat<Sign>},
+    {HloOpcode::kCeil, &OfFloat<Ceil>},
+    {HloOpcode::kFloor, &OfFloat<Floor>},
+    {HloOpcode::kRoundNearestAfz, &OfFloat<RoundAfz>},
+    {HloOpcode::kRoundNearestEven, &OfFloat<RoundEven>},
+    {HloOpcode::kSqrt, &OfFloat<Sqrt>},
+    {HloOpcode::kReal, &OfFloat<Identity>},
+    {HloOpcode::kImag, &OfFloat<Zero>},
+    {HloOpcode::kRsqrt, &OfDouble<Rsqrt>},
+    {HloOpcode::kCbrt, &OfDouble<Cbrt>},
+    {HloOpcode::kExponential, &OfDouble<Exp>},
+    {HloOpcode::kExponentialMinusOne, &OfDouble<Expm1>},
+    {HloOpcode::kLog, &OfDouble<Log>},
+    {HloOpcode::kLogPlusOne, &OfDouble<Log1p>},
+    {HloOpcode::kLogistic, &OfDouble<Logistic>},
+    {HloOpcode::kSine, &OfDouble<Sin>},
+    {HloOpcode::kCosine, &OfDouble<Cos>},
+    {HloOpcode::kTan, &OfDouble<Tan>},
+    {HloOpcode::kSinh, &OfDouble<Sinh>},
+    {HloOpcode::kCosh, &OfDouble<Cosh>},
+    {HloOpcode::kTanh, &OfDouble<Tanh>},
+    {HloOpcode::kAsin, &OfDouble<Asin>},
+    {HloOpcode::kAcos, &OfDouble<Acos>},
+    {HloOpcode::kAsinh, &OfDouble<Asinh>},
+    {HloOpcode::kAcosh, &OfDouble<Acosh>},
+    {HloOpcode::kAtanh, &OfDouble<Atanh>},
+    {HloOpcode::kErf, &OfDouble<Erf>},
+    {HloOpcode::kIsFinite, &OfIsFinite},
+};
+// Integers and pred.
+constexpr Row kIntRows[] = {
+    {HloOpcode::kNegate, &OfInt<NegateInt>},
+    {HloOpcode::kSign, &OfInt<SignInt>},
+    {HloOpcode::kReal, &OfInt<Identity>},
+    {HloOpcode::kImag, &OfInt<Zero>},
+    {HloOpcode::kAbs, &OfAbsInt},
+    {HloOpcode::kNot, &OfNot},
+    {HloOpcode::kPopcnt, &OfBits<Popcnt>},
+    {HloOpcode::kCountLeadingZeros, &OfBits<Clz>},
+};
+
+ElementwiseFn Find(absl::Span<const Row> rows, const ElementwiseOp& op) {
+  for (const Row& row : rows) {
+    if (row.opcode == op.opcode) return row.find(op);
   }
+  return nullptr;
 }
 
 }  // namespace
 
 ElementwiseFn FindUnary(const ElementwiseOp& op) {
   if (op.operands != 1) return nullptr;
-  if (IsFloating(op.in[0])) return FindFloat(op);
+  if (IsFloating(op.in[0])) return Find(kFloatRows, op);
   if (op.opcode == HloOpcode::kIsFinite && IsComplex(op.in[0])) return &UnaryLoop<Complex, uint64_t, IsFiniteComplex>;
-  if (IsIntegral(op.in[0]) || op.in[0] == ElementType::kPred) return FindInt(op);
+  if (IsIntegral(op.in[0]) || op.in[0] == ElementType::kPred) return Find(kIntRows, op);
   return nullptr;
 }
 

@@ -25,16 +25,7 @@ Decision CanBeFused(const HloInstruction* i, const TargetInfo& target) {
   switch (i->opcode()) {
     case HloOpcode::kConstant:
       return i->shape().IsScalar() && !i->literal().elided() ? Decision::Yes() : Decision::No("it is a constant array");
-    case HloOpcode::kBroadcast:
     case HloOpcode::kReshape:
-    case HloOpcode::kTranspose:
-    case HloOpcode::kSlice:
-    case HloOpcode::kDynamicSlice:
-    case HloOpcode::kIota:
-    case HloOpcode::kReverse:
-    case HloOpcode::kPad:
-    case HloOpcode::kCopy:
-    case HloOpcode::kGather:
       return Decision::Yes();
     case HloOpcode::kConcatenate:
       return i->operand_count() <= 4 ? Decision::Yes() : Decision::No("it joins too many arrays to choose per element");
@@ -47,6 +38,9 @@ Decision CanBeFused(const HloInstruction* i, const TargetInfo& target) {
     case HloOpcode::kStochasticConvert:
       return Decision::No("it is not an elementwise expression");
     default:
+      if (OpcodeAccess(i->opcode()) == OpAccess::kMoves && i->opcode() != HloOpcode::kDynamicUpdateSlice) {
+        return Decision::Yes();
+      }
       return i->IsElementwise() ? Decision::Yes()
                                 : Decision::No(absl::StrCat(OpcodeName(i->opcode()), " is not computed per element"));
   }

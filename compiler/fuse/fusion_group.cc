@@ -79,45 +79,34 @@ bool IsCodeConstant(const HloInstruction* instruction) {
 }
 
 int64_t ElementCost(const HloInstruction* instruction, const TargetInfo& target) {
-  switch (instruction->opcode()) {
-    case HloOpcode::kParameter:
-    case HloOpcode::kConstant:
-    case HloOpcode::kBroadcast:
-    case HloOpcode::kReshape:
-    case HloOpcode::kBitcast:
-    case HloOpcode::kBitcastConvert:
-    case HloOpcode::kCopy:
-    case HloOpcode::kIota:
-    case HloOpcode::kSlice:
-    case HloOpcode::kTuple:
-    case HloOpcode::kGetTupleElement:
+  const auto by_type = [&](int64_t narrow, int64_t wide, int64_t complex) {
+    const ElementType type = instruction->operand(0)->type();
+    return IsComplex(type) ? complex : type == ElementType::kF64 ? wide : narrow;
+  };
+  switch (OpcodeCost(instruction->opcode())) {
+    case OpCost::kNone:
       return 0;
-    case HloOpcode::kDynamicSlice:
-    case HloOpcode::kTranspose:
-    case HloOpcode::kReverse:
-    case HloOpcode::kPad:
-      return 1;
+    case OpCost::kDivision:
+      return by_type(4, 8, target.complex_transcendental_cost / 4);
+    case OpCost::kFunction:
+    case OpCost::kLongFunction:
+      return by_type(target.transcendental_cost, target.wide_transcendental_cost, target.complex_transcendental_cost);
+    case OpCost::kSimple:
+    case OpCost::kSpecial:
+      break;
+  }
+  switch (instruction->opcode()) {
     case HloOpcode::kConcatenate:
       return instruction->operand_count();
     case HloOpcode::kGather:
       return GathersRows(instruction) ? 2 : 12;
-    case HloOpcode::kDivide:
-    case HloOpcode::kRemainder:
-    case HloOpcode::kSqrt:
-    case HloOpcode::kRsqrt:
-      return IsComplex(instruction->type())             ? target.complex_transcendental_cost / 4
-             : instruction->type() == ElementType::kF64 ? 8
-                                                        : 4;
     case HloOpcode::kReduce: {
       const int64_t out = instruction->shape().IsArray() ? instruction->shape().ElementCount()
                                                          : instruction->shape().tuple_shape(0).ElementCount();
       return out == 0 ? 1 : std::max<int64_t>(1, instruction->operand(0)->shape().ElementCount() / out);
     }
     default:
-      if (!IsTranscendental(instruction->opcode())) return 1;
-      return IsComplex(instruction->operand(0)->type())             ? target.complex_transcendental_cost
-             : instruction->operand(0)->type() == ElementType::kF64 ? target.wide_transcendental_cost
-                                                                    : target.transcendental_cost;
+      return 1;
   }
 }
 

@@ -10,22 +10,16 @@ namespace xc {
 
 bool IsForwarding(const HloInstruction* instruction) {
   switch (instruction->opcode()) {
-    case HloOpcode::kTuple:
-    case HloOpcode::kGetTupleElement:
-    case HloOpcode::kBitcast:
-    case HloOpcode::kReshape:
-    case HloOpcode::kOptBarrier:
-    case HloOpcode::kAddDependency:
-    case HloOpcode::kAfterAll:
-    case HloOpcode::kDomain:
-      return true;
+    case HloOpcode::kParameter:
+    case HloOpcode::kConstant:
+      return false;
     case HloOpcode::kBitcastConvert:
       // Bytes become pred by comparison with zero.
       if (instruction->type() == ElementType::kPred && instruction->operand(0)->type() != ElementType::kPred)
         return false;
       return !IsSubByte(instruction->type()) && !IsSubByte(instruction->operand(0)->type());
     default:
-      return false;
+      return OpcodeAccess(instruction->opcode()) == OpAccess::kStructure;
   }
 }
 

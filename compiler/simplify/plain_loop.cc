@@ -13,21 +13,8 @@ bool OnlyElements(const HloInstruction* value) {
 }
 
 bool IsFree(const HloInstruction* i) {
-  switch (i->opcode()) {
-    case HloOpcode::kConstant:
-    case HloOpcode::kIota:
-    case HloOpcode::kBroadcast:
-    case HloOpcode::kReshape:
-    case HloOpcode::kBitcast:
-    case HloOpcode::kBitcastConvert:
-    case HloOpcode::kGetTupleElement:
-    case HloOpcode::kTuple:
-    case HloOpcode::kSlice:
-    case HloOpcode::kConvert:
-      return true;
-    default:
-      return false;
-  }
+  const HloOpcode opcode = i->opcode();
+  return opcode == HloOpcode::kConvert || (OpcodeCost(opcode) == OpCost::kNone && opcode != HloOpcode::kCopy);
 }
 
 }  // namespace

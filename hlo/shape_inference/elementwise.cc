@@ -7,82 +7,26 @@ namespace xc::shape_inference {
 namespace {
 
 using E = ElementType;
-
-// Groups of element types that an op takes, as bits.
-enum : int { kPredBit = 1, kSintBit = 2, kUintBit = 4, kFloatBit = 8, kComplexBit = 16 };
-constexpr int kInts = kSintBit | kUintBit;
-constexpr int kInexact = kFloatBit | kComplexBit;
-constexpr int kNumeric = kInts | kInexact;
-constexpr int kAny = kNumeric | kPredBit;
-
-int GroupOf(E type) {
-  if (type == E::kPred) return kPredBit;
-  if (IsSignedInt(type)) return kSintBit;
-  if (IsUnsignedInt(type)) return kUintBit;
-  return IsComplex(type) ? kComplexBit : kFloatBit;
-}
+using enum TypeClass::Bits;
 
 std::string GroupNames(int groups) {
   std::vector<std::string> names;
-  if (groups & kPredBit) names.push_back("pred");
-  if ((groups & kInts) == kInts) {
+  if (groups & kPredType) names.push_back("pred");
+  if ((groups & kIntegerTypes) == kIntegerTypes) {
     names.push_back("integer");
-  } else if (groups & kSintBit) {
+  } else if (groups & kSignedTypes) {
     names.push_back("signed integer");
-  } else if (groups & kUintBit) {
+  } else if (groups & kUnsignedTypes) {
     names.push_back("unsigned integer");
   }
-  if (groups & kFloatBit) names.push_back("floating-point");
-  if (groups & kComplexBit) names.push_back("complex");
+  if (groups & kFloatTypes) names.push_back("floating-point");
+  if (groups & kComplexTypes) names.push_back("complex");
   return absl::StrJoin(names, " or ");
-}
-
-int AllowedTypes(HloOpcode opcode) {
-  using O = HloOpcode;
-  switch (opcode) {
-    case O::kAbs:
-    case O::kNegate:
-    case O::kSign:
-    case O::kSubtract:
-    case O::kDivide:
-    case O::kPower:
-    case O::kRemainder:
-      return kNumeric;
-    case O::kAdd:
-    case O::kMultiply:
-      return kAny;
-    case O::kMaximum:
-    case O::kMinimum:
-      return kPredBit | kInts | kFloatBit;
-    case O::kFloor:
-    case O::kCeil:
-    case O::kRoundNearestAfz:
-    case O::kRoundNearestEven:
-    case O::kIsFinite:
-    case O::kErf:
-      return kFloatBit;
-    case O::kNot:
-    case O::kAnd:
-    case O::kOr:
-    case O::kXor:
-      return kPredBit | kInts;
-    case O::kPopcnt:
-    case O::kCountLeadingZeros:
-    case O::kShiftLeft:
-    case O::kShiftRightArithmetic:
-    case O::kShiftRightLogical:
-    case O::kMulhi:
-      return kInts;
-    case O::kCopy:
-      return kAny;
-    default:  // exp, log, sin, real, atan2, …
-      return kInexact;
-  }
 }
 
 absl::Status NeedType(const Context& c, int64_t i, int groups) {
   XC_RETURN_IF_ERROR(c.NeedArray(i));
-  if (GroupOf(c.operand(i).type()) & groups) return absl::OkStatus();
+  if (TypeClassOf(c.operand(i).type()) & groups) return absl::OkStatus();
   return c.Error(c.Describe(i), "; its element type should be ", GroupNames(groups));
 }
 
@@ -107,7 +51,7 @@ absl::StatusOr<Shape> CommonDims(const Context& c, E type, int64_t like, absl::S
 }  // namespace
 
 absl::StatusOr<Shape> InferUnary(const Context& c) {
-  XC_RETURN_IF_ERROR(NeedType(c, 0, AllowedTypes(c.opcode())));
+  XC_RETURN_IF_ERROR(NeedType(c, 0, OpcodeTypes(c.opcode())));
   const Shape& x = c.operand(0);
   E type = x.type();
   if (c.opcode() == HloOpcode::kIsFinite) type = E::kPred;
@@ -118,7 +62,7 @@ absl::StatusOr<Shape> InferUnary(const Context& c) {
 }
 
 absl::StatusOr<Shape> InferBinary(const Context& c) {
-  int groups = AllowedTypes(c.opcode());
+  int groups = OpcodeTypes(c.opcode());
   XC_RETURN_IF_ERROR(NeedType(c, 0, groups));
   XC_RETURN_IF_ERROR(NeedType(c, 1, groups));
   if (c.operand(0).type() != c.operand(1).type()) {
@@ -163,7 +107,7 @@ absl::StatusOr<Shape> InferBitcastConvert(const Context& c) {
 }
 
 absl::StatusOr<Shape> InferReducePrecision(const Context& c) {
-  XC_RETURN_IF_ERROR(NeedType(c, 0, kFloatBit));
+  XC_RETURN_IF_ERROR(NeedType(c, 0, kFloatTypes));
   int64_t exponent = c.attr<AttrKind::kExponentBits>(), mantissa = c.attr<AttrKind::kMantissaBits>();
   if (exponent < 1) return c.Error("exponent_bits is ", exponent, ", should be at least 1");
   if (mantissa < 0) return c.Error("mantissa_bits is ", mantissa, ", should be at least 0");
@@ -171,8 +115,8 @@ absl::StatusOr<Shape> InferReducePrecision(const Context& c) {
 }
 
 absl::StatusOr<Shape> InferStochasticConvert(const Context& c) {
-  XC_RETURN_IF_ERROR(NeedType(c, 0, kFloatBit));
-  XC_RETURN_IF_ERROR(NeedType(c, 1, kUintBit));
+  XC_RETURN_IF_ERROR(NeedType(c, 0, kFloatTypes));
+  XC_RETURN_IF_ERROR(NeedType(c, 1, kUnsignedTypes));
   XC_RETURN_IF_ERROR(c.NeedGivenArray());
   if (ElementBits(c.operand(0).type()) != ElementBits(c.operand(1).type())) {
     return c.Error(c.Describe(0), " and ", c.Describe(1), "; the random bits should be as wide as the value");
@@ -192,11 +136,11 @@ absl::StatusOr<Shape> InferCompare(const Context& c) {
                    "; complex numbers have no order, direction should be EQ or NE");
   }
   if (const CompareType* type = c.find<AttrKind::kCompareType>()) {
-    int group = GroupOf(a.type());
-    int wants = *type == CompareType::kFloat        ? kInexact
-                : *type == CompareType::kTotalOrder ? kFloatBit
-                : *type == CompareType::kSigned     ? kSintBit
-                                                    : kUintBit | kPredBit;
+    int group = TypeClassOf(a.type());
+    int wants = *type == CompareType::kFloat        ? kInexactTypes
+                : *type == CompareType::kTotalOrder ? kFloatTypes
+                : *type == CompareType::kSigned     ? kSignedTypes
+                                                    : kUnsignedTypes | kPredType;
     if (!(group & wants)) {
       return c.Error(c.Describe(0), "; with this comparison type its element type should be ", GroupNames(wants));
     }
@@ -225,7 +169,7 @@ absl::StatusOr<Shape> InferSelect(const Context& c) {
 
 absl::StatusOr<Shape> InferClamp(const Context& c) {
   XC_RETURN_IF_ERROR(c.NeedArrays());
-  for (int64_t i = 0; i < 3; ++i) XC_RETURN_IF_ERROR(NeedType(c, i, kInts | kFloatBit));
+  for (int64_t i = 0; i < 3; ++i) XC_RETURN_IF_ERROR(NeedType(c, i, kIntegerTypes | kFloatTypes));
   for (int64_t i : {0, 2}) {
     if (c.operand(i).type() != c.operand(1).type()) {
       return c.Error(c.Describe(i), " and ", c.Describe(1), "; both should have the same element type");

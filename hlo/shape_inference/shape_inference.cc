@@ -1,5 +1,4 @@
-// Dispatch of shape inference: which rule an opcode follows, which attributes it requires, how many computations it
-// calls; and the checks that all families share.
+// Dispatch of shape inference by the op table, and the checks that all families share.
 #include "hlo/shape_inference/shape_inference.h"
 
 #include <limits>
@@ -10,273 +9,11 @@ namespace xc {
 namespace shape_inference {
 namespace {
 
-// How a text names the called computations of an op, and how many there are.
-struct Calls {
-  int64_t min, max;
+constexpr Rule kRules[kOpcodeCount] = {
+#define XC_OPCODE(e, name, arity, rule, types, access, cost, traits, attributes) Infer##rule,
+#include "hlo/opcode.def"
+#undef XC_OPCODE
 };
-constexpr int64_t kAnyCount = std::numeric_limits<int64_t>::max();
-
-Calls CallsOf(HloOpcode opcode) {
-  using O = HloOpcode;
-  switch (opcode) {
-    case O::kCall:
-    case O::kFusion:
-    case O::kMap:
-    case O::kReduce:
-    case O::kReduceWindow:
-    case O::kScan:
-    case O::kScatter:
-    case O::kSort:
-    case O::kAllReduce:
-    case O::kAllReduceStart:
-    case O::kReduceScatter:
-    case O::kAsyncStart:
-      return {1, 1};
-    case O::kWhile:
-    case O::kSelectAndScatter:
-      return {2, 2};
-    case O::kConditional:
-      return {1, kAnyCount};
-    case O::kAsyncUpdate:
-    case O::kAsyncDone:
-      return {0, 1};
-    case O::kCustomCall:
-      return {0, kAnyCount};
-    default:
-      return {0, 0};
-  }
-}
-
-// The attributes without which an op has no meaning; all others have a default.
-std::vector<AttrKind> RequiredAttributes(HloOpcode opcode) {
-  using O = HloOpcode;
-  using A = AttrKind;
-  switch (opcode) {
-    case O::kAllGather:
-    case O::kAllGatherStart:
-    case O::kBroadcast:
-    case O::kConcatenate:
-    case O::kGetDimensionSize:
-    case O::kMap:
-    case O::kReduce:
-    case O::kReduceScatter:
-    case O::kReverse:
-    case O::kScan:
-    case O::kSetDimensionSize:
-    case O::kSort:
-    case O::kTranspose:
-      return {A::kDimensions};
-    case O::kBatchNormGrad:
-    case O::kBatchNormInference:
-    case O::kBatchNormTraining:
-      return {A::kEpsilon, A::kFeatureIndex};
-    case O::kCollectivePermute:
-    case O::kCollectivePermuteStart:
-      return {A::kSourceTargetPairs};
-    case O::kCompare:
-      return {A::kDirection};
-    case O::kConvolution:
-      return {A::kWindow, A::kDimLabels};
-    case O::kCustomCall:
-      return {A::kCustomCallTarget};
-    case O::kDomain:
-      return {A::kDomain};
-    case O::kDot:
-    case O::kScaledDot:
-      return {A::kDotDims};
-    case O::kDynamicSlice:
-      return {A::kDynamicSliceSizes};
-    case O::kFft:
-      return {A::kFftType, A::kFftLength};
-    case O::kFusion:
-      return {A::kFusionKind};
-    case O::kGather:
-      return {A::kGatherDims, A::kSliceSizes};
-    case O::kGetTupleElement:
-      return {A::kIndex};
-    case O::kIota:
-      return {A::kIotaDimension};
-    case O::kPad:
-      return {A::kPadding};
-    case O::kRaggedDot:
-      return {A::kDotDims, A::kRaggedDims};
-    case O::kReducePrecision:
-      return {A::kExponentBits, A::kMantissaBits};
-    case O::kReduceWindow:
-    case O::kSelectAndScatter:
-      return {A::kWindow};
-    case O::kRng:
-      return {A::kDistribution};
-    case O::kRngBitGenerator:
-      return {A::kRngAlgorithm};
-    case O::kRngGetAndUpdateState:
-      return {A::kDelta};
-    case O::kScatter:
-      return {A::kScatterDims};
-    case O::kSlice:
-      return {A::kSlice};
-    case O::kTopk:
-      return {A::kK};
-    default:
-      return {};
-  }
-}
-
-Rule RuleOf(HloOpcode opcode) {
-  using O = HloOpcode;
-  switch (opcode) {
-    case O::kAddDependency:
-      return InferAddDependency;
-    case O::kAfterAll:
-      return InferAfterAll;
-    case O::kAllReduce:
-    case O::kAllReduceStart:
-      return InferAllReduce;
-    case O::kAllGather:
-    case O::kAllGatherStart:
-    case O::kAllToAll:
-    case O::kCollectiveBroadcast:
-    case O::kCollectivePermute:
-    case O::kCollectivePermuteStart:
-    case O::kRaggedAllToAll:
-    case O::kReduceScatter:
-      return InferCollective;
-    case O::kAllGatherDone:
-    case O::kAllReduceDone:
-    case O::kCollectivePermuteDone:
-    case O::kCopyDone:
-      return InferStartDone;
-    case O::kAsyncDone:
-    case O::kAsyncStart:
-    case O::kAsyncUpdate:
-      return InferAsync;
-    case O::kBatchNormGrad:
-    case O::kBatchNormInference:
-    case O::kBatchNormTraining:
-      return InferBatchNorm;
-    case O::kBitcast:
-      return InferBitcast;
-    case O::kBitcastConvert:
-      return InferBitcastConvert;
-    case O::kBroadcast:
-      return InferBroadcast;
-    case O::kCall:
-    case O::kFusion:
-      return InferCall;
-    case O::kCholesky:
-      return InferCholesky;
-    case O::kClamp:
-      return InferClamp;
-    case O::kCompare:
-      return InferCompare;
-    case O::kComplex:
-      return InferComplex;
-    case O::kConcatenate:
-      return InferConcatenate;
-    case O::kConditional:
-      return InferConditional;
-    case O::kConstant:
-    case O::kParameter:
-      return InferGiven;
-    case O::kConvert:
-      return InferConvert;
-    case O::kConvolution:
-      return InferConvolution;
-    case O::kCopy:
-    case O::kDomain:
-    case O::kOptBarrier:
-      return InferSame;
-    case O::kCopyStart:
-      return InferCopyStart;
-    case O::kCustomCall:
-      return InferCustomCall;
-    case O::kDot:
-      return InferDot;
-    case O::kDynamicReshape:
-      return InferDynamicReshape;
-    case O::kDynamicSlice:
-      return InferDynamicSlice;
-    case O::kDynamicUpdateSlice:
-      return InferDynamicUpdateSlice;
-    case O::kFft:
-      return InferFft;
-    case O::kGather:
-      return InferGather;
-    case O::kGetDimensionSize:
-      return InferGetDimensionSize;
-    case O::kGetTupleElement:
-      return InferGetTupleElement;
-    case O::kInfeed:
-      return InferInfeed;
-    case O::kIota:
-      return InferIota;
-    case O::kMap:
-      return InferMap;
-    case O::kOutfeed:
-      return InferOutfeed;
-    case O::kPad:
-      return InferPad;
-    case O::kPartitionId:
-    case O::kReplicaId:
-      return InferPartitionId;
-    case O::kRaggedDot:
-      return InferRaggedDot;
-    case O::kRecv:
-      return InferRecv;
-    case O::kRecvDone:
-      return InferRecvDone;
-    case O::kReduce:
-      return InferReduce;
-    case O::kReducePrecision:
-      return InferReducePrecision;
-    case O::kReduceWindow:
-      return InferReduceWindow;
-    case O::kReshape:
-      return InferReshape;
-    case O::kReverse:
-      return InferReverse;
-    case O::kRng:
-      return InferRng;
-    case O::kRngBitGenerator:
-      return InferRngBitGenerator;
-    case O::kRngGetAndUpdateState:
-      return InferRngState;
-    case O::kScaledDot:
-      return InferScaledDot;
-    case O::kScan:
-      return InferScan;
-    case O::kScatter:
-      return InferScatter;
-    case O::kSelect:
-      return InferSelect;
-    case O::kSelectAndScatter:
-      return InferSelectAndScatter;
-    case O::kSend:
-      return InferSend;
-    case O::kSendDone:
-      return InferSendDone;
-    case O::kSetDimensionSize:
-      return InferSetDimensionSize;
-    case O::kSlice:
-      return InferSlice;
-    case O::kSort:
-      return InferSort;
-    case O::kStochasticConvert:
-      return InferStochasticConvert;
-    case O::kTopk:
-      return InferTopk;
-    case O::kTranspose:
-      return InferTranspose;
-    case O::kTriangularSolve:
-      return InferTriangularSolve;
-    case O::kTuple:
-      return InferTuple;
-    case O::kWhile:
-      return InferWhile;
-    default:  // the elementwise rest
-      return OpcodeArity(opcode) == 1 ? InferUnary : InferBinary;
-  }
-}
 
 }  // namespace
 
@@ -370,7 +107,7 @@ bool Agree(const Shape& have, const Shape& want) {
 }
 
 absl::Status CheckRequiredAttributes(HloOpcode opcode, const Attributes& attributes) {
-  for (AttrKind kind : shape_inference::RequiredAttributes(opcode)) {
+  for (AttrKind kind : OpcodeRequiredAttrs(opcode)) {
     if (!attributes.Has(kind)) {
       return absl::InvalidArgumentError(
           absl::StrCat(OpcodeName(opcode), ": has no attribute ", AttrName(kind), ", which it should have"));
@@ -380,7 +117,7 @@ absl::Status CheckRequiredAttributes(HloOpcode opcode, const Attributes& attribu
 }
 
 absl::Status CheckCalledComputationCount(HloOpcode opcode, int64_t count) {
-  auto [min, max] = shape_inference::CallsOf(opcode);
+  const auto [min, max] = OpcodeCallCount(opcode);
   if (count >= min && count <= max) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat(OpcodeName(opcode), ": calls ", count, " computations, should call ",
                                                  count < min && max != min ? "at least " : "",
@@ -398,7 +135,7 @@ absl::StatusOr<Shape> InferShape(const ShapeQuery& query) {
   if (query.given != nullptr) {
     if (absl::Status status = ValidateShape(*query.given); !status.ok()) return c.Error(status.message());
   }
-  absl::StatusOr<Shape> shape = shape_inference::RuleOf(query.opcode)(c);
+  absl::StatusOr<Shape> shape = shape_inference::kRules[static_cast<int>(query.opcode)](c);
   if (!shape.ok()) return shape;
   if (absl::Status status = ValidateShape(*shape); !status.ok()) return c.Error(status.message());
   return shape;
