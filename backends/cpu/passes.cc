@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
-#include "absl/strings/str_format.h"
 #include "absl/time/clock.h"
 #include "backends/cpu/cpu_backend.h"
 #include "compiler/driver.h"
+#include "hlo/base/format.h"
 #include "hlo/base/status.h"
 #include "hlo/verifier/verifier.h"
 
@@ -49,8 +49,7 @@ absl::StatusOr<std::string> RunPasses(HloModule* module, const xc::CompileOption
   if (options.dump) {
     callbacks.verify = [](const HloModule& m) { return VerifyModule(m); };
     callbacks.dump = [&](int number, absl::string_view pass, const HloModule& m) {
-      options.dump(number == 0 ? "000.before_passes.hlo" : absl::StrFormat("%03d.after_%s.hlo", number, pass),
-                   m.ToString());
+      options.dump(number == 0 ? "000.before_passes.hlo" : Format("%03d.after_%s.hlo", number, pass), m.ToString());
     };
   }
   XC_ASSIGN_OR_RETURN(const PipelineReport report, RunPipeline(module, context, callbacks));

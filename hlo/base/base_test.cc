@@ -9,6 +9,7 @@
 #include "gtest/gtest.h"
 #include "hlo/base/check.h"
 #include "hlo/base/exceptions.h"
+#include "hlo/base/format.h"
 #include "hlo/base/status.h"
 
 namespace xc {
@@ -57,6 +58,15 @@ TEST(Exceptions, BecomeStatuses) {
   EXPECT_EQ(fail(std::bad_alloc()).status(), absl::ResourceExhaustedError("out of memory"));
   EXPECT_EQ(fail(std::length_error("too long")).status(), absl::InternalError("unexpected exception: too long"));
   EXPECT_EQ(fail(1).status(), absl::InternalError("unexpected exception of an unknown type"));
+}
+
+TEST(Format, AsPrintfHasIt) {
+  EXPECT_EQ(Format("%s has %d of %03d, %.2f%%", std::string("a"), 5, 7, 1.5), "a has 5 of 007, 1.50%");
+  EXPECT_EQ(Format(""), "");
+  EXPECT_EQ(Format("%s", std::string(5000, 'x')), std::string(5000, 'x'));
+  std::string text = "a";
+  AppendFormat(&text, "%c%s", 'b', "");
+  EXPECT_EQ(text, "ab");
 }
 
 TEST(Check, PassesSilentlyAndSkipsTheMessage) {

@@ -5,8 +5,8 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
 #include "absl/strings/strip.h"
+#include "hlo/base/format.h"
 
 namespace xc::stablehlo {
 namespace {
@@ -32,7 +32,7 @@ std::string Quoted(absl::string_view text) {
     } else if (absl::ascii_isprint(static_cast<unsigned char>(c)) && c != '"') {
       out.push_back(c);
     } else {
-      absl::StrAppendFormat(&out, "\\%02X", static_cast<unsigned char>(c));
+      AppendFormat(&out, "\\%02X", static_cast<unsigned char>(c));
     }
   }
   return out + "\"";
@@ -161,9 +161,9 @@ std::string FloatText(const Literal& literal, int64_t i, absl::string_view type)
     uint64_t bits = 0;
     const int width = StorageBytes(element);
     std::memcpy(&bits, literal.bytes() + i * width, width);
-    text = absl::StrFormat("0x%0*X", 2 * width, bits);
+    text = Format("0x%0*X", 2 * width, bits);
   } else {
-    text = absl::StrFormat("%.6e", value);
+    text = Format("%.6e", value);
     Literal back{Shape::Scalar(element)};
     back.SetDouble(0, std::strtod(text.c_str(), nullptr));
     if (back.GetDouble(0) != value) {

@@ -7,7 +7,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
+#include "hlo/base/format.h"
 
 namespace xc {
 namespace {
@@ -42,11 +42,11 @@ std::string SignatureText(const SignatureReport& r) {
   if (r.arguments.empty() && !r.compiled) return r.problem;
   std::string out = absl::StrCat("(", r.arguments, "): ");
   if (r.compiled) {
-    absl::StrAppendFormat(&out, "compiled in %.1f ms, code %d bytes, temporary memory %d bytes", r.compile_ms,
-                          r.code_bytes, r.temp_bytes);
+    AppendFormat(&out, "compiled in %.1f ms, code %d bytes, temporary memory %d bytes", r.compile_ms, r.code_bytes,
+                 r.temp_bytes);
     if (r.rows > 0) absl::StrAppend(&out, ", for ", r.rows, " rows");
-    if (r.runs > 0) absl::StrAppendFormat(&out, "; %d runs, best %.3f ms", r.runs, r.best_ms);
-    if (r.host_runs > 0) absl::StrAppendFormat(&out, "; host: %d runs, best %.3f ms", r.host_runs, r.host_best_ms);
+    if (r.runs > 0) AppendFormat(&out, "; %d runs, best %.3f ms", r.runs, r.best_ms);
+    if (r.host_runs > 0) AppendFormat(&out, "; host: %d runs, best %.3f ms", r.host_runs, r.host_best_ms);
   }
   if (!r.problem.empty()) absl::StrAppend(&out, r.compiled ? "; " : "", r.problem);
   return out;
@@ -55,10 +55,10 @@ std::string SignatureText(const SignatureReport& r) {
 void Text(const GraphExecutor& executor, std::string* out) {
   const Graph& graph = executor.original();
   const Marking& marking = executor.marking();
-  absl::StrAppendFormat(out, "graph '%s': %d clusters\n", graph.name, marking.num_clusters);
+  AppendFormat(out, "graph '%s': %d clusters\n", graph.name, marking.num_clusters);
   for (int k = 0; k < marking.num_clusters; ++k) {
     ClusterSummary c = Summarize(executor, k);
-    absl::StrAppendFormat(out, "  cluster %d: %d ops: %s\n", k, c.count, c.ops);
+    AppendFormat(out, "  cluster %d: %d ops: %s\n", k, c.count, c.ops);
     for (const std::string& name : c.names) absl::StrAppend(out, "    ", name, "\n");
     const ClusterLaunch& launch = *executor.clusters()[k];
     for (const SignatureReport& r : launch.Report()) absl::StrAppend(out, "    for ", SignatureText(r), "\n");
@@ -73,7 +73,7 @@ void Text(const GraphExecutor& executor, std::string* out) {
     if (marking.nodes[id].cluster >= 0 || IsPort(n) || n.op == "Const") continue;
     const std::string& reason = marking.nodes[id].reason;
     std::string where = n.source.empty() ? "" : absl::StrCat(" [", n.source, "]");
-    absl::StrAppendFormat(out, "  host: '%s' (%s)%s: %s\n", n.name, n.op, where, reason);
+    AppendFormat(out, "  host: '%s' (%s)%s: %s\n", n.name, n.op, where, reason);
     if (std::string what = WhatWouldChange(reason); !what.empty()) advice[reason] = what;
   }
   for (const auto& [reason, what] : advice) {
@@ -102,7 +102,7 @@ std::string Escaped(absl::string_view text) {
 
 std::string Colour(int cluster) {
   if (cluster < 0) return "#e4e4e4";
-  return absl::StrFormat("hsl(%d,70%%,78%%)", (cluster * 137) % 360);
+  return Format("hsl(%d,70%%,78%%)", (cluster * 137) % 360);
 }
 
 // Nodes in rows by the longest way from an input; constants are left out.
@@ -130,8 +130,8 @@ void Draw(const GraphExecutor& executor, std::string* out) {
   }
   constexpr int kWide = 128, kHigh = 44, kBoxWide = 116, kBoxHigh = 24;
   int columns = width.empty() ? 1 : *std::max_element(width.begin(), width.end());
-  absl::StrAppendFormat(out, "<div class=\"graph\"><svg width=\"%d\" height=\"%d\">\n", columns * kWide,
-                        static_cast<int>(width.size()) * kHigh + 8);
+  AppendFormat(out, "<div class=\"graph\"><svg width=\"%d\" height=\"%d\">\n", columns * kWide,
+               static_cast<int>(width.size()) * kHigh + 8);
   std::string boxes;
   for (int id : *order) {
     if (level[id] < 0) continue;
@@ -139,18 +139,16 @@ void Draw(const GraphExecutor& executor, std::string* out) {
     int x = column[id] * kWide + 4, y = level[id] * kHigh + 4;
     for (const OutputRef& in : n.inputs) {
       if (level[in.node] < 0) continue;
-      absl::StrAppendFormat(out, "<line x1=\"%d\" y1=\"%d\" x2=\"%d\" y2=\"%d\"/>",
-                            column[in.node] * kWide + 4 + kBoxWide / 2, level[in.node] * kHigh + 4 + kBoxHigh,
-                            x + kBoxWide / 2, y);
+      AppendFormat(out, "<line x1=\"%d\" y1=\"%d\" x2=\"%d\" y2=\"%d\"/>", column[in.node] * kWide + 4 + kBoxWide / 2,
+                   level[in.node] * kHigh + 4 + kBoxHigh, x + kBoxWide / 2, y);
     }
     int k = marking.nodes[id].cluster;
     std::string about = k >= 0 ? absl::StrCat("cluster ", k) : absl::StrCat("host: ", marking.nodes[id].reason);
-    absl::StrAppendFormat(&boxes,
-                          "<g><title>%s (%s)\n%s%s</title><rect x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" rx=\"4\" "
-                          "fill=\"%s\"/><text x=\"%d\" y=\"%d\">%s</text></g>\n",
-                          Escaped(n.name), Escaped(n.op), Escaped(about),
-                          n.source.empty() ? "" : "\n" + Escaped(n.source), x, y, kBoxWide, kBoxHigh, Colour(k),
-                          x + kBoxWide / 2, y + 16, Escaped(n.op.substr(0, 17)));
+    AppendFormat(&boxes,
+                 "<g><title>%s (%s)\n%s%s</title><rect x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" rx=\"4\" "
+                 "fill=\"%s\"/><text x=\"%d\" y=\"%d\">%s</text></g>\n",
+                 Escaped(n.name), Escaped(n.op), Escaped(about), n.source.empty() ? "" : "\n" + Escaped(n.source), x, y,
+                 kBoxWide, kBoxHigh, Colour(k), x + kBoxWide / 2, y + 16, Escaped(n.op.substr(0, 17)));
   }
   absl::StrAppend(out, "\n", boxes, "</svg></div>\n");
 }
@@ -158,7 +156,7 @@ void Draw(const GraphExecutor& executor, std::string* out) {
 void Html(const GraphExecutor& executor, std::string* out) {
   const Graph& graph = executor.original();
   const Marking& marking = executor.marking();
-  absl::StrAppendFormat(out, "<h2>%s: %d clusters</h2>\n", Escaped(graph.name), marking.num_clusters);
+  AppendFormat(out, "<h2>%s: %d clusters</h2>\n", Escaped(graph.name), marking.num_clusters);
   Draw(executor, out);
   if (marking.num_clusters > 0) {
     absl::StrAppend(out, "<table><tr><th>cluster</th><th>ops</th><th>arguments</th><th>compile ms</th><th>runs</th>",
@@ -171,15 +169,15 @@ void Html(const GraphExecutor& executor, std::string* out) {
     if (reports.empty()) reports.emplace_back();
     for (size_t i = 0; i < reports.size(); ++i) {
       const SignatureReport& r = reports[i];
-      std::string first = i > 0 ? "<td></td><td></td>"
-                                : absl::StrFormat("<td style=\"background:%s\">%d</td><td>%d: %s</td>", Colour(k), k,
-                                                  c.count, Escaped(c.ops));
+      std::string first =
+          i > 0 ? "<td></td><td></td>"
+                : Format("<td style=\"background:%s\">%d</td><td>%d: %s</td>", Colour(k), k, c.count, Escaped(c.ops));
       const std::string rows = r.rows > 0 ? absl::StrCat(", for ", r.rows, " rows") : "";
-      absl::StrAppendFormat(out,
-                            "<tr>%s<td>%s</td><td>%.1f</td><td>%d</td><td>%.3f</td><td>%.3f</td><td>%d</td><td>%d</td>"
-                            "<td>%s</td></tr>\n",
-                            first, Escaped(r.arguments) + rows, r.compile_ms, r.runs, r.best_ms, r.host_best_ms,
-                            r.code_bytes, r.temp_bytes, Escaped(r.problem));
+      AppendFormat(out,
+                   "<tr>%s<td>%s</td><td>%.1f</td><td>%d</td><td>%.3f</td><td>%.3f</td><td>%d</td><td>%d</td>"
+                   "<td>%s</td></tr>\n",
+                   first, Escaped(r.arguments) + rows, r.compile_ms, r.runs, r.best_ms, r.host_best_ms, r.code_bytes,
+                   r.temp_bytes, Escaped(r.problem));
     }
     if (std::string why = launch.given_back(); !why.empty()) {
       absl::StrAppend(out,
@@ -243,10 +241,10 @@ std::string ExplainHtml(const GraphExecutor& executor) {
       ".graph{overflow:auto;max-height:70vh;border:1px solid #ccc}line{stroke:#999}rect{stroke:#555}\n"
       "svg text{font-size:11px;text-anchor:middle}\n</style></head><body>\n";
   LaunchStats s = executor.stats();
-  absl::StrAppendFormat(&out,
-                        "<p>%d compilations in %.2f s, %d cache hits, %d runs on the host instead (%d before code was "
-                        "ready, %d given back).</p>\n",
-                        s.compilations, s.compile_seconds, s.cache_hits, s.fallbacks, s.deferred, s.given_back);
+  AppendFormat(&out,
+               "<p>%d compilations in %.2f s, %d cache hits, %d runs on the host instead (%d before code was "
+               "ready, %d given back).</p>\n",
+               s.compilations, s.compile_seconds, s.cache_hits, s.fallbacks, s.deferred, s.given_back);
   Html(executor, &out);
   out += "</body></html>\n";
   return out;

@@ -9,8 +9,8 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
+#include "hlo/base/format.h"
 #include "jit/kernels/kernel.h"
 
 namespace xc {
@@ -170,9 +170,9 @@ absl::Status Substr(KernelContext& c) {
 // The shortest of two precisions that reads back as the same number.
 template <typename T>
 std::string ShortFloat(T v) {
-  std::string text = absl::StrFormat("%.*g", std::numeric_limits<T>::digits10, v);
+  std::string text = Format("%.*g", std::numeric_limits<T>::digits10, v);
   if (std::isfinite(v) && static_cast<T>(std::strtod(text.c_str(), nullptr)) != v) {
-    text = absl::StrFormat("%.*g", std::numeric_limits<T>::max_digits10, v);
+    text = Format("%.*g", std::numeric_limits<T>::max_digits10, v);
   }
   return text;
 }

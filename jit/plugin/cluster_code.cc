@@ -2,8 +2,8 @@
 #include <set>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
 #include "hlo/base/exceptions.h"
+#include "hlo/base/format.h"
 #include "hlo/base/status.h"
 #include "jit/plugin/background.h"
 #include "jit/plugin/hosted_cluster.h"
@@ -58,7 +58,7 @@ void HostedCluster::Dump(const Entry& entry) const {
   if (!lowered.ok() || lowered->module == nullptr) return;
   absl::Status status = MakeDirectories(folder);
   if (status.ok()) {
-    status = WriteFile(absl::StrFormat("%s/cluster_%03d.hlo", folder, ++number), lowered->module->ToString());
+    status = WriteFile(Format("%s/cluster_%03d.hlo", folder, ++number), lowered->module->ToString());
   }
   if (!status.ok()) LogOnce(std::string(status.message()));
 }

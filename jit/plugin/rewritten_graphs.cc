@@ -8,9 +8,9 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
+#include "hlo/base/format.h"
 #include "hlo/base/status.h"
 #include "jit/mark/encapsulate.h"
 #include "jit/mark/rewrite.h"
@@ -51,7 +51,7 @@ bool IsLaunched(const GraphDef& def) {
 void Dump(const PluginSettings& settings, int number, const char* what, const std::string& bytes) {
   if (settings.dump_dir.empty()) return;
   absl::Status status = MakeDirectories(settings.dump_dir);
-  if (status.ok()) status = WriteFile(absl::StrFormat("%s/graph_%03d.%s.pb", settings.dump_dir, number, what), bytes);
+  if (status.ok()) status = WriteFile(Format("%s/graph_%03d.%s.pb", settings.dump_dir, number, what), bytes);
   if (!status.ok()) LogOnce(std::string(status.message()));
 }
 
@@ -72,7 +72,7 @@ class Writer {
     }
   }
   void Title(int level, const std::string& text) {
-    absl::StrAppend(&out_, html_ ? absl::StrFormat("<h%d>%s</h%d>", level, Escape(text), level) : text, "\n");
+    absl::StrAppend(&out_, html_ ? Format("<h%d>%s</h%d>", level, Escape(text), level) : text, "\n");
   }
   void Begin(const std::vector<std::string>& head) {
     if (html_) absl::StrAppend(&out_, "<table>");
@@ -99,8 +99,8 @@ class Writer {
   std::string out_;
 };
 
-std::string Millis(double seconds) { return absl::StrFormat("%.1f", seconds * 1e3); }
-std::string Micros(int64_t ns) { return ns == 0 ? "-" : absl::StrFormat("%.1f", static_cast<double>(ns) * 1e-3); }
+std::string Millis(double seconds) { return Format("%.1f", seconds * 1e3); }
+std::string Micros(int64_t ns) { return ns == 0 ? "-" : Format("%.1f", static_cast<double>(ns) * 1e-3); }
 
 void WriteSettings(Writer& out) {
   out.Title(2, "Settings");
@@ -214,7 +214,7 @@ std::string PluginReport(bool html) {
            absl::StrCat(c.failures.load()), absl::StrCat(c.given_back.load()),
            Millis(static_cast<double>(c.compile_ns.load()) * 1e-9), Micros(c.launch_ns / launches),
            Micros(c.compiled_ns / launches),
-           absl::StrFormat("%.1f", static_cast<double>(c.launch_arguments) / static_cast<double>(launches))});
+           Format("%.1f", static_cast<double>(c.launch_arguments) / static_cast<double>(launches))});
   out.End();
   WriteSettings(out);
   WriteClusters(out);

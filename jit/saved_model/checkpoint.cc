@@ -1,7 +1,7 @@
 #include "jit/saved_model/checkpoint.h"
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
+#include "hlo/base/format.h"
 #include "hlo/base/status.h"
 #include "jit/saved_model/crc32c.h"
 #include "jit/saved_model/table.h"
@@ -83,7 +83,7 @@ absl::StatusOr<Tensor> Checkpoint::Read(const std::string& key) const {
   if (entry.shard_id() < 0 || entry.shard_id() >= shards_) return wrong("it is in no shard");
   Dims dims;
   for (const auto& d : entry.shape().dim()) dims.push_back(d.size());
-  std::string path = absl::StrFormat("%s.data-%05d-of-%05d", prefix_, entry.shard_id(), shards_);
+  std::string path = Format("%s.data-%05d-of-%05d", prefix_, entry.shard_id(), shards_);
   XC_ASSIGN_OR_RETURN(std::string bytes, ReadFileRange(path, entry.offset(), entry.size()));
   XC_ASSIGN_OR_RETURN(int64_t count, CheckedNumElements(dims));
   uint32_t crc = 0;

@@ -12,7 +12,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
+#include "hlo/base/format.h"
 #include "hlo/base/status.h"
 #include "jit/host/session.h"
 #include "jit/saved_model/saved_model.h"
@@ -101,7 +101,7 @@ std::string Difference(const Tensor& got, const Tensor& want, double* largest) {
     double error = std::fabs(x - y);
     *largest = std::max(*largest, error);
     if (!(error <= kAbsolute + kRelative * std::fabs(y))) {
-      return absl::StrFormat("element %d is %.9g, expected %.9g", i, x, y);
+      return Format("element %d is %.9g, expected %.9g", i, x, y);
     }
   }
   return "";
@@ -307,18 +307,18 @@ int RunGraphCommand(const GraphCommandOptions& options) {
   LaunchStats total = (*session)->executor().stats();
   int clusters = (*session)->executor().marking().num_clusters;
   if (options.json) {
-    std::string line = absl::StrFormat(
+    std::string line = Format(
         "{\"graph\": %s, \"mode\": %s, \"platform\": %s, \"load_ms\": %.3f, \"clusters\": %d, \"compilations\": %d, "
         "\"cache_hits\": %d, \"fallbacks\": %d, \"compile_s\": %.4f, \"cases\": [",
         JsonText(name), JsonText(options.mode), JsonText(options.platform), load_ms, clusters, total.compilations,
         total.cache_hits, total.fallbacks, total.compile_seconds);
     for (size_t i = 0; i < results.size(); ++i) {
       const CaseResult& r = results[i];
-      absl::StrAppendFormat(&line,
-                            "%s{\"case\": %s, \"ok\": %s, \"problem\": %s, \"max_error\": %.3g, \"first_ms\": %.3f, "
-                            "\"best_ms\": %.3f, \"compilations\": %d, \"cache_hits\": %d, \"fallbacks\": %d}",
-                            i ? ", " : "", JsonText(r.name), r.problem.empty() ? "true" : "false", JsonText(r.problem),
-                            r.largest_error, r.first_ms, r.best_ms, r.compilations, r.hits, r.fallbacks);
+      AppendFormat(&line,
+                   "%s{\"case\": %s, \"ok\": %s, \"problem\": %s, \"max_error\": %.3g, \"first_ms\": %.3f, "
+                   "\"best_ms\": %.3f, \"compilations\": %d, \"cache_hits\": %d, \"fallbacks\": %d}",
+                   i ? ", " : "", JsonText(r.name), r.problem.empty() ? "true" : "false", JsonText(r.problem),
+                   r.largest_error, r.first_ms, r.best_ms, r.compilations, r.hits, r.fallbacks);
     }
     std::printf("%s]}\n", line.c_str());
   } else {

@@ -19,6 +19,8 @@ OPENING = {
 }
 # Built so that this file does not name them itself.
 PLACES = re.compile("|".join(["/" + "work/", "/" + "tmp/w/", "/" + "home/[a-z]", "/" + "root/", "/" + r"Users/"]))
+# It ends the process where there is no memory for its text.
+UNSAFE_FORMAT = re.compile(r"absl::Str(Append)?Format\(")
 LEFTOVERS = re.compile(r"\b(" + "TO" + "DO|FIX" + r"ME|XX" + r"X)\b")
 SOURCES = (".h", ".cc", ".c", ".cpp", ".def", ".proto", ".py", ".bzl", ".bazel", ".BUILD", ".md", ".txt")
 
@@ -56,6 +58,8 @@ def main():
         for number, line in enumerate(lines, 1):
             if PLACES.search(line):
                 wrong.append(f"{path}:{number}: names a place on one machine: {line.strip()}")
+            if UNSAFE_FORMAT.search(line) and path.endswith((".cc", ".h")):
+                wrong.append(f"{path}:{number}: use Format of hlo/base/format.h: {line.strip()}")
             if path.endswith(SOURCES) and LEFTOVERS.search(line):
                 wrong.append(f"{path}:{number}: unfinished: {line.strip()}")
     print("\n".join(wrong))
