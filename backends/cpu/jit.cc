@@ -1,4 +1,4 @@
-// LLVM target set-up, pass list, code generation and JITLink, all behind jit.h. Where memory runs out inside of LLVM,
+// Pass list, code generation and JITLink, all behind jit.h. Where memory runs out inside of LLVM,
 // std::bad_alloc leaves it, and what it was at work on is given up (abandoned.h).
 #include "backends/cpu/jit.h"
 
@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "backends/cpu/abandoned.h"
+#include "backends/cpu/llvm_set_up.h"
 #include "backends/cpu/memory_scopes.h"
 #include "backends/runtime/build_id.h"
 #include "hlo/base/exceptions.h"
@@ -31,7 +32,6 @@
 #include "llvm/IR/Verifier.h"
 #include "llvm/MC/TargetRegistry.h"
 #include "llvm/Passes/PassBuilder.h"
-#include "llvm/Support/ErrorHandling.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/SmallVectorMemoryBuffer.h"
 #include "llvm/Support/TargetSelect.h"
@@ -50,38 +50,6 @@
 
 namespace xc::cpu {
 namespace {
-
-void InitializeLlvm() {
-  static std::once_flag once;
-  std::call_once(once, [] {
-    LLVMInitializeX86TargetInfo();
-    LLVMInitializeX86Target();
-    LLVMInitializeX86TargetMC();
-    LLVMInitializeX86AsmPrinter();
-    // Where LLVM asks malloc itself: the same as where it asks operator new, in place of the end of the process.
-    llvm::remove_bad_alloc_error_handler();
-    llvm::install_bad_alloc_error_handler([](void*, const char*, bool) { throw std::bad_alloc(); });
-  });
-}
-
-// Whether code was generated and linked, and whether memory ran out before that ever was: LLVM makes some of its own
-// state at first use, behind locks that an exception leaves locked.
-std::atomic<bool> ready_once{false}, set_up_failed{false};
-
-// Notes whether a scope of LLVM's work is left by an exception.
-struct WatchSetUp {
-  ~WatchSetUp() {
-    if (std::uncaught_exceptions() > exceptions && !ready_once) set_up_failed = true;
-  }
-  const int exceptions = std::uncaught_exceptions();
-};
-
-absl::Status CheckSetUp() {
-  if (!set_up_failed) return absl::OkStatus();
-  return absl::ResourceExhaustedError(
-      "memory ran out while the code generator was being set up: this process can compile no more; start it anew with "
-      "more memory, or use platform=interpreter");
-}
 
 constexpr char kTriple[] = "x86_64-unknown-linux-gnu";
 
@@ -106,7 +74,6 @@ class Diagnostics : public llvm::DiagnosticHandler {
 };
 
 std::unique_ptr<llvm::TargetMachine> MakeMachine(const Target& target, CodeLevel level) {
-  InitializeLlvm();
   std::string error;
   const llvm::Target* llvm_target = llvm::TargetRegistry::lookupTarget(kTriple, error);
   if (llvm_target == nullptr) return nullptr;
@@ -160,6 +127,11 @@ void RunPasses(llvm::Module& module, llvm::TargetMachine& machine) {
   all->addPass(llvm::AlwaysInlinerPass(/*InsertLifetimeIntrinsics=*/false));
   all->addPass(llvm::createModuleToFunctionPassAdaptor(std::move(list)));
   all->run(module, *modules);
+  // Emptying tables allocates smaller ones, which destructors must not fail at: here, from the inside out.
+  loops->clear();
+  functions->clear();
+  calls->clear();
+  modules->clear();
 }
 
 std::string Print(const llvm::Module& module) {
@@ -271,7 +243,7 @@ absl::StatusOr<std::unique_ptr<SessionUse>> UseSession() {
 }  // namespace
 
 absl::StatusOr<Target> GetTarget(const std::string& name) {
-  InitializeLlvm();
+  XC_RETURN_IF_ERROR(InitializeLlvm());
   Target target;
   const llvm::StringMap<bool> host = llvm::sys::getHostCPUFeatures();
   auto has = [&host](const char* feature) { return host.lookup(feature); };
@@ -371,6 +343,7 @@ const CodeText& CompiledCode::text() const { return impl_->text; }
 
 absl::StatusOr<std::string> CompileToObject(CodeModule& code, const CompileOptions& options, std::string* optimized_ir,
                                             std::string* assembly) {
+  XC_RETURN_IF_ERROR(InitializeLlvm());
   llvm::Module& module = code.module();
   const std::string name = module.getName().str();
   std::string problem;
@@ -432,7 +405,7 @@ absl::StatusOr<std::unique_ptr<CompiledCode>> LinkObjects(std::vector<std::strin
   for (const auto& [name, symbol] : *found) {
     code->impl_->functions[(*name).str()] = symbol.getAddress().toPtr<void*>();
   }
-  ready_once = true;
+  NoteSetUpDone();
   return code;
 }
 
@@ -440,8 +413,7 @@ absl::StatusOr<std::unique_ptr<CompiledCode>> CompileModules(std::vector<CodeMod
                                                              const std::vector<Symbol>& symbols,
                                                              const std::vector<std::string>& exports,
                                                              const CompileOptions& options) {
-  InitializeLlvm();
-  XC_RETURN_IF_ERROR(CheckSetUp());
+  XC_RETURN_IF_ERROR(InitializeLlvm());
   const size_t n = modules.size();
   CodeText text;
   if (options.keep_ir) {
@@ -468,7 +440,7 @@ absl::StatusOr<std::unique_ptr<CompiledCode>> CompileModules(std::vector<CodeMod
           statuses[i] = object.status();
         }
       } catch (...) {
-        if (!ready_once) set_up_failed = true;
+        NoteSetUpLeft();
         modules[i].Abandon();
         statuses[i] = CurrentException();
       }
