@@ -3,6 +3,7 @@
 #include <filesystem>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "hlo/base/status.h"
 #include "hlo/io.h"
@@ -105,7 +106,8 @@ int CheckCommand(const std::vector<std::string>& args) {
   const std::string folder = !programs.empty()            ? programs
                              : slash == std::string::npos ? "."
                                                           : manifest.substr(0, slash);
-  int64_t passed = 0, failed = 0, folded = 0, number = 0;
+  int64_t passed = 0, failed = 0, number = 0;
+  std::vector<std::string> folded;
   for (absl::string_view line : absl::StrSplit(*text, '\n', absl::SkipWhitespace())) {
     const std::vector<std::string> columns = absl::StrSplit(line, '\t');
     if (columns[0] == "program") continue;
@@ -121,7 +123,7 @@ int CheckCommand(const std::vector<std::string>& args) {
     if (!std::filesystem::exists(path)) path = absl::StrCat(folder, "/", columns[0], ".mlir");
     bool nothing_left = false;
     const absl::Status status = CheckProgram(path, columns[1] == "eq", pairs, options, &nothing_left);
-    folded += nothing_left;
+    if (nothing_left) folded.push_back(columns[0]);
     if (status.ok()) {
       ++passed;
     } else {
@@ -134,8 +136,12 @@ int CheckCommand(const std::vector<std::string>& args) {
   if (passed + failed == 0) {
     return Fail(absl::InvalidArgumentError(absl::StrCat(manifest, ": there is no program to run")));
   }
-  if (folded > 0) std::printf("%lld folded while compiling\n", static_cast<long long>(folded));
-  const bool too_many = max_folded >= 0 && folded > max_folded;
+  // Their names where there should be few.
+  if (!folded.empty()) {
+    std::printf("%lld folded while compiling%s%s\n", static_cast<long long>(folded.size()),
+                options.parameters ? ": " : "", options.parameters ? absl::StrJoin(folded, ", ").c_str() : "");
+  }
+  const bool too_many = max_folded >= 0 && static_cast<int64_t>(folded.size()) > max_folded;
   if (too_many) std::printf("at most %lld should fold\n", static_cast<long long>(max_folded));
   std::printf("%lld passed, %lld failed\n", static_cast<long long>(passed), static_cast<long long>(failed));
   return failed > 0 || too_many ? 1 : 0;
