@@ -28,7 +28,16 @@ SANITIZED_ALWAYS = [
     "//tests/fuzz:text_fuzzer_test",
     "//tests/fuzz:proto_fuzzer_test",
 ]
-THREADED_TARGETS = ["//tests/threads/..."]
+THREADED_TARGETS = [
+    "//tests/threads/...",
+    "//backends/runtime:run_context_test",
+    "//compiler:driver_test",
+    "//jit/host/...",
+    "-//jit/host:growing_loops_test",  # these two read graphs as text (docs/testing.md)
+    "-//jit/host:session_test",
+    "//service:client_test",
+    "//service:disk_cache_test",
+]
 
 
 class Tally:
