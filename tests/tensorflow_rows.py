@@ -1,5 +1,5 @@
-"""TensorFlow with the plugin, called with ever other numbers of rows: code for more rows serves calls of fewer where
-rows do not count for each other, and nowhere else (plugin_checks.py has the usage)."""
+"""TensorFlow with the plugin, called with ever other batch sizes: code for a larger batch serves calls of smaller ones
+where padding does not change results, and nowhere else (plugin_checks.py has the usage)."""
 
 import re
 
@@ -96,7 +96,7 @@ def calls(program, sizes):
 def all_calls(programs, shared):
     for name, program in programs.items():
         states = calls(program, [20, 19, 18, 17, 13, 9, 15, 11, 1, 33, 35])
-        found = any(re.search(r"for \d+ rows", state) for state in states)
+        found = any(re.search(r"for a batch of \d+", state) for state in states)
         assert shared is None or found == shared, f"{name}: {states}"
 
 
@@ -115,7 +115,7 @@ def rows_that_count_for_each_other_have_code_of_their_own():
 def half_of_the_rows():
     """Of 19 rows as many as of 20, which their code is for; of 18 and 17 fewer."""
     states = calls(lambda a: tf.tanh(a[::2]) * 2.0, [40, 39, 38, 19, 18, 17])
-    assert states.count("compiled for 20 rows") == 3, states
+    assert states.count("compiled for a batch of 20") == 3, states
 
 
 @check
@@ -138,7 +138,7 @@ def two_arguments_with_rows():
             np.testing.assert_allclose(g, e, rtol=1e-5, atol=1e-5)
     # 16 rows, whose code serves 15, 14 and 13, too; then code for 12, 10 and 32.
     assert xla_tf.stats().compilations - before == 4, xla_tf.stats()
-    assert "compiled for 32 rows" in xla_tf.report(), xla_tf.report()
+    assert "compiled for a batch of 32" in xla_tf.report(), xla_tf.report()
 
 
 @check
@@ -163,7 +163,7 @@ def a_number_of_rows_that_comes_often_gets_its_own_code():
                 break
             same()
         same()
-        assert re.search(r"compiled by itself after \d+ runs with 5000 rows", xla_tf.report()), xla_tf.report()
+        assert re.search(r"compiled by itself after \d+ runs with a batch of 5000", xla_tf.report()), xla_tf.report()
     finally:
         xla_tf.configure(policy="now")
 

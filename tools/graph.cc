@@ -20,9 +20,10 @@ int GraphCommand(const std::vector<std::string>& args) {
   flags.Add("platform", &options.platform, "cpu or interpreter");
   flags.Add("explain", &options.explain, "print the clusters, and for every other op why it is in none");
   flags.Add("explain_html", &options.explain_html, "write a page with the clusters on the graph to this file");
-  flags.Add("policy", &options.policy,
-            "when clusters are compiled: atonce, lazy (from the second run on) or background (the host's kernels serve "
-            "until the code is ready)");
+  flags.Add(
+      "policy", &options.policy,
+      "when clusters are compiled: atonce, lazy (after three runs by the host's kernels) or background (these serve "
+      "until the code is ready)");
   flags.Add("json", &options.json, "print one line of JSON");
   flags.Add("runs", &options.runs, "runs per case");
   flags.Add("threads", &options.threads, "threads to run with (0: all)");

@@ -42,13 +42,13 @@ absl::Status ReadOptions(const char* text, SessionOptions* options, bool* textua
       XC_RETURN_IF_ERROR(BackendByName(value).status());
       options->host.launch.platform = value;
     } else if (key == "policy" && (value == "atonce" || value == "lazy" || value == "background")) {
-      options->host.launch.policy = value == "atonce" ? CompilePolicy::kAtOnce
-                                    : value == "lazy" ? CompilePolicy::kLazy
-                                                      : CompilePolicy::kBackground;
+      options->host.launch.policy.when = value == "atonce" ? CompileWhen::kNow
+                                         : value == "lazy" ? CompileWhen::kLazy
+                                                           : CompileWhen::kBackground;
     } else if (key == "max_signatures" && absl::SimpleAtoi(value, &number) && number > 0) {
-      options->host.launch.max_signatures = number;
+      options->host.launch.policy.max_signatures = number;
     } else if (key == "buckets" && (value == "0" || value == "1")) {
-      options->host.launch.buckets = value == "1";
+      options->host.launch.policy.batch_buckets = value == "1";
     } else if (key == "signature" && saved != nullptr) {
       saved->signature = value;
     } else if (key == "tag" && saved != nullptr) {

@@ -32,8 +32,8 @@ typedef struct xc_tensor {
 /* Loads a GraphDef. `options` is NULL or lines of key=value:
  *   mode=jit|host   platform=cpu|interpreter   inputs=x:0,y:0   outputs=Identity:0   threads=N   text=1 (a textual one)
  *   min_cluster_size=N   allow=Op,Op   deny=Op,Op   policy=atonce|lazy|background (when clusters are compiled)
- *   max_signatures=N (shapes that change more often give the cluster back to the host)
- *   buckets=0|1 (whether code for more rows may serve calls of fewer, where that is exact; 1)
+ *   max_signatures=N (of clusters whose shapes change more often, the host runs further ones)
+ *   buckets=0|1 (whether code for a larger batch may serve calls of smaller ones, where that is exact; 1)
  *   targets=train,step (nodes that every run runs for what they do alone)   initializers=init (nodes run once, now)
  * Without inputs and outputs: all placeholders, and all results that no node uses. */
 xc_status* xc_graph_load(const char* graph_def, size_t size, const char* options, xc_graph** out);

@@ -125,22 +125,23 @@ xc_plugin_stats xc_plugin_get_stats(void) {
   return xc::CallC(
       []() -> xc_plugin_stats {
         const xc::PluginCounters& c = xc::Counters();
+        const xc::LaunchCounters& l = c.launch;
         return {c.graphs,
                 c.clusters,
-                c.launches,
-                c.host_runs,
-                c.compilations,
-                c.failures,
+                l.launches,
+                l.host_runs,
+                l.compilations,
+                l.failures,
                 c.ops,
                 c.clustered_ops,
-                c.given_back,
-                c.launch_arguments,
-                c.launch_ns,
-                c.compiled_ns,
-                static_cast<double>(c.compile_ns) * 1e-9,
+                l.slower_signatures,
+                l.arguments,
+                l.launch_ns,
+                l.compiled_ns,
+                static_cast<double>(l.compile_ns) * 1e-9,
                 xc::PendingCompilations(),
-                c.shared_launches,
-                c.own_codes};
+                l.shared_launches,
+                l.exact_later};
       },
       xc_plugin_stats{});
 }

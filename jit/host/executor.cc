@@ -225,8 +225,8 @@ absl::StatusOr<GraphExecutor*> GraphExecutor::Fallback(Step& step, const std::st
     std::shared_ptr<const Graph> graph = cluster_graphs_[step.cluster];
     if (left_out.empty()) {
       options.mode = HostMode::kHost;
-      options.prefer_kernels = options.launch.policy != CompilePolicy::kAtOnce;
-      options.launch.policy = CompilePolicy::kAtOnce;
+      options.prefer_kernels = options.launch.policy.when != CompileWhen::kNow;
+      options.launch.policy.when = CompileWhen::kNow;
     } else {
       auto copy = std::make_shared<Graph>(graph->Clone());
       copy->FindNode(left_out)->pinned = absl::StrCat("not compiled: ", why);

@@ -38,17 +38,16 @@ ClusterSummary Summarize(const GraphExecutor& executor, int k) {
   return out;
 }
 
+double Millis(int64_t ns) { return static_cast<double>(ns) * 1e-6; }
+
 std::string SignatureText(const SignatureReport& r) {
-  if (r.arguments.empty() && !r.compiled) return r.problem;
-  std::string out = absl::StrCat("(", r.arguments, "): ");
+  std::string out = absl::StrCat("(", r.arguments, "): ", r.State());
   if (r.compiled) {
-    AppendFormat(&out, "compiled in %.1f ms, code %d bytes, temporary memory %d bytes", r.compile_ms, r.code_bytes,
-                 r.temp_bytes);
-    if (r.rows > 0) absl::StrAppend(&out, ", for ", r.rows, " rows");
-    if (r.runs > 0) AppendFormat(&out, "; %d runs, best %.3f ms", r.runs, r.best_ms);
-    if (r.host_runs > 0) AppendFormat(&out, "; host: %d runs, best %.3f ms", r.host_runs, r.host_best_ms);
+    AppendFormat(&out, "; %.1f ms to compile, %d bytes of code, %d bytes of temporary memory", r.compile_seconds * 1e3,
+                 r.code_bytes, r.temp_bytes);
   }
-  if (!r.problem.empty()) absl::StrAppend(&out, r.compiled ? "; " : "", r.problem);
+  if (r.runs > 0) AppendFormat(&out, "; %d runs, best %.3f ms", r.runs, Millis(r.best_ns));
+  if (r.host_runs > 0) AppendFormat(&out, "; host: %d runs, best %.3f ms", r.host_runs, Millis(r.host_best_ns));
   return out;
 }
 
@@ -62,8 +61,8 @@ void Text(const GraphExecutor& executor, std::string* out) {
     for (const std::string& name : c.names) absl::StrAppend(out, "    ", name, "\n");
     const ClusterLaunch& launch = *executor.clusters()[k];
     for (const SignatureReport& r : launch.Report()) absl::StrAppend(out, "    for ", SignatureText(r), "\n");
-    if (std::string why = launch.given_back(); !why.empty()) {
-      absl::StrAppend(out, "    given back to the host for further signatures: ", why, "\n");
+    if (std::string why = launch.LimitReached(); !why.empty()) {
+      absl::StrAppend(out, "    further signatures fall back to the host: ", why, "\n");
     }
   }
   std::map<std::string, std::string> advice;
@@ -172,16 +171,14 @@ void Html(const GraphExecutor& executor, std::string* out) {
       std::string first =
           i > 0 ? "<td></td><td></td>"
                 : Format("<td style=\"background:%s\">%d</td><td>%d: %s</td>", Colour(k), k, c.count, Escaped(c.ops));
-      const std::string rows = r.rows > 0 ? absl::StrCat(", for ", r.rows, " rows") : "";
       AppendFormat(out,
                    "<tr>%s<td>%s</td><td>%.1f</td><td>%d</td><td>%.3f</td><td>%.3f</td><td>%d</td><td>%d</td>"
                    "<td>%s</td></tr>\n",
-                   first, Escaped(r.arguments) + rows, r.compile_ms, r.runs, r.best_ms, r.host_best_ms, r.code_bytes,
-                   r.temp_bytes, Escaped(r.problem));
+                   first, Escaped(r.arguments), r.compile_seconds * 1e3, r.runs, Millis(r.best_ns),
+                   Millis(r.host_best_ns), r.code_bytes, r.temp_bytes, Escaped(r.State()));
     }
-    if (std::string why = launch.given_back(); !why.empty()) {
-      absl::StrAppend(out,
-                      "<tr><td></td><td colspan=\"9\">given back to the host for further signatures: ", Escaped(why),
+    if (std::string why = launch.LimitReached(); !why.empty()) {
+      absl::StrAppend(out, "<tr><td></td><td colspan=\"9\">further signatures fall back to the host: ", Escaped(why),
                       "</td></tr>\n");
     }
   }
@@ -243,8 +240,8 @@ std::string ExplainHtml(const GraphExecutor& executor) {
   LaunchStats s = executor.stats();
   AppendFormat(&out,
                "<p>%d compilations in %.2f s, %d cache hits, %d runs on the host instead (%d before code was "
-               "ready, %d given back).</p>\n",
-               s.compilations, s.compile_seconds, s.cache_hits, s.fallbacks, s.deferred, s.given_back);
+               "ready, %d since code would not pay).</p>\n",
+               s.compilations, s.compile_seconds, s.cache_hits, s.fallbacks, s.deferred, s.unprofitable);
   Html(executor, &out);
   out += "</body></html>\n";
   return out;

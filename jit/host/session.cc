@@ -175,8 +175,8 @@ absl::StatusOr<std::unique_ptr<Session>> Session::Create(const GraphDef& def, Se
   LaunchOptions& launch = options.host.launch;
   if (launch.client == nullptr) launch.client = Client::Default();
   if (launch.executor == nullptr) launch.executor = DefaultExecutor();
-  if (launch.policy == CompilePolicy::kBackground && launch.queue == nullptr) {
-    launch.queue = std::make_shared<CompileQueue>();
+  if (launch.policy.when == CompileWhen::kBackground && launch.queue == nullptr) {
+    launch.queue = std::make_shared<CompileQueue>(CompileQueue::kBehindCalls);
   }
   session->queue_ = launch.queue;
   if (options.restore != nullptr) XC_RETURN_IF_ERROR(options.restore(*session->resources_));

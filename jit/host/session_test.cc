@@ -155,7 +155,7 @@ class ManyThreads : public ::testing::TestWithParam<bool> {};
 
 TEST_P(ManyThreads, WithChangingShapes) {
   LaunchOptions launch;
-  launch.buckets = GetParam();
+  launch.policy.batch_buckets = GetParam();
   auto s = Load(Input("x", "DT_FLOAT") + N("y", "Mul", {"x", "x"}, Type("T", "DT_FLOAT")) +
                     N("z", "Exp", {"y"}, Type("T", "DT_FLOAT")),
                 HostMode::kJit, launch);
@@ -173,8 +173,8 @@ TEST_P(ManyThreads, WithChangingShapes) {
   for (auto& t : threads) t.join();
   EXPECT_EQ(wrong.load(), 0);
   const int64_t compilations = s->executor().stats().compilations;
-  // Code for 9 rows may serve 8, and so on down to 4.
-  EXPECT_TRUE(launch.buckets ? compilations >= 6 && compilations <= 9 : compilations == 9) << compilations;
+  // Code for a batch of 9 may serve 8, and so on down to 4.
+  EXPECT_TRUE(launch.policy.batch_buckets ? compilations >= 6 && compilations <= 9 : compilations == 9) << compilations;
 }
 INSTANTIATE_TEST_SUITE_P(Session, ManyThreads, ::testing::Bool());
 
@@ -187,7 +187,7 @@ std::string Squares() {
 
 TEST(Session, TheHostServesWhileCodeIsMadeInTheBackground) {
   LaunchOptions launch;
-  launch.policy = CompilePolicy::kBackground;
+  launch.policy.when = CompileWhen::kBackground;
   auto s = Load(Squares(), HostMode::kJit, launch);
   auto out = s->Run({Floats({1, 2, 3})});
   ASSERT_TRUE(out.ok()) << out.status();
@@ -204,7 +204,7 @@ TEST(Session, TheHostServesWhileCodeIsMadeInTheBackground) {
 
 TEST(Session, WhatMostCallsWaitForIsCompiledFirst) {
   LaunchOptions launch;
-  launch.policy = CompilePolicy::kBackground;
+  launch.policy.when = CompileWhen::kBackground;
   launch.queue = std::make_shared<CompileQueue>();
   auto s = Load(Squares(), HostMode::kJit, launch);
   std::promise<void> begun, go;
@@ -233,20 +233,20 @@ TEST(Session, WhatMostCallsWaitForIsCompiledFirst) {
   EXPECT_TRUE(state(10));
 }
 
-TEST(Session, LazyCompilationWaitsForTheSecondRun) {
+TEST(Session, LazyCompilationLeavesTheFirstRunsToTheHost) {
   LaunchOptions launch;
-  launch.policy = CompilePolicy::kLazy;
+  launch.policy.when = CompileWhen::kLazy;
   auto s = Load(Squares(), HostMode::kJit, launch);
-  ASSERT_TRUE(s->Run({Floats({1, 2})}).ok());
+  for (int i = 0; i < launch.policy.lazy_runs; ++i) ASSERT_TRUE(s->Run({Floats({1, 2})}).ok());
   EXPECT_EQ(s->executor().clusters()[0]->stats().compilations, 0);
   ASSERT_TRUE(s->Run({Floats({1, 2})}).ok());
   EXPECT_EQ(s->executor().clusters()[0]->stats().compilations, 1);
 }
 
-TEST(Session, AClusterWhoseShapesKeepChangingIsGivenBack) {
+TEST(Session, AClusterWhoseShapesKeepChangingFallsBack) {
   LaunchOptions launch;
-  launch.max_signatures = 4;
-  launch.buckets = false;
+  launch.policy.max_signatures = 4;
+  launch.policy.batch_buckets = false;
   auto s = Load(Squares(), HostMode::kJit, launch);
   for (int n = 1; n <= 10; ++n) {
     auto out = s->Run({Floats(std::vector<float>(n, 2.f))});
@@ -254,8 +254,8 @@ TEST(Session, AClusterWhoseShapesKeepChangingIsGivenBack) {
     EXPECT_EQ((*out)[0].data<float>()[n - 1], 6);
   }
   EXPECT_EQ(s->executor().clusters()[0]->stats().compilations, 4);
-  EXPECT_EQ(s->executor().stats().given_back, 6);
-  EXPECT_NE(s->Explain().find("given back to the host for further signatures: it was compiled for 4 signatures"),
+  EXPECT_EQ(s->executor().stats().unprofitable, 6);
+  EXPECT_NE(s->Explain().find("further signatures fall back to the host: compiled for 4 signatures already"),
             std::string::npos)
       << s->Explain();
 }
@@ -265,11 +265,11 @@ TEST(Session, OpsWithoutAKernelAreCompiledForAllShapes) {
   const std::string zero = "attr { key: 'value' value { tensor { dtype: DT_INT32 tensor_shape {} int_val: 0 } } }";
   const std::string text = Input("x", "DT_FLOAT") + N("axis", "Const", {}, Type("dtype", "DT_INT32") + zero) +
                            N("y", "Cumsum", {"x", "axis"}, Type("T", "DT_FLOAT") + Type("Tidx", "DT_INT32"));
-  for (CompilePolicy policy : {CompilePolicy::kAtOnce, CompilePolicy::kLazy, CompilePolicy::kBackground}) {
+  for (CompileWhen when : {CompileWhen::kNow, CompileWhen::kLazy, CompileWhen::kBackground}) {
     LaunchOptions launch;
-    launch.max_signatures = 4;
-    launch.policy = policy;
-    launch.buckets = false;
+    launch.policy.max_signatures = 4;
+    launch.policy.when = when;
+    launch.policy.batch_buckets = false;
     auto s = Load(text, HostMode::kHost, launch);
     for (int n = 1; n <= 12; ++n) {
       auto out = s->Run({Floats(std::vector<float>(n, 2.f))});
@@ -279,9 +279,9 @@ TEST(Session, OpsWithoutAKernelAreCompiledForAllShapes) {
   }
 }
 
-TEST(Session, OtherNumbersOfRowsShareCode) {
+TEST(Session, OtherBatchSizesShareCode) {
   LaunchOptions launch;
-  launch.max_signatures = 4;
+  launch.policy.max_signatures = 4;
   auto s = Load(Squares(), HostMode::kJit, launch);
   for (int n = 100; n > 64; --n) {
     auto out = s->Run({Floats(std::vector<float>(n, 2.f))});
@@ -291,14 +291,14 @@ TEST(Session, OtherNumbersOfRowsShareCode) {
   }
   // The code for 100 serves 80 and more; then there is code for 80, as there have been many.
   EXPECT_EQ(s->executor().clusters()[0]->stats().compilations, 2);
-  EXPECT_EQ(s->executor().stats().given_back, 0);
-  EXPECT_NE(s->Explain().find("for 100 rows"), std::string::npos) << s->Explain();
-  EXPECT_NE(s->ExplainAsHtml().find("for 80 rows</td>"), std::string::npos);
+  EXPECT_EQ(s->executor().stats().unprofitable, 0);
+  EXPECT_NE(s->Explain().find("for a batch of 100"), std::string::npos) << s->Explain();
+  EXPECT_NE(s->ExplainAsHtml().find("for a batch of 80</td>"), std::string::npos);
 }
 
-TEST(Session, SharedCodeIsReadyForAllItsNumbersOfRows) {
+TEST(Session, SharedCodeIsReadyForAllBatchSizesThatItServes) {
   LaunchOptions launch;
-  launch.policy = CompilePolicy::kBackground;
+  launch.policy.when = CompileWhen::kBackground;
   auto s = Load(Squares(), HostMode::kJit, launch);
   auto run = [&](int n) {
     const int64_t before = s->executor().stats().deferred;
@@ -313,9 +313,9 @@ TEST(Session, SharedCodeIsReadyForAllItsNumbersOfRows) {
   EXPECT_FALSE(run(51));
 }
 
-TEST(Session, ANumberOfRowsThatComesOftenGetsCodeOfItsOwn) {
+TEST(Session, ABatchSizeThatComesOftenGetsExactCode) {
   LaunchOptions launch;
-  launch.policy = CompilePolicy::kBackground;
+  launch.policy.when = CompileWhen::kBackground;
   auto s = Load(Squares(), HostMode::kJit, launch);
   const ClusterLaunch& cluster = *s->executor().clusters()[0];
   auto run = [&](int n) {

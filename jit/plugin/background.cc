@@ -7,11 +7,9 @@
 namespace xc {
 namespace {
 
-constexpr int kNice = 5;  // calls that are being served go first
-
 CompileQueue& TheQueue() {
   static CompileQueue* queue = [] {
-    auto* q = new CompileQueue(kNice);
+    auto* q = new CompileQueue(CompileQueue::kBehindCalls);
     // Other libraries' objects are destroyed at the end, after this; libxc.so's own are not, so std::atexit would be
     // lost there (service/no_exit_destructors.cc).
     on_exit([](int, void*) { TheQueue().Stop(); }, nullptr);

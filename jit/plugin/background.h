@@ -4,7 +4,7 @@
 
 #include <functional>
 
-#include "jit/host/compile_queue.h"
+#include "jit/launch/compile_queue.h"
 
 namespace xc {
 

@@ -125,9 +125,11 @@ void WriteClusters(Writer& out) {
     out.Title(3, text);
     out.Begin({"shapes", "state", "compile ms", "runs", "best us", "host runs", "host best us", "temporary bytes"});
     for (const auto& r : cluster->Report()) {
-      out.Row({r.shapes, r.state, Millis(r.compile_seconds), absl::StrCat(r.runs), Micros(r.best_ns),
+      const bool waits = r.problem == "not compiled yet";
+      const std::string state = r.compiled || waits ? r.State() : absl::StrCat("on the host: ", r.problem);
+      out.Row({r.arguments, state, Millis(r.compile_seconds), absl::StrCat(r.runs), Micros(r.best_ns),
                absl::StrCat(r.host_runs), Micros(r.host_best_ns), absl::StrCat(r.temp_bytes)},
-              absl::StartsWith(r.state, "compiled") ? "yes" : "no");
+              r.compiled ? "yes" : "no");
     }
     out.End();
   }
@@ -202,19 +204,20 @@ absl::StatusOr<std::string> RewriteHostGraph(const std::string& graph_def, std::
 
 std::string PluginReport(bool html) {
   const PluginCounters& c = Counters();
+  const LaunchCounters& l = c.launch;
   Writer out(html);
   out.Title(1, "xla.tf");
-  out.Begin({"graphs rewritten", "ops in clusters", "clusters", "launches", "of them with code for more rows",
-             "host runs", "compilations", "of them after shared code", "failures", "given back", "compile ms",
+  out.Begin({"graphs rewritten", "ops in clusters", "clusters", "launches", "of them with code for a larger batch",
+             "host runs", "compilations", "of them after shared code", "failures", "slower", "compile ms",
              "us per launch", "of them in compiled code", "arguments per launch"});
-  int64_t launches = std::max<int64_t>(c.launches, 1);
+  int64_t launches = std::max<int64_t>(l.launches, 1);
   out.Row({absl::StrCat(c.graphs.load()), absl::StrCat(c.clustered_ops.load(), " of ", c.ops.load()),
-           absl::StrCat(c.clusters.load()), absl::StrCat(c.launches.load()), absl::StrCat(c.shared_launches.load()),
-           absl::StrCat(c.host_runs.load()), absl::StrCat(c.compilations.load()), absl::StrCat(c.own_codes.load()),
-           absl::StrCat(c.failures.load()), absl::StrCat(c.given_back.load()),
-           Millis(static_cast<double>(c.compile_ns.load()) * 1e-9), Micros(c.launch_ns / launches),
-           Micros(c.compiled_ns / launches),
-           Format("%.1f", static_cast<double>(c.launch_arguments) / static_cast<double>(launches))});
+           absl::StrCat(c.clusters.load()), absl::StrCat(l.launches.load()), absl::StrCat(l.shared_launches.load()),
+           absl::StrCat(l.host_runs.load()), absl::StrCat(l.compilations.load()), absl::StrCat(l.exact_later.load()),
+           absl::StrCat(l.failures.load()), absl::StrCat(l.slower_signatures.load()),
+           Millis(static_cast<double>(l.compile_ns.load()) * 1e-9), Micros(l.launch_ns / launches),
+           Micros(l.compiled_ns / launches),
+           Format("%.1f", static_cast<double>(l.arguments) / static_cast<double>(launches))});
   out.End();
   WriteSettings(out);
   WriteClusters(out);

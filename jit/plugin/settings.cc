@@ -1,9 +1,11 @@
 #include "jit/plugin/settings.h"
 
+#include <algorithm>
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <vector>
 
@@ -24,20 +26,20 @@ struct Row {
   std::function<std::string(const PluginSettings&)> write;
 };
 
-Row BoolRow(const char* key, bool PluginSettings::*field) {
-  return {key, [field](const std::string& text, PluginSettings* s) { return absl::SimpleAtob(text, &(s->*field)); },
-          [field](const PluginSettings& s) { return std::string(s.*field ? "1" : "0"); }};
+Row BoolRow(const char* key, bool& (*field)(PluginSettings&)) {
+  return {key, [field](const std::string& text, PluginSettings* s) { return absl::SimpleAtob(text, &field(*s)); },
+          [field](PluginSettings s) { return std::string(field(s) ? "1" : "0"); }};
 }
 
-Row IntRow(const char* key, int PluginSettings::*field) {
+Row IntRow(const char* key, int& (*field)(PluginSettings&)) {
   return {key,
           [field](const std::string& text, PluginSettings* s) {
             int value = 0;
             if (!absl::SimpleAtoi(text, &value) || value < 0) return false;
-            s->*field = value;
+            field(*s) = value;
             return true;
           },
-          [field](const PluginSettings& s) { return absl::StrCat(s.*field); }};
+          [field](PluginSettings s) { return absl::StrCat(field(s)); }};
 }
 
 Row OpsRow(const char* key, std::set<std::string> MarkOptions::*field) {
@@ -50,40 +52,33 @@ Row OpsRow(const char* key, std::set<std::string> MarkOptions::*field) {
           [field](const PluginSettings& s) { return absl::StrJoin(s.mark.*field, ","); }};
 }
 
-constexpr const char* kPolicies[] = {"now", "lazy", "background"};
+constexpr const char* kPolicies[] = {"now", "lazy", "background"};  // as CompileWhen has them
 
 const std::vector<Row>& Rows() {
   static const auto* rows = new std::vector<Row>{
-      BoolRow("enabled", &PluginSettings::enabled),
+      BoolRow("enabled", [](PluginSettings& s) -> bool& { return s.enabled; }),
       {"policy",
        [](const std::string& text, PluginSettings* s) {
          for (int i = 0; i < 3; ++i) {
            if (text == kPolicies[i]) {
-             s->policy = static_cast<PluginPolicy>(i);
+             s->launch.when = static_cast<CompileWhen>(i);
              return true;
            }
          }
          return false;
        },
-       [](const PluginSettings& s) { return std::string(kPolicies[static_cast<int>(s.policy)]); }},
-      {"min_cluster_size",
-       [](const std::string& text, PluginSettings* s) {
-         int value = 0;
-         if (!absl::SimpleAtoi(text, &value) || value < 0) return false;
-         s->mark.min_cluster_size = value;
-         return true;
-       },
-       [](const PluginSettings& s) { return absl::StrCat(s.mark.min_cluster_size); }},
+       [](const PluginSettings& s) { return std::string(kPolicies[static_cast<int>(s.launch.when)]); }},
+      IntRow("min_cluster_size", [](PluginSettings& s) -> int& { return s.mark.min_cluster_size; }),
       OpsRow("allow", &MarkOptions::allow),
       OpsRow("deny", &MarkOptions::deny),
-      IntRow("lazy_runs", &PluginSettings::lazy_runs),
-      IntRow("wait_ms", &PluginSettings::wait_ms),
-      IntRow("max_shapes", &PluginSettings::max_shapes),
-      BoolRow("buckets", &PluginSettings::buckets),
-      IntRow("threads", &PluginSettings::threads),
-      BoolRow("cost_gate", &PluginSettings::cost_gate),
-      BoolRow("caller_thread", &PluginSettings::caller_thread),
-      BoolRow("log", &PluginSettings::log),
+      IntRow("lazy_runs", [](PluginSettings& s) -> int& { return s.launch.lazy_runs; }),
+      IntRow("wait_ms", [](PluginSettings& s) -> int& { return s.launch.wait_ms; }),
+      IntRow("max_shapes", [](PluginSettings& s) -> int& { return s.launch.max_signatures; }),
+      BoolRow("buckets", [](PluginSettings& s) -> bool& { return s.launch.batch_buckets; }),
+      IntRow("threads", [](PluginSettings& s) -> int& { return s.threads; }),
+      BoolRow("cost_gate", [](PluginSettings& s) -> bool& { return s.launch.cost_gate; }),
+      BoolRow("caller_thread", [](PluginSettings& s) -> bool& { return s.caller_thread; }),
+      BoolRow("log", [](PluginSettings& s) -> bool& { return s.log; }),
       {"dump_dir",
        [](const std::string& text, PluginSettings* s) {
          s->dump_dir = text;
@@ -112,9 +107,10 @@ struct State {
   std::mutex mutex;
   PluginSettings settings;
   // Of `settings`, to be read without the mutex.
+  std::atomic<const LaunchPolicy*> policy{nullptr};
   std::atomic<int> threads{0};
-  std::atomic<bool> cost_gate{true};
   std::atomic<bool> caller_thread{true};
+  std::vector<std::unique_ptr<const LaunchPolicy>> policies;  // that ever were in use
   std::vector<void (*)()> listeners;
 
   State() {
@@ -130,8 +126,13 @@ struct State {
   }
 
   void Publish() {
+    auto same = [&](const auto& p) { return *p == settings.launch; };
+    auto known = std::find_if(policies.begin(), policies.end(), same);
+    if (known == policies.end()) {
+      known = policies.insert(policies.end(), std::make_unique<const LaunchPolicy>(settings.launch));
+    }
+    policy = known->get();
     threads = settings.threads;
-    cost_gate = settings.cost_gate;
     caller_thread = settings.caller_thread;
   }
 };
@@ -142,6 +143,14 @@ State& Current() {
 }
 
 }  // namespace
+
+LaunchPolicy PluginPolicy() {
+  LaunchPolicy policy;
+  // Calls need not wait: the host's kernels serve as well as without the plugin, and tell what code has to beat.
+  policy.when = CompileWhen::kBackground;
+  policy.time_host = true;
+  return policy;
+}
 
 PluginSettings CurrentPluginSettings() {
   std::lock_guard<std::mutex> lock(Current().mutex);
@@ -182,8 +191,8 @@ std::string DescribePluginSettings() {
   return out;
 }
 
+const LaunchPolicy& CurrentLaunchPolicy() { return *Current().policy.load(std::memory_order_acquire); }
 int PluginThreads() { return Current().threads.load(std::memory_order_relaxed); }
 bool PluginCallerThread() { return Current().caller_thread.load(std::memory_order_relaxed); }
-bool PluginCostGate() { return Current().cost_gate.load(std::memory_order_relaxed); }
 
 }  // namespace xc

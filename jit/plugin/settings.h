@@ -5,27 +5,20 @@
 #include <string>
 
 #include "absl/status/status.h"
+#include "jit/launch/policy.h"
 #include "jit/mark/mark.h"
 
 namespace xc {
 
-// When a cluster is compiled for new argument shapes.
-enum class PluginPolicy {
-  kNow,         // the call waits
-  kLazy,        // the call waits, but only after `lazy_runs` runs on the host
-  kBackground,  // a thread compiles; the call waits `wait_ms` at most and then runs on the host
-};
+// The policy inside a host framework where its user asks for no other. It differs from the common defaults since the
+// host has quick kernels of its own for all that is in a cluster.
+LaunchPolicy PluginPolicy();
 
 struct PluginSettings {
   bool enabled = true;
-  PluginPolicy policy = PluginPolicy::kBackground;
+  LaunchPolicy launch = PluginPolicy();
   MarkOptions mark;
-  int lazy_runs = 3;
-  int wait_ms = 0;
-  int max_shapes = 24;        // compiled per cluster; further shapes run on the host
-  bool buckets = true;        // code for more rows may serve calls of fewer
   int threads = 0;            // 0: as many as the host says
-  bool cost_gate = true;      // what is slower than the host goes back to it
   bool caller_thread = true;  // functions of one launch run in the thread that calls them
   bool log = true;            // one line per problem on standard error
   std::string dump_dir;       // rewritten graphs and clusters go there
@@ -38,9 +31,9 @@ absl::Status ConfigurePlugin(const std::string& lines);
 // `changed` is called after each change, on the thread that makes it.
 void OnConfigurePlugin(void (*changed)());
 std::string DescribePluginSettings();
-// The settings that every run looks at.
+// The settings that every run looks at. A policy lives for ever: calls use it while others change the settings.
+const LaunchPolicy& CurrentLaunchPolicy();
 int PluginThreads();
-bool PluginCostGate();
 bool PluginCallerThread();
 
 }  // namespace xc

@@ -263,9 +263,9 @@ int RunGraphCommand(const GraphCommandOptions& options) {
   if (!backend.ok()) return BadInput(backend.status());
   session_options.host.launch.platform = options.platform;
   if (options.policy == "lazy") {
-    session_options.host.launch.policy = CompilePolicy::kLazy;
+    session_options.host.launch.policy.when = CompileWhen::kLazy;
   } else if (options.policy == "background") {
-    session_options.host.launch.policy = CompilePolicy::kBackground;
+    session_options.host.launch.policy.when = CompileWhen::kBackground;
   } else if (options.policy != "atonce") {
     return BadInput(absl::InvalidArgumentError(
         absl::StrCat("--policy must be atonce, lazy or background, not '", options.policy, "'")));

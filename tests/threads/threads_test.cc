@@ -121,7 +121,7 @@ TEST(Threads, SessionsThatCompileInTheBackground) {
   for (int s = 0; s < 3; ++s) {
     SessionOptions options;
     options.host.launch.client = &client;
-    options.host.launch.policy = CompilePolicy::kBackground;
+    options.host.launch.policy.when = CompileWhen::kBackground;
     options.host.launch.executor = s == 0 ? DefaultExecutor() : nullptr;
     options.host.mark.min_cluster_size = 1;
     auto session = Session::Create(def, options);
@@ -164,7 +164,7 @@ struct HostResult {
   }
 };
 
-TEST(Threads, ClustersOfAHostThatShareCodeAmongNumbersOfRows) {
+TEST(Threads, ClustersOfAHostThatShareCodeAmongBatchSizes) {
   tf::GraphDef def;
   auto add = [&def](const char* name, const char* op, std::vector<std::string> inputs) {
     tf::NodeDef* node = def.add_node();

@@ -1,4 +1,4 @@
-#include "jit/host/compile_queue.h"
+#include "jit/launch/compile_queue.h"
 
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -67,7 +67,7 @@ void CompileQueue::Stop() {
 
 CompileQueue::Task CompileQueue::Next() {
   auto next = tasks_.begin();
-  if (++turns_ % kOldestEvery != 0) {
+  if (++taken_ % kOldestEvery != 0) {
     auto asked = [](const Task& t) { return t.demand == nullptr ? 0 : t.demand->load(std::memory_order_relaxed); };
     int64_t most = asked(*next);
     for (auto it = tasks_.begin(); it != tasks_.end(); ++it) {

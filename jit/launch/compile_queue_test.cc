@@ -1,5 +1,5 @@
 // The order in which tasks of the background run.
-#include "jit/host/compile_queue.h"
+#include "jit/launch/compile_queue.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

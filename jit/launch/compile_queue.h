@@ -1,7 +1,7 @@
 // Compilations that happen in the background, one after the other, while the host's kernels serve: first what most
 // calls have asked for.
-#ifndef XC_JIT_HOST_COMPILE_QUEUE_H_
-#define XC_JIT_HOST_COMPILE_QUEUE_H_
+#ifndef XC_JIT_LAUNCH_COMPILE_QUEUE_H_
+#define XC_JIT_LAUNCH_COMPILE_QUEUE_H_
 
 #include <sys/types.h>
 
@@ -21,6 +21,7 @@ using Demand = std::shared_ptr<std::atomic<int64_t>>;
 class CompileQueue {
  public:
   static constexpr size_t kMaxTasks = 256;
+  static constexpr int kBehindCalls = 5;  // a priority: calls that are being served go first
   // `nice` is the priority of the compiling thread, which the first task starts.
   explicit CompileQueue(int nice = 0) : nice_(nice) {}
   ~CompileQueue() { Stop(); }
@@ -58,7 +59,7 @@ class CompileQueue {
   std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<Task> tasks_;         // in the order in which they came
-  int turns_ = 0;                  // of Next
+  int taken_ = 0;                  // tasks, by Next
   const void* running_ = nullptr;  // the owner, while busy
   bool busy_ = false, stop_ = false;
   std::thread* thread_ = nullptr;
@@ -67,4 +68,4 @@ class CompileQueue {
 
 }  // namespace xc
 
-#endif  // XC_JIT_HOST_COMPILE_QUEUE_H_
+#endif  // XC_JIT_LAUNCH_COMPILE_QUEUE_H_

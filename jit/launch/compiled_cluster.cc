@@ -1,6 +1,5 @@
-#include "jit/host/compiled_cluster.h"
+#include "jit/launch/compiled_cluster.h"
 
-#include <chrono>
 #include <cstring>
 
 #include "absl/strings/str_cat.h"
@@ -27,20 +26,20 @@ absl::Status CompiledCluster::Run(absl::Span<const void* const> parameters, absl
   return padding->Run(*executable, parameters, results, options);
 }
 
-absl::StatusOr<CutResult> CutResult::Make(const Dims& room, int64_t axis, int64_t size) {
-  if (axis < 0 || axis >= static_cast<int64_t>(room.size()) || size < 0 || size > room[axis]) {
+absl::StatusOr<CutResult> CutResult::Make(const Dims& dims, int64_t axis, int64_t size) {
+  if (axis < 0 || axis >= static_cast<int64_t>(dims.size()) || size < 0 || size > dims[axis]) {
     return absl::InternalError(
-        absl::StrCat("a result of ", size, " elements along dimension ", axis, " of ", DimsToString(room)));
+        absl::StrCat("a result of ", size, " elements along dimension ", axis, " of ", DimsToString(dims)));
   }
   CutResult cut;
-  cut.dims_ = room;
+  cut.dims_ = dims;
   cut.dims_[axis] = size;
   cut.part_ = size;
-  cut.whole_ = room[axis];
-  for (int64_t d = 0; d < axis; ++d) cut.outer_ *= room[d];
-  for (size_t d = axis + 1; d < room.size(); ++d) {
-    cut.part_ *= room[d];
-    cut.whole_ *= room[d];
+  cut.whole_ = dims[axis];
+  for (int64_t d = 0; d < axis; ++d) cut.outer_ *= dims[d];
+  for (size_t d = axis + 1; d < dims.size(); ++d) {
+    cut.part_ *= dims[d];
+    cut.whole_ *= dims[d];
   }
   return cut;
 }
@@ -62,18 +61,18 @@ std::string ArgsText(const std::vector<ClusterArg>& args) {
   return out;
 }
 
-absl::StatusOr<ClusterCode> CompileCluster(const Graph& graph, const std::vector<ClusterArg>& args, Client* client,
-                                           absl::string_view platform, const CompileOptions& options,
+absl::StatusOr<ClusterCode> CompileCluster(const Graph& graph, const std::vector<ClusterArg>& args,
+                                           ClusterCompiler& compiler, const CompileOptions& options, Clock now,
                                            std::set<int>* needed, std::string* failed_node) {
-  auto start = std::chrono::steady_clock::now();
+  const int64_t start = now();
   auto out = std::make_shared<CompiledCluster>();
-  XC_ASSIGN_OR_RETURN(out->lowered, LowerCluster(graph, args, needed, failed_node));
+  XC_ASSIGN_OR_RETURN(out->lowered, compiler.Lower(graph, args, needed, failed_node));
   needed->clear();
   if (out->lowered.module != nullptr) {
-    XC_ASSIGN_OR_RETURN(out->executable, client->Compile(std::move(out->lowered.module), platform, options));
+    XC_ASSIGN_OR_RETURN(out->executable, compiler.Compile(std::move(out->lowered.module), options));
     out->SetResults(graph, out->executable->result_leaves());
   }
-  out->seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  out->seconds = static_cast<double>(now() - start) * 1e-9;
   return out;
 }
 
