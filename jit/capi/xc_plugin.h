@@ -71,8 +71,8 @@ typedef struct xc_plugin_stats {
   int64_t launch_nanoseconds, compiled_nanoseconds;
   double compile_seconds;
   int64_t pending_compilations;
-  /* Of the launches, those with code for a larger batch than their arguments have; of the compilations, those that took the
-   * place of such code for a batch size that came often. */
+  /* Of the launches, those with code for a larger batch than their arguments have; of the compilations, those that took
+   * the place of such code for a batch size that came often. */
   int64_t shared_launches, own_codes;
 } xc_plugin_stats;
 xc_plugin_stats xc_plugin_get_stats(void);

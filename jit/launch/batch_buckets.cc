@@ -7,7 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "hlo/base/status.h"
-#include "hlo/row_agreement.h"
+#include "hlo/padding_safety.h"
 
 namespace xc {
 namespace {
@@ -193,7 +193,7 @@ absl::StatusOr<LoweredCluster> BatchBuckets::Lower(const std::vector<ClusterArg>
 
 absl::Status BatchBuckets::CheckPadding(const LoweredCluster& small, const Bucket& bucket) const {
   XC_RETURN_IF_ERROR(SameInterface(small, bucket.lowered));
-  return RowsAgree(*small.module, *bucket.lowered.module);
+  return CheckPaddingSafety(*small.module, *bucket.lowered.module);
 }
 
 absl::StatusOr<ClusterCode> BatchBuckets::CodeIn(Bucket& bucket, const std::vector<ClusterArg>& args,
@@ -210,7 +210,7 @@ absl::StatusOr<ClusterCode> BatchBuckets::CodeIn(Bucket& bucket, const std::vect
   if (batch == bucket.size && batch > 2 && bucket.executable == nullptr) {
     // It is the bucket itself: another batch size must show that the batch's elements are independent.
     XC_ASSIGN_OR_RETURN(LoweredCluster fewer, Lower(WithBatch(args, batch_args, batch - 1)));
-    XC_RETURN_IF_ERROR(RowsAgree(*fewer.module, *bucket.lowered.module));
+    XC_RETURN_IF_ERROR(CheckPaddingSafety(*fewer.module, *bucket.lowered.module));
   }
   XC_RETURN_IF_ERROR(CheckPadding(lowered, bucket));
   auto out = std::make_shared<CompiledCluster>();

@@ -353,7 +353,7 @@ TEST_F(HostedClusterTest, BatchesWhosePaddingWouldCountHaveExactCode) {
   for (const auto& r : cluster->Report()) {
     EXPECT_THAT(r.State(), StartsWith("compiled"));
     EXPECT_EQ(r.State().find(" for a batch"), std::string::npos) << r.State();
-    why += r.State() == "compiled, not for other batch sizes: reduce 'm' combines rows";
+    why += r.State() == "compiled, not for other batch sizes: reduce 'm' combines elements of the batch";
   }
   EXPECT_EQ(why, 3) << "then no more is tried";
 }

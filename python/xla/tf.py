@@ -50,8 +50,8 @@ class Stats:
     compiled_seconds: float  # inside compiled code
     compile_seconds: float
     pending_compilations: int
-    shared_launches: int  # launches with code for more rows than their arguments have
-    own_codes: int  # compilations for a number of rows that came often with such code
+    shared_launches: int  # launches with code for a larger batch than their arguments have
+    own_codes: int  # compilations of exact code for a batch size that came often with such code
 
 
 def _opened_library():

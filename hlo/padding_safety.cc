@@ -1,4 +1,4 @@
-#include "hlo/row_agreement.h"
+#include "hlo/padding_safety.h"
 
 #include <algorithm>
 #include <cstring>
@@ -14,13 +14,13 @@ namespace {
 constexpr int64_t kMaxVisits = 1 << 20;  // of instructions; loops are walked until nothing changes
 constexpr int64_t kNone = -1;            // no dimension differs
 
-// Of every leaf of a value: whether its further rows are copies of its first ones, so that they hold no other values.
+// Of every leaf of a value: whether its padding is copies of what it holds else.
 using Copies = std::vector<bool>;
 
 bool Contains(const Int64List& list, int64_t value) { return std::find(list.begin(), list.end(), value) != list.end(); }
 
 // The dimension in which two arrays differ. Error: they differ in more.
-absl::StatusOr<int64_t> RowDim(const Shape& a, const Shape& b) {
+absl::StatusOr<int64_t> BatchDim(const Shape& a, const Shape& b) {
   if (a.type() != b.type() || a.rank() != b.rank() || a.is_dynamic() || b.is_dynamic()) {
     return absl::UnimplementedError(absl::StrCat("is ", a.ToString(false), " and ", b.ToString(false)));
   }
@@ -58,12 +58,12 @@ bool CopiesDoNotCount(const HloComputation& reducer) {
 
 // One instruction of the two programs.
 struct Twin {
-  const HloInstruction& a;  // of fewer rows
+  const HloInstruction& a;  // of the smaller batch
   const HloInstruction& b;
-  int64_t dim = kNone;              // of an array, or of a tuple's first leaf: where it has its rows
-  std::vector<int64_t> rows;        // the same of its operands that are arrays
+  int64_t dim = kNone;              // of an array, or of a tuple's first leaf: its batch dimension
+  std::vector<int64_t> batch_dims;  // the same of its operands that are arrays
   std::vector<const Copies*> from;  // of its operands
-  bool has_rows = false;            // it, or one of its operands, in any leaf
+  bool has_batch = false;           // it, or one of its operands, in any leaf
 
   bool CopiesOfAll() const {
     return std::all_of(from.begin(), from.end(),
@@ -75,9 +75,9 @@ struct Twin {
   }
 };
 
-class Agreement {
+class PaddingSafety {
  public:
-  Agreement(int64_t fewer, int64_t more) : fewer_(fewer), more_(more) {}
+  PaddingSafety(int64_t small, int64_t large) : small_(small), large_(large) {}
   absl::StatusOr<Copies> Run(const HloComputation& a, const HloComputation& b, const std::vector<Copies>& parameters);
 
  private:
@@ -88,7 +88,7 @@ class Agreement {
   absl::StatusOr<Copies> Gather(const Twin& t);
   absl::Status SameCallees(const Twin& t) const;
 
-  const int64_t fewer_, more_;  // rows of the parameters
+  const int64_t small_, large_;  // batch sizes of the parameters
   int64_t visits_ = 0;
 };
 
@@ -97,18 +97,18 @@ absl::Status Refuse(absl::string_view why) { return absl::UnimplementedError(why
 Copies Same(const Twin& t) { return Copies(t.a.shape().LeafCount(), true); }
 Copies Kept(const Twin& t) { return Copies(t.a.shape().LeafCount(), t.CopiesOfAll()); }
 
-absl::StatusOr<Copies> Agreement::Run(const HloComputation& a, const HloComputation& b,
-                                      const std::vector<Copies>& parameters) {
+absl::StatusOr<Copies> PaddingSafety::Run(const HloComputation& a, const HloComputation& b,
+                                          const std::vector<Copies>& parameters) {
   const std::vector<HloInstruction*> order_a = a.PostOrder(), order_b = b.PostOrder();
   if (order_a.size() != order_b.size()) {
-    return Refuse(absl::StrCat("computation ", a.name(), " has ", order_a.size(), " instructions for fewer rows and ",
-                               order_b.size(), " for more"));
+    return Refuse(absl::StrCat("computation ", a.name(), " has ", order_a.size(),
+                               " instructions for a smaller batch and ", order_b.size(), " for a larger one"));
   }
   visits_ += static_cast<int64_t>(order_a.size());
-  if (visits_ > kMaxVisits) return Refuse("the program is too large to compare for other numbers of rows");
+  if (visits_ > kMaxVisits) return Refuse("the program is too large to compare for other batch sizes");
   absl::flat_hash_map<const HloInstruction*, size_t> at_a, at_b;
   std::vector<Copies> values(order_a.size());
-  std::vector<bool> with_rows(order_a.size());
+  std::vector<bool> with_batch(order_a.size());
   for (size_t i = 0; i < order_a.size(); ++i) {
     Twin t{*order_a[i], *order_b[i]};
     auto place = [&](const absl::Status& status) {
@@ -118,23 +118,23 @@ absl::StatusOr<Copies> Agreement::Run(const HloComputation& a, const HloComputat
     };
     if (t.a.opcode() != t.b.opcode() || t.a.operand_count() != t.b.operand_count() ||
         t.a.called_computations().size() != t.b.called_computations().size()) {
-      return place(Refuse(absl::StrCat("is a ", OpcodeName(t.b.opcode()), " of other operands for more rows")));
+      return place(Refuse(absl::StrCat("is a ", OpcodeName(t.b.opcode()), " of other operands for a larger batch")));
     }
     const auto leaves_a = Leaves(t.a.shape()), leaves_b = Leaves(t.b.shape());
-    if (leaves_a.size() != leaves_b.size()) return place(Refuse("has other results for more rows"));
+    if (leaves_a.size() != leaves_b.size()) return place(Refuse("has other results for a larger batch"));
     for (size_t k = 0; k < leaves_a.size(); ++k) {
-      auto dim = RowDim(*leaves_a[k].second, *leaves_b[k].second);
+      auto dim = BatchDim(*leaves_a[k].second, *leaves_b[k].second);
       if (!dim.ok()) return place(dim.status());
       if (k == 0) t.dim = *dim;
-      t.has_rows |= *dim != kNone;
+      t.has_batch |= *dim != kNone;
     }
-    with_rows[i] = t.has_rows;
+    with_batch[i] = t.has_batch;
     for (int64_t k = 0; k < t.a.operand_count(); ++k) {
       const HloInstruction &x = *t.a.operand(k), &y = *t.b.operand(k);
-      if (at_a.at(&x) != at_b.at(&y)) return place(Refuse("takes another operand for more rows"));
-      t.rows.push_back(x.shape().IsArray() ? RowDim(x.shape(), y.shape()).value_or(kNone) : kNone);
+      if (at_a.at(&x) != at_b.at(&y)) return place(Refuse("takes another operand for a larger batch"));
+      t.batch_dims.push_back(x.shape().IsArray() ? BatchDim(x.shape(), y.shape()).value_or(kNone) : kNone);
       t.from.push_back(&values[at_a.at(&x)]);
-      t.has_rows |= with_rows[at_a.at(&x)];
+      t.has_batch |= with_batch[at_a.at(&x)];
     }
     auto value = Rule(t, parameters);
     if (!value.ok()) {
@@ -147,38 +147,38 @@ absl::StatusOr<Copies> Agreement::Run(const HloComputation& a, const HloComputat
     at_a.emplace(&t.a, i);
     at_b.emplace(&t.b, i);
   }
-  if (at_a.at(a.root()) != at_b.at(b.root())) return Refuse("the results are others for more rows");
+  if (at_a.at(a.root()) != at_b.at(b.root())) return Refuse("the results are others for a larger batch");
   return values[at_a.at(a.root())];
 }
 
 // Computations on elements, in which nothing differs.
-absl::Status Agreement::SameCallees(const Twin& t) const {
+absl::Status PaddingSafety::SameCallees(const Twin& t) const {
   for (size_t i = 0; i < t.a.called_computations().size(); ++i) {
     XC_RETURN_IF_ERROR(DeepEqual(*t.a.called(i), *t.b.called(i), {.layouts = false, .config = false}));
   }
   return absl::OkStatus();
 }
 
-absl::StatusOr<Copies> Agreement::Constant(const Twin& t) {
+absl::StatusOr<Copies> PaddingSafety::Constant(const Twin& t) {
   const Literal &x = t.a.literal(), &y = t.b.literal();
   if (x.elided() || y.elided()) return Refuse("has no values");
   if (t.dim == kNone) {
-    if (!x.BitEqual(y)) return Refuse("has another value for more rows");
+    if (!x.BitEqual(y)) return Refuse("has another value for a larger batch");
     return Same(t);
   }
   if (!t.a.shape().IsRowMajor() || !t.b.shape().IsRowMajor()) return Refuse("has a layout");
   const int64_t outer = Before(t.a.shape(), t.dim);
   if (x.byte_size() == 0) return Refuse("is empty");
-  const int64_t row_a = x.byte_size() / outer, row_b = y.byte_size() / outer;
+  const int64_t bytes_a = x.byte_size() / outer, bytes_b = y.byte_size() / outer;
   for (int64_t i = 0; i < outer; ++i) {
-    if (std::memcmp(x.bytes() + i * row_a, y.bytes() + i * row_b, row_a) != 0) {
-      return Refuse("has other values for more rows");
+    if (std::memcmp(x.bytes() + i * bytes_a, y.bytes() + i * bytes_b, bytes_a) != 0) {
+      return Refuse("has other values for a larger batch");
     }
   }
   return Copies{y.IsSplat()};
 }
 
-absl::StatusOr<Copies> Agreement::While(const Twin& t) {
+absl::StatusOr<Copies> PaddingSafety::While(const Twin& t) {
   Copies state = *t.from[0];
   // What holds before a turn and after it holds always. Leaves only lose their mark, so this ends.
   while (true) {
@@ -194,7 +194,7 @@ absl::StatusOr<Copies> Agreement::While(const Twin& t) {
   return state;
 }
 
-absl::StatusOr<Copies> Agreement::Conditional(const Twin& t) {
+absl::StatusOr<Copies> PaddingSafety::Conditional(const Twin& t) {
   Copies out = Same(t);
   for (size_t i = 0; i < t.a.called_computations().size(); ++i) {
     XC_ASSIGN_OR_RETURN(Copies branch, Run(*t.a.called(i), *t.b.called(i), {*t.from[i + 1]}));
@@ -203,23 +203,24 @@ absl::StatusOr<Copies> Agreement::Conditional(const Twin& t) {
   return out;
 }
 
-absl::StatusOr<Copies> Agreement::Gather(const Twin& t) {
+absl::StatusOr<Copies> PaddingSafety::Gather(const Twin& t) {
   const GatherDims& dims = t.a.gather_dims();
   const Int64List& sizes_a = t.a.attr<AttrKind::kSliceSizes>();
   const Int64List& sizes_b = t.b.attr<AttrKind::kSliceSizes>();
-  if (t.rows[1] != kNone && t.rows[1] == dims.index_vector_dim) return Refuse("has its indices in rows");
+  if (t.batch_dims[1] != kNone && t.batch_dims[1] == dims.index_vector_dim)
+    return Refuse("has its indices in the batch dimension");
   for (size_t d = 0; d < sizes_a.size(); ++d) {
     const int64_t dim = static_cast<int64_t>(d);
-    const bool rows = t.rows[0] == dim && !Contains(dims.operand_batching_dims, dim);
-    // All rows are taken, in their places: an index into them can be 0 only.
-    if (rows ? !t.Whole(sizes_a[d], sizes_b[d], 0, dim) : sizes_a[d] != sizes_b[d]) {
-      return Refuse("takes some of the rows");
+    const bool batch = t.batch_dims[0] == dim && !Contains(dims.operand_batching_dims, dim);
+    // The whole batch is taken, in its place: an index into it can be 0 only.
+    if (batch ? !t.Whole(sizes_a[d], sizes_b[d], 0, dim) : sizes_a[d] != sizes_b[d]) {
+      return Refuse("takes a part of the batch");
     }
   }
   return Kept(t);
 }
 
-absl::StatusOr<Copies> Agreement::Rule(const Twin& t, const std::vector<Copies>& parameters) {
+absl::StatusOr<Copies> PaddingSafety::Rule(const Twin& t, const std::vector<Copies>& parameters) {
   std::optional<AttrKind> sizes;  // checked by the op's own rule
   switch (t.a.opcode()) {
     case HloOpcode::kSlice:
@@ -235,7 +236,7 @@ absl::StatusOr<Copies> Agreement::Rule(const Twin& t, const std::vector<Copies>&
       break;
   }
   if (std::string why = AttributeDifference(t.a.attributes(), t.b.attributes(), false, sizes); !why.empty()) {
-    return Refuse(absl::StrCat("differs for more rows: ", why));
+    return Refuse(absl::StrCat("differs for a larger batch: ", why));
   }
   switch (t.a.opcode()) {
     case HloOpcode::kWhile:
@@ -248,7 +249,7 @@ absl::StatusOr<Copies> Agreement::Rule(const Twin& t, const std::vector<Copies>&
       return Run(*t.a.to_apply(), *t.b.to_apply(), arguments);
     }
     case HloOpcode::kParameter:
-      if (t.a.parameter_number() != t.b.parameter_number()) return Refuse("is another parameter for more rows");
+      if (t.a.parameter_number() != t.b.parameter_number()) return Refuse("is another parameter for a larger batch");
       return parameters.at(t.a.parameter_number());
     case HloOpcode::kTuple: {
       Copies all;
@@ -281,38 +282,41 @@ absl::StatusOr<Copies> Agreement::Rule(const Twin& t, const std::vector<Copies>&
     default:
       break;
   }
-  // Instructions without rows do the same in both programs.
-  if (!t.has_rows) return Same(t);
-  const int64_t row = t.rows[0];
+  // Instructions without a batch dimension do the same in both programs.
+  if (!t.has_batch) return Same(t);
+  const int64_t batch_dim = t.batch_dims[0];
   switch (t.a.opcode()) {
     case HloOpcode::kReshape:
-      if (Before(t.a.operand(0)->shape(), row) != Before(t.a.shape(), t.dim)) return Refuse("mixes rows");
-      // Parts of several rows are no copies where only the last of these rows is one.
-      return Copies{t.CopiesOfAll() && t.a.shape().dim(t.dim) % fewer_ == 0 && t.b.shape().dim(t.dim) % more_ == 0};
+      if (Before(t.a.operand(0)->shape(), batch_dim) != Before(t.a.shape(), t.dim))
+        return Refuse("mixes elements of the batch");
+      // Parts of several elements are no copies where only the last of these is one.
+      return Copies{t.CopiesOfAll() && t.a.shape().dim(t.dim) % small_ == 0 && t.b.shape().dim(t.dim) % large_ == 0};
     case HloOpcode::kDot: {
       const DotDims& dims = t.a.dot_dims();
-      if (t.a.operand_count() != 2 || Contains(dims.lhs_contracting, row) ||
-          Contains(dims.rhs_contracting, t.rows[1])) {
-        return Refuse("adds rows up");
+      if (t.a.operand_count() != 2 || Contains(dims.lhs_contracting, batch_dim) ||
+          Contains(dims.rhs_contracting, t.batch_dims[1])) {
+        return Refuse("contracts the batch dimension");
       }
       return Kept(t);
     }
     case HloOpcode::kConvolution:
-      if (row != t.a.conv_dims().input_batch || t.rows[1] != kNone || t.a.attr_or<AttrKind::kBatchGroupCount>(1) != 1) {
-        return Refuse("has rows elsewhere than in its batch");
+      if (batch_dim != t.a.conv_dims().input_batch || t.batch_dims[1] != kNone ||
+          t.a.attr_or<AttrKind::kBatchGroupCount>(1) != 1) {
+        return Refuse("has the batch in another dimension than its input's");
       }
       return Kept(t);
     case HloOpcode::kReduce: {
-      const bool over_rows = row != kNone && Contains(t.a.dimensions(), row);
-      if (!over_rows) return Kept(t);
+      const bool over_batch = batch_dim != kNone && Contains(t.a.dimensions(), batch_dim);
+      if (!over_batch) return Kept(t);
       if (t.a.operand_count() != 2 || !CopiesDoNotCount(*t.a.to_apply()) || !t.CopiesOfAll()) {
-        return Refuse("combines rows");
+        return Refuse("combines elements of the batch");
       }
       return Same(t);
     }
     case HloOpcode::kReduceWindow:
     case HloOpcode::kSelectAndScatter:
-      if (row == kNone || t.a.window().dims[row] != WindowDim()) return Refuse("has windows of several rows");
+      if (batch_dim == kNone || t.a.window().dims[batch_dim] != WindowDim())
+        return Refuse("has windows over several elements of the batch");
       return Kept(t);
     case HloOpcode::kGather:
       return Gather(t);
@@ -320,76 +324,80 @@ absl::StatusOr<Copies> Agreement::Rule(const Twin& t, const std::vector<Copies>&
       const Int64List& size_a = t.a.attr<AttrKind::kDynamicSliceSizes>();
       const Int64List& size_b = t.b.attr<AttrKind::kDynamicSliceSizes>();
       for (int64_t d = 0; d < t.a.shape().rank(); ++d) {
-        if (d == row ? !t.Whole(size_a[d], size_b[d], 0, d) : size_a[d] != size_b[d]) return Refuse("takes some rows");
+        if (d == batch_dim ? !t.Whole(size_a[d], size_b[d], 0, d) : size_a[d] != size_b[d])
+          return Refuse("takes a part of the batch");
       }
       return Kept(t);
     }
     case HloOpcode::kDynamicUpdateSlice:
-      if (t.rows[1] != row || !t.Whole(t.a.operand(1)->shape().dim(row), t.b.operand(1)->shape().dim(row), 0, row)) {
-        return Refuse("writes some rows");
+      if (t.batch_dims[1] != batch_dim ||
+          !t.Whole(t.a.operand(1)->shape().dim(batch_dim), t.b.operand(1)->shape().dim(batch_dim), 0, batch_dim)) {
+        return Refuse("writes a part of the batch");
       }
       return Kept(t);
     case HloOpcode::kSlice: {
       const SliceAttr &x = t.a.slice(), &y = t.b.slice();
       bool whole = true;
       for (int64_t d = 0; d < t.a.shape().rank(); ++d) {
-        if (x.starts[d] != y.starts[d] || x.strides[d] != y.strides[d]) return Refuse("takes other rows");
-        if (d == row) {
+        if (x.starts[d] != y.starts[d] || x.strides[d] != y.strides[d])
+          return Refuse("takes other elements of the batch");
+        if (d == batch_dim) {
           whole = x.starts[d] == 0 && x.strides[d] == 1 && t.Whole(x.limits[d], y.limits[d], 0, d);
         } else if (x.limits[d] != y.limits[d]) {
           return Refuse("differs in its limits");
         }
       }
-      // Rows of the part that both have; further ones may be copies of a row that was left out.
+      // Elements of the part that both have; the padding may be copies of one that was left out.
       return Copies{t.dim == kNone || (whole && t.CopiesOfAll())};
     }
     case HloOpcode::kPad:
-      if (row == kNone || t.a.padding().dims[row] != PaddingDim()) return Refuse("pads rows");
+      if (batch_dim == kNone || t.a.padding().dims[batch_dim] != PaddingDim())
+        return Refuse("pads the batch dimension");
       return Kept(t);
     case HloOpcode::kConcatenate:
-      if (t.dim == t.a.dimensions()[0]) return Refuse("joins rows");
+      if (t.dim == t.a.dimensions()[0]) return Refuse("joins arrays along the batch dimension");
       return Kept(t);
     case HloOpcode::kReverse:
     case HloOpcode::kSort:
-      if (Contains(t.a.dimensions(), t.dim)) return Refuse("moves rows");
+      if (Contains(t.a.dimensions(), t.dim)) return Refuse("moves elements of the batch");
       return Kept(t);
     case HloOpcode::kTopk:
-      if (row == t.a.operand(0)->shape().rank() - 1) return Refuse("moves rows");
+      if (batch_dim == t.a.operand(0)->shape().rank() - 1) return Refuse("moves elements of the batch");
       return Kept(t);
     case HloOpcode::kFft:
-      if (row >= t.a.shape().rank() - static_cast<int64_t>(t.a.attr<AttrKind::kFftLength>().size())) {
-        return Refuse("combines rows");
+      if (batch_dim >= t.a.shape().rank() - static_cast<int64_t>(t.a.attr<AttrKind::kFftLength>().size())) {
+        return Refuse("combines elements of the batch");
       }
       return Kept(t);
     case HloOpcode::kCholesky:
     case HloOpcode::kTriangularSolve:
-      if (t.dim >= t.a.shape().rank() - 2) return Refuse("combines rows");
+      if (t.dim >= t.a.shape().rank() - 2) return Refuse("combines elements of the batch");
       return Kept(t);
     default:
-      return Refuse("has no rule for rows");
+      return Refuse("has no rule for batch dimensions");
   }
 }
 
 }  // namespace
 
-absl::Status RowsAgree(const HloModule& fewer, const HloModule& more) {
+absl::Status CheckPaddingSafety(const HloModule& small, const HloModule& large) {
   std::vector<Copies> parameters;
-  const HloComputation &a = *fewer.entry(), &b = *more.entry();
+  const HloComputation &a = *small.entry(), &b = *large.entry();
   if (a.parameter_count() != b.parameter_count()) return Refuse("the programs take other parameters");
-  int64_t rows_a = 1, rows_b = 1;
+  int64_t batch_a = 1, batch_b = 1;
   for (int64_t i = 0; i < a.parameter_count(); ++i) {
     const Shape &x = a.parameter(i)->shape(), &y = b.parameter(i)->shape();
     if (!x.IsArray() || !y.IsArray()) return Refuse("a parameter is not an array");
     parameters.push_back({true});
-    XC_ASSIGN_OR_RETURN(int64_t dim, RowDim(x, y));
+    XC_ASSIGN_OR_RETURN(int64_t dim, BatchDim(x, y));
     if (dim == kNone) continue;
-    if (dim != 0 || x.dim(0) == 0 || (rows_b != 1 && (rows_a != x.dim(0) || rows_b != y.dim(0)))) {
-      return Refuse("the parameters differ in more than the number of their rows");
+    if (dim != 0 || x.dim(0) == 0 || (batch_b != 1 && (batch_a != x.dim(0) || batch_b != y.dim(0)))) {
+      return Refuse("the parameters differ in more than their batch size");
     }
-    rows_a = x.dim(0);
-    rows_b = y.dim(0);
+    batch_a = x.dim(0);
+    batch_b = y.dim(0);
   }
-  return Agreement(rows_a, rows_b).Run(a, b, parameters).status();
+  return PaddingSafety(batch_a, batch_b).Run(a, b, parameters).status();
 }
 
 }  // namespace xc
