@@ -3,12 +3,16 @@ first call and steady time per model and shape, peak memory, and ratios. Each wa
 model; their calls take turns in short rounds, so that what else the machine does falls on all of them alike.
 
 usage: tensorflow.py PLUGIN.so [NAME…] [--quick] [--seconds=S] [--ways=LIST] [--data=DIR] [--out=FILE.md] [--resume]
-NAME: names of tensorflow_programs.py (with _train: a training step), `stream MODEL` for batches of ever other sizes, or
-folders with a graph.pb; without any: all, and the graphs of --data (or XC_DATA). --quick: without the large models, which
-the table then names. README.md in this folder says what is measured and how.
+                     [--competing=N]
+NAME: names of tensorflow_programs.py (with _train: a training step), `stream MODEL` for batches of ever other sizes,
+`shapes MODEL` for ever other batches and lengths, or folders with a graph.pb; without any: all, and the graphs of --data
+(or XC_DATA). --quick: without the large models, which the table then names. --competing: N other processes compute
+meanwhile. README.md in this folder says what is measured and how.
 """
 
 import argparse
+import contextlib
+import dataclasses
 import json
 import os
 import pathlib
@@ -24,8 +28,21 @@ import measure
 WAYS = ["plain", "autojit", "jit_compile", "plugin"]
 STREAMED = ["mlp", "residual", "encoder", "gru", "dlrm"]
 CALLS, LARGEST = 1000, 64  # of a stream
+SEQUENCES, LONGEST = 8, 96  # of a stream in which lengths differ, too
+STREAMS = ("stream ", "shapes ")
 HERE = pathlib.Path(__file__).resolve().parent
 ROUNDS = 7
+# Beside other processes: rounds, and how much longer than otherwise they are together.
+COMPETING_ROUNDS, COMPETING_TIMES = 31, 16
+# A process that says when it begins to compute, on one thread, and ends with its standard input.
+COMPETITOR = """
+import numpy, select, sys
+x = numpy.ones((256, 256))
+x @ x
+print(flush=True)
+while not select.select([sys.stdin], [], [], 0)[0]:
+    x @ x
+"""
 
 
 def peak_memory():
@@ -72,9 +89,14 @@ def work(name, way, plugin):
             answer = times
             if what == "settle" and way == "plugin":
                 measure.plugin_tools().wait(300)
-        elif what == "stream":
-            sizes = [int(n) for n in np.random.default_rng(0).integers(1, LARGEST + 1, CALLS)]
+        elif what in ("stream", "shapes"):
+            most = [LARGEST] if what == "stream" else [SEQUENCES, LONGEST]
+            sizes = np.random.default_rng(0).integers(1, [n + 1 for n in most], (CALLS, len(most))).tolist()
+            before = time.process_time()
             answer = [call(args) for args in programs.of_sizes(name, sizes)]
+            answer = dict(times=answer, processor=time.process_time() - before)
+            if way == "plugin":
+                answer["plugin"] = dataclasses.asdict(measure.plugin_tools().stats())
         else:
             answer = peak_memory()
         print(json.dumps(answer), file=out)
@@ -120,19 +142,19 @@ class Worker:
             self.process.communicate()
 
 
-def rounds_in_turn(workers, i, seconds):
-    """ROUNDS rounds of every way's calls with the shapes `i`: way → one list of times for each round; and which part of
-    the machine others used meanwhile."""
+def rounds_in_turn(workers, i, seconds, rounds=ROUNDS):
+    """Rounds of every way's calls with the shapes `i`, `seconds` for each way in all: way → one list of times for each
+    round; and which part of the machine others used meanwhile."""
     times = {way: [] for way, worker in workers.items() if not worker.error}
     pids = [os.getpid()] + [workers[way].process.pid for way in times]
     own = lambda: sum(map(measure.process_seconds, pids))
     for way in times:
         workers[way].pause(True)
     start, busy, before = time.perf_counter(), measure.busy_seconds(), own()
-    for _ in range(ROUNDS):
+    for _ in range(rounds):
         for way in times:
             workers[way].pause(False)
-            times[way].append(workers[way].ask("time", i, seconds / ROUNDS))
+            times[way].append(workers[way].ask("time", i, seconds / rounds))
             workers[way].pause(True)
     others = measure.busy_seconds() - busy - (own() - before)
     for way in times:
@@ -166,6 +188,73 @@ def measure_shape(workers, i, shape, options):
     return dict(shape=shape, ways=ways, unsteady=spread_of(times) > measure.SPREAD, busy=busy)
 
 
+@contextlib.contextmanager
+def competitors(count):
+    """While it lasts, so many processes compute, each on one thread."""
+    environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+    command = [sys.executable, "-c", COMPETITOR]
+    pipes = dict(stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    processes = [subprocess.Popen(command, env=environment, **pipes) for _ in range(count)]
+    try:
+        for process in processes:
+            process.stdout.readline()
+        yield
+    finally:
+        for process in processes:
+            process.communicate()
+
+
+def measure_competing(name, options):
+    """A row: for each shape, by way, the mean time of a call in each round, while others compute."""
+    workers, cases = {}, []
+    try:
+        for way in options.ways:
+            workers[way] = Worker(name, way, options)
+        shapes = next((w.shapes for w in workers.values() if w.shapes), [])
+        for i, shape in enumerate(shapes):
+            for worker in workers.values():
+                worker.ask("settle", i, options.seconds / 2)
+            with competitors(options.competing):
+                times, _ = rounds_in_turn(workers, i, COMPETING_TIMES * options.seconds, COMPETING_ROUNDS)
+            cases.append(dict(shape=shape, means={w: list(map(statistics.fmean, parts)) for w, parts in times.items()}))
+    except BaseException:
+        for worker in workers.values():
+            worker.stop(kill=True)
+        raise
+    for worker in workers.values():
+        worker.stop()
+    problems = {way: worker.error for way, worker in workers.items() if worker.error}
+    text = "; ".join(
+        case["shape"] + ": " + ", ".join(f"{w} {statistics.median(m) * 1e3:.3f} ms" for w, m in case["means"].items())
+        for case in cases
+    )
+    return dict(competing=cases, problems=problems, text=text)
+
+
+def render_competing(rows, ways, count):
+    lines = [
+        "",
+        f"While {count} other processes compute, on one thread each. Per way: the mean time of a call in ms, the median "
+        f"over {COMPETING_ROUNDS} rounds in turn; then, of the ratios of this time over plain TensorFlow's in the same round, "
+        "the median (quartiles): below 1 is faster.",
+        "",
+        "| model, shape | " + " | ".join(ways) + " | " + " | ".join(f"{w}/plain" for w in ways[1:]) + " |",
+        "|---" * (2 * len(ways)) + "|",
+    ]
+    for name, row in rows.items():
+        for case in row["competing"]:
+            means = case["means"]
+            cells = [f"{statistics.median(means[w]) * 1e3:.3f}" if w in means else "fails" for w in ways]
+            for way in ways[1:]:
+                if way not in means or "plain" not in means:
+                    cells.append("")
+                    continue
+                low, middle, high = statistics.quantiles([a / b for a, b in zip(means[way], means["plain"])])
+                cells.append(f"{middle:.2f} ({low:.2f} to {high:.2f})")
+            lines.append(f"| {label_of(name)}, {case['shape']} | " + " | ".join(cells) + " |")
+    return lines
+
+
 def measure_model(name, options):
     """A row: for each shape, by way: first call, best time, of each round and over all, slowest call, peak memory."""
     workers = {}
@@ -194,15 +283,17 @@ def measure_stream(name, options):
     for way in options.ways:
         worker = Worker(name, way, options)
         try:
-            times = worker.ask("stream")
+            answer = worker.ask(name.split()[0])
         except BaseException:
             worker.stop(kill=True)
             raise
         worker.stop()
-        if times is None:
+        if answer is None:
             problems[way] = worker.error
         else:
-            streams[way] = dict(total=sum(times), slowest=max(times), last=statistics.median(times[-CALLS // 4 :]))
+            times = answer.pop("times")
+            last = statistics.median(times[-CALLS // 4 :])
+            streams[way] = dict(total=sum(times), slowest=max(times), last=last, **answer)
     return dict(
         streams=streams, problems=problems, text=", ".join(f"{w} {s['total']:.2f} s" for w, s in streams.items())
     )
@@ -212,7 +303,8 @@ def render_streams(rows, ways):
     lines = [
         "",
         f"Batches of ever other sizes: the first {CALLS} calls of a process, of 1 to {LARGEST} rows at random. Per way: "
-        "all calls together in s (the slowest in ms; the median of the last quarter in ms).",
+        f"all calls together in s (the slowest in ms; the median of the last quarter in ms). `shapes`: of 1 to {SEQUENCES} "
+        f"sequences and 1 to {LONGEST} words.",
         "",
         "| model | " + " | ".join(ways) + " |",
         "|---" * (len(ways) + 1) + "|",
@@ -282,6 +374,9 @@ def render(state):
     for mark, text in (("~", "spread above 15 % in two sets of rounds"), ("!", "others used the machine")):
         if mark in marked:
             lines += ["", f"`{mark}` {text}: {'; '.join(marked[mark])}."]
+    competing = {name: row for name, row in state["rows"].items() if "competing" in row}
+    if competing:
+        lines += render_competing(competing, ways, state["header"]["competing"])
     streams = {name: row for name, row in state["rows"].items() if "streams" in row}
     if streams:
         lines += render_streams(streams, ways)
@@ -323,6 +418,7 @@ def main():
     parser.add_argument("--out", help="FILE.md; the figures go to FILE.json beside it")
     parser.add_argument("--resume", action="store_true", help="go on with the interrupted run of --out")
     parser.add_argument("--ways", default=",".join(WAYS), help="some of them, plain first")
+    parser.add_argument("--competing", type=int, default=0, help="processes that compute meanwhile")
     parser.add_argument("--way", choices=WAYS, help=argparse.SUPPRESS)
     parser.add_argument("--list", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_intermixed_args()
@@ -330,7 +426,8 @@ def main():
     options.ways = options.ways.split(",")
     os.environ.update(measure.ENVIRONMENT)
     if options.way:
-        return work(options.names[0].removeprefix("stream "), options.way, options.plugin)
+        name = options.names[0]
+        return work(name.split(" ", 1)[1] if name.startswith(STREAMS) else name, options.way, options.plugin)
     if options.list:
         programs = import_programs()[1]
         large = programs.names(True)
@@ -347,12 +444,18 @@ def main():
         tensorflow=measure.version(sys.executable, "tensorflow_cpu"),
         seconds=options.seconds,
         quick=options.quick and not options.names,
+        competing=options.competing,
     )
     table = measure.Table(options.out, render, settings, options.resume)
     table.state.update(families=family, large=[name for name in large if name not in small])
-    finished = table.run(
-        names, lambda name: (measure_stream if name.startswith("stream ") else measure_model)(name, options)
-    )
+
+    def measure_row(name):
+        if name.startswith(STREAMS):
+            with competitors(options.competing):
+                return measure_stream(name, options)
+        return (measure_competing if options.competing else measure_model)(name, options)
+
+    finished = table.run(names, measure_row)
     if not options.out:
         print(render(table.state))
     return 0 if finished else 130

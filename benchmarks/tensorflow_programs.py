@@ -50,9 +50,9 @@ def names(large):
 
 
 def of_sizes(name, sizes):
-    """A model's arguments in batches of these sizes."""
+    """A model\'s arguments with these first dimensions; the others are those of its last shape."""
     model, _ = _model_of(name)
-    return [[tf.constant(a) for a in model.batch(size, *model.shapes[-1][1:])[0]] for size in sizes]
+    return [[tf.constant(a) for a in model.batch(*size, *model.shapes[-1][len(size) :])[0]] for size in sizes]
 
 
 def load(name):
