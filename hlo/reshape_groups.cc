@@ -10,15 +10,18 @@ std::vector<ReshapeGroup> ReshapeGroups(const Shape& from, const Shape& to) {
     group.in = i;
     group.out = j;
     int64_t p = 1, q = 1;
+    // Leading dimensions of size 1 on one side only belong to what follows.
     do {
-      if (j >= to.rank() || (i < from.rank() && p <= q)) {
-        p *= from.dim(i++);
-      } else {
-        q *= to.dim(j++);
-      }
-    } while (p != q);
-    while (i < from.rank() && from.dim(i) == 1) ++i;
-    while (j < to.rank() && to.dim(j) == 1) ++j;
+      do {
+        if (j >= to.rank() || (i < from.rank() && p <= q)) {
+          p *= from.dim(i++);
+        } else {
+          q *= to.dim(j++);
+        }
+      } while (p != q);
+      while (i < from.rank() && from.dim(i) == 1) ++i;
+      while (j < to.rank() && to.dim(j) == 1) ++j;
+    } while ((i == group.in || j == group.out) && (i < from.rank() || j < to.rank()));
     group.in_end = i;
     group.out_end = j;
     for (int64_t d = group.in; d < i; ++d) {

@@ -249,6 +249,18 @@ ENTRY main {
   f = f32[33] convert(e)
   ROOT r = (pred[33], f32[33]) tuple(c, f)
 })"},
+    // A dimension of size 1 at most, and of 0 in the run, before one that stays.
+    {"ReshapeOfNoRows", R"(HloModule m
+ENTRY main {
+  a = s32[1,3] parameter(0)
+  n = s32[] constant(0)
+  b = s32[<=1,3] set-dimension-size(a, n), dimensions={0}
+  c = s32[<=3] reshape(b)
+  d = s32[] get-dimension-size(c), dimensions={0}
+  e = s32[<=1,3] reshape(c)
+  f = s32[] get-dimension-size(e), dimensions={0}
+  ROOT r = (s32[], s32[]) tuple(d, f)
+})"},
 };
 
 INSTANTIATE_TEST_SUITE_P(All, FoundModules, testing::ValuesIn(kFound),
