@@ -1,32 +1,45 @@
 // Host kernels of stateful random numbers: Philox 4x32-10 with the bits of TensorFlow's CPU kernels. A node with seeds
-// starts where they say and goes on from run to run of the process; one without starts anywhere.
+// starts where they say and goes on from run to run of its session; one without starts anywhere.
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <map>
+#include <memory>
 #include <mutex>
 #include <random>
 
 #include "absl/strings/str_cat.h"
 #include "jit/kernels/philox.h"
+#include "jit/kernels/resources.h"
 
 namespace xc {
 
+namespace {
+
+struct RandomStream : HostResource {
+  RandomStream(int64_t seed, int64_t seed2) {
+    std::random_device device;
+    const bool seeded = seed != 0 || seed2 != 0;
+    stream.key = seeded ? static_cast<uint64_t>(seed) : (uint64_t{device()} << 32) | device();
+    stream.high = seeded ? static_cast<uint64_t>(seed2) : (uint64_t{device()} << 32) | device();
+  }
+  std::mutex mutex;
+  Philox stream;
+};
+
+}  // namespace
+
 absl::StatusOr<Philox> ReserveBlocks(KernelContext& c, uint64_t blocks) {
-  static std::mutex* mutex = new std::mutex;
-  static auto* streams = new std::map<std::tuple<int64_t, int64_t, std::string>, Philox>;
+  static auto* without_session = new ResourceStore;
   XC_ASSIGN_OR_RETURN(int64_t seed, c.node.Int("seed"));
   XC_ASSIGN_OR_RETURN(int64_t seed2, c.node.Int("seed2"));
-  std::lock_guard<std::mutex> lock(*mutex);
-  bool seeded = seed != 0 || seed2 != 0;
-  auto [it, fresh] = streams->emplace(std::make_tuple(seed, seed2, seeded ? c.node.name : std::string()), Philox());
-  if (fresh) {
-    std::random_device device;
-    it->second.key = seeded ? static_cast<uint64_t>(seed) : (uint64_t{device()} << 32) | device();
-    it->second.high = seeded ? static_cast<uint64_t>(seed2) : (uint64_t{device()} << 32) | device();
-  }
-  Philox stream = it->second;
-  it->second.Skip(blocks);
+  const bool seeded = seed != 0 || seed2 != 0;
+  ResourceStore& store = c.resources != nullptr ? *c.resources : *without_session;
+  auto resource = store.Get(absl::StrCat("random stream ", seed, " ", seed2, " ", seeded ? c.node.name : ""),
+                            [&] { return std::make_shared<RandomStream>(seed, seed2); });
+  auto& found = static_cast<RandomStream&>(*resource);
+  std::lock_guard<std::mutex> lock(found.mutex);
+  Philox stream = found.stream;
+  found.stream.Skip(blocks);
   return stream;
 }
 
