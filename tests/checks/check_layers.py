@@ -81,6 +81,7 @@ LAYERS = {
         "hlo",
         "proto",
     ],
+    "jit/op_cases": ["jit/graph", "hlo/base", "proto"],
     "jit/saved_model": ["jit/host", "jit/kernels", "jit/graph", "service", "hlo", "proto"],
     "jit/plugin": [
         "jit/capi/xc_plugin.h",

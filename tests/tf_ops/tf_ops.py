@@ -57,37 +57,50 @@ def compare(got, want):
     return ""
 
 
-def run_case(library, case, options):
+def make_graph(case):
+    """The graph of the case, what is fed to it, and what is fetched."""
     graph = tf.Graph()
     with graph.as_default():
         feeds, args = [], {}
+
+        def placeholder(fed):
+            feeds.append((tf.compat.v1.placeholder(tf.as_dtype(fed.array.dtype), fed.array.shape), fed.array))
+            return feeds[-1][0]
+
         for name, value in case.args.items():
             if isinstance(value, op_cases.Fed):
-                array = value.array
-                ph = tf.compat.v1.placeholder(tf.as_dtype(array.dtype), array.shape)
-                feeds.append((ph, array))
-                args[name] = ph
+                args[name] = placeholder(value)
             elif isinstance(value, list) and value and isinstance(value[0], op_cases.Fed):
-                items = []
-                for fed in value:
-                    ph = tf.compat.v1.placeholder(tf.as_dtype(fed.array.dtype), fed.array.shape)
-                    feeds.append((ph, fed.array))
-                    items.append(ph)
-                args[name] = items
+                args[name] = [placeholder(fed) for fed in value]
             else:
                 args[name] = value
         result = case.build(args) if case.build else getattr(tf.raw_ops, case.op)(**args)
         flat = [t for t in tf.nest.flatten(result) if isinstance(t, tf.Tensor)]
         flat = [flat[i] for i in case.outputs] if case.outputs is not None else flat
+    return graph, feeds, flat
+
+
+def expected(case, graph, feeds, flat):
+    """What TensorFlow gives for the fetched tensors."""
     if case.by_compiler:
         names = list(case.args)
         compiled = tf.function(lambda *a: case.build(dict(zip(names, a))), jit_compile=True, autograph=False)
-        want = [np.asarray(t) for t in tf.nest.flatten(compiled(*[tf.constant(case.args[n].array) for n in names]))]
-    else:
-        # One thread: with more, some random kernels give each thread a stretch of the stream.
-        one = tf.compat.v1.ConfigProto(intra_op_parallelism_threads=1)
-        with tf.compat.v1.Session(graph=graph, config=one) as session:
-            want = session.run(flat, {ph: a for ph, a in feeds})
+        return [np.asarray(t) for t in tf.nest.flatten(compiled(*[tf.constant(case.args[n].array) for n in names]))]
+    # One thread: with more, some random kernels give each thread a stretch of the stream.
+    one = tf.compat.v1.ConfigProto(intra_op_parallelism_threads=1)
+    with tf.compat.v1.Session(graph=graph, config=one) as session:
+        return session.run(flat, {ph: a for ph, a in feeds})
+
+
+def every_case(seed, draws):
+    """All cases but the fused ones, which need oneDNN's kernels; of another seed than 0 only those drawn at random."""
+    every = itertools.chain(op_cases.basic_cases(), more_cases()) if seed == 0 else ()
+    return itertools.chain(every, random_cases(seed, draws))
+
+
+def run_case(library, case, options):
+    graph, feeds, flat = make_graph(case)
+    want = expected(case, graph, feeds, flat)
     loaded = xc_graph.Graph(
         library,
         graph.as_graph_def(),
@@ -131,8 +144,7 @@ def main():
     if "TEST_SHARD_STATUS_FILE" in os.environ:
         open(os.environ["TEST_SHARD_STATUS_FILE"], "w").close()
     passed, failed, ops, failed_ops = 0, 0, set(), set()
-    every = itertools.chain(op_cases.basic_cases(), more_cases()) if flags.seed == 0 else ()
-    cases = fused_cases() if flags.fused else itertools.chain(every, random_cases(flags.seed, flags.draws))
+    cases = fused_cases() if flags.fused else every_case(flags.seed, flags.draws)
     number = -1
     for number, case in enumerate(cases):
         if not re.search(flags.only, case.op) or number % flags.stride or number % shards != shard:
@@ -152,10 +164,10 @@ def main():
         else:
             passed += 1
             ops.add(case.op)
-    expected = FUSED_CASES if flags.fused else CASES
-    if flags.seed == 0 and flags.draws == parser.get_default("draws") and number + 1 != expected:
+    count = FUSED_CASES if flags.fused else CASES
+    if flags.seed == 0 and flags.draws == parser.get_default("draws") and number + 1 != count:
         failed += 1
-        print("FAILED %d cases, expected %d" % (number + 1, expected))
+        print("FAILED %d cases, expected %d" % (number + 1, count))
     print("%d ops right in all their cases" % len(ops - failed_ops))
     print("%d passed, %d failed" % (passed, failed))
     return 1 if failed or not passed else 0
