@@ -33,6 +33,7 @@ THREADED_TARGETS = [
     "//backends/runtime:run_context_test",
     "//compiler:driver_test",
     "//jit/host/...",
+    "//jit/launch/...",
     "-//jit/host:growing_loops_test",  # these two read graphs as text (docs/testing.md)
     "-//jit/host:session_test",
     "//service:client_test",
