@@ -95,6 +95,7 @@ class Emitter {
   Val BitcastConvert(Val a, ElementType type);  // equal widths
   Val Real(Val a);
   Val Imag(Val a);
+  Val Conj(Val a) { return IsComplex(a->type()) ? Complex(Real(a), Neg(Imag(a))) : a; }
   Val Complex(Val re, Val im);
 
   // mapping[i]: the output dimension of input dimension i.

@@ -10,7 +10,7 @@
 #include "jit/kernels/kernel.h"
 #include "jit/lowering/lowering.h"
 #include "jit/mark/cycles.h"
-#include "jit/mark/turn_shapes.h"
+#include "jit/shapes/turn_shapes.h"
 
 namespace xc {
 namespace {

@@ -1,12 +1,12 @@
 // What is known before any shape: loops that change the shape of their state, what of them does, and branches that give
 // different shapes.
-#include "jit/mark/turn_shapes.h"
+#include "jit/shapes/turn_shapes.h"
 
 #include <gtest/gtest.h>
 
 #include "absl/strings/str_cat.h"
 #include "jit/mark/mark.h"
-#include "jit/mark/symbolic_shapes.h"
+#include "jit/shapes/symbolic_shapes.h"
 
 namespace xc {
 namespace {

@@ -68,7 +68,8 @@ LAYERS = {
     "jit/graph": ["hlo/base", "proto"],
     "jit/kernels": ["jit/graph", "hlo/base", "proto"],
     "jit/lowering": ["jit/kernels", "jit/graph", "hlo", "proto"],
-    "jit/mark": ["jit/lowering", "jit/kernels", "jit/graph", "hlo", "proto"],
+    "jit/shapes": ["jit/lowering", "jit/graph", "hlo/base"],
+    "jit/mark": ["jit/shapes", "jit/lowering", "jit/kernels", "jit/graph", "hlo", "proto"],
     "jit/launch": ["jit/lowering", "jit/graph", "service", "backends", "hlo", "proto"],
     "jit/host": [
         "jit/launch",
