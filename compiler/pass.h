@@ -29,6 +29,8 @@ struct TargetInfo {
   std::string name = "cpu";
   // Bytes that the fastest cache of one core holds: fused reductions read their row again only within it.
   int64_t cache_bytes = 1 << 20;
+  // Bytes of a vector register.
+  int64_t vector_bytes = 64;
   // Instructions in one fused computation, constants apart: its compile time grows faster than its size.
   int64_t max_fused_instructions = 192;
   // Operands and results of one fusion.

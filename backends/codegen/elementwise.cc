@@ -73,21 +73,6 @@ V DivideByUniform(ElementEmitter& e, V x, V d) {
 
 }  // namespace
 
-bool CanEmitElementwise(const HloInstruction& instruction) {
-  if (!IsElementwise(instruction.opcode()) || !instruction.shape().IsArray()) return false;
-  const HloOpcode op = instruction.opcode();
-  const ElementType type = instruction.operand_count() > 0 ? instruction.operand(0)->type() : instruction.type();
-  switch (op) {
-    case HloOpcode::kBitcastConvert:
-      return SameDims(instruction.shape(), instruction.operand(0)->shape()) &&
-             IsComplex(type) == IsComplex(instruction.type());
-    case HloOpcode::kStochasticConvert:
-      return false;
-    default:
-      return OpcodeTypes(op) & TypeClassOf(type);
-  }
-}
-
 absl::StatusOr<Element> EmitElementwise(ElementEmitter& e, const HloInstruction& instruction,
                                         absl::Span<const Element> operands, bool round) {
   auto& b = e.builder();

@@ -12,12 +12,9 @@ namespace xc::codegen {
 
 // The value of elementwise `instruction` where its operands have the values `operands` (scalars among vectors are
 // repeated). With `round` false, results of narrow float types are left unrounded in f32. Unimplemented for what has no
-// emitter: see CanEmitElementwise.
+// emitter: see IsKnownElementwise (compiler/fuse/emittable.h).
 absl::StatusOr<Element> EmitElementwise(ElementEmitter& e, const HloInstruction& instruction,
                                         absl::Span<const Element> operands, bool round = true);
-
-// Whether EmitElementwise knows the op for the instruction's types.
-bool CanEmitElementwise(const HloInstruction& instruction);
 
 // Functions that emitted code calls for complex numbers.
 const std::vector<MathSymbol>& ComplexSymbols();

@@ -12,16 +12,6 @@ namespace {
 using V = llvm::Value*;
 using Values = std::vector<Element>;  // the leaves of a value
 
-// Instructions of a computation and all that it calls, each as often as it would be written.
-constexpr int kMaxInstructions = 2000;
-
-bool IsScalarTree(const Shape& shape) {
-  for (const Shape& element : shape.tuple_shapes()) {
-    if (!IsScalarTree(element)) return false;
-  }
-  return shape.IsTuple() || shape.IsScalar();
-}
-
 class ControlEmitter {
  public:
   ControlEmitter(ElementEmitter& element, int lanes) : e_(element), b_(element.builder()), lanes_(lanes) {}
@@ -166,29 +156,6 @@ class ControlEmitter {
   const int lanes_;
 };
 
-bool CanEmit(const HloComputation& computation, int* budget) {
-  for (const auto& i : computation.instructions()) {
-    if (--*budget < 0 || !IsScalarTree(i->shape()) || i->shape().is_dynamic()) return false;
-    switch (i->opcode()) {
-      case HloOpcode::kParameter:
-      case HloOpcode::kTuple:
-      case HloOpcode::kGetTupleElement:
-        break;
-      case HloOpcode::kCall:
-      case HloOpcode::kConditional:
-      case HloOpcode::kWhile:
-        if (i->called_computations().empty()) return false;
-        for (const HloComputation* called : i->called_computations()) {
-          if (!CanEmit(*called, budget)) return false;
-        }
-        break;
-      default:
-        if (!i->shape().IsScalar() || i->HasSideEffect() || !CanEmitFused(*i)) return false;
-    }
-  }
-  return true;
-}
-
 }  // namespace
 
 bool HasControl(const HloComputation& computation) {
@@ -198,11 +165,6 @@ bool HasControl(const HloComputation& computation) {
     }
   }
   return false;
-}
-
-bool CanEmitControl(const HloComputation& computation) {
-  int budget = kMaxInstructions;
-  return CanEmit(computation, &budget);
 }
 
 absl::StatusOr<Values> EmitControl(ElementEmitter& element, const HloComputation& computation,

@@ -1,6 +1,6 @@
 // Generates the value of an HLO expression at one position, or at several neighbouring ones (lanes): the operands'
 // positions follow from the op's index map, down to loads from memory. Fusions, single ops, reducers and map bodies are
-// all written with it.
+// all written with it. Which expressions it takes: compiler/fuse/emittable.h.
 #ifndef XC_BACKENDS_CODEGEN_FUSED_EMITTER_H_
 #define XC_BACKENDS_CODEGEN_FUSED_EMITTER_H_
 
@@ -164,17 +164,6 @@ class FunctionModules {
 absl::StatusOr<std::vector<Element>> EmitApply(ElementEmitter& element, const HloComputation* computation,
                                                absl::Span<const Element> arguments, bool round = true,
                                                llvm::Value* active = nullptr);
-
-// Whether FusedEmitter knows `instruction`, and all it is made of if it is a fusion or has a called computation.
-bool CanEmitFused(const HloInstruction& instruction);
-// Whether EmitApply knows the computation.
-bool CanEmitApply(const HloComputation& computation);
-
-// For reducers that are one commutative, associative op of their two parameters: that op; kParameter otherwise.
-HloOpcode SimpleReducer(const HloComputation& computation);
-// Whether the reduction runs along the operand's most minor dimension with a simple reducer, so that vector lanes
-// belong along the reduced elements rather than along the results.
-bool IsRowReduce(const HloInstruction& reduce);
 
 // A loop `for (i = begin; i < end; i += step)`: the builder stands in the body after Begin and behind the loop after
 // End.

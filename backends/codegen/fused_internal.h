@@ -9,9 +9,8 @@
 
 namespace xc::codegen {
 
-// Whether the computation has loops, branches or calls, and whether EmitControl can write it with them.
+// Whether the computation has loops, branches or calls.
 bool HasControl(const HloComputation& computation);
-bool CanEmitControl(const HloComputation& computation);
 // EmitApply for such computations, in vectors of `lanes`. Loops run only for lanes that are `active` (null: all).
 absl::StatusOr<std::vector<Element>> EmitControl(ElementEmitter& element, const HloComputation& computation,
                                                  absl::Span<const Element> arguments, int lanes, llvm::Value* active);

@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "backends/codegen/fused_emitter.h"
 #include "backends/codegen/fused_internal.h"
+#include "compiler/fuse/emittable.h"
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/Intrinsics.h"
@@ -146,44 +147,6 @@ void EndLoop(Loop& loop, absl::Span<const Element> next) {
     if (value.im != nullptr) loop.SetNext(slot++, value.im);
   }
   loop.End();
-}
-
-HloOpcode SimpleReducer(const HloComputation& computation) {
-  const HloInstruction* root = computation.root();
-  if (computation.parameter_count() != 2 || root->operand_count() != 2) return HloOpcode::kParameter;
-  const HloInstruction *x = root->operand(0), *y = root->operand(1);
-  if (x->opcode() != HloOpcode::kParameter || y->opcode() != HloOpcode::kParameter || x == y)
-    return HloOpcode::kParameter;
-  if (x->type() != root->type() || !x->shape().IsScalar()) return HloOpcode::kParameter;
-  switch (root->opcode()) {
-    case HloOpcode::kAdd:
-    case HloOpcode::kMultiply:
-    case HloOpcode::kMaximum:
-    case HloOpcode::kMinimum:
-    case HloOpcode::kAnd:
-    case HloOpcode::kOr:
-      return IsComplex(root->type()) && root->opcode() != HloOpcode::kAdd ? HloOpcode::kParameter : root->opcode();
-    default:
-      return HloOpcode::kParameter;
-  }
-}
-
-bool IsRowReduce(const HloInstruction& reduce) {
-  // Shorter rows leave vectors half empty, where there are enough results to fill them.
-  constexpr int64_t kShortRow = 12, kManyResults = 16;
-  // What is so little is added up element by element sooner than the parts of a vector are.
-  constexpr int64_t kTinyRow = 8, kFewElements = 64;
-  if (reduce.opcode() != HloOpcode::kReduce || reduce.operand_count() != 2) return false;
-  if (SimpleReducer(*reduce.to_apply()) == HloOpcode::kParameter) return false;
-  const Shape& from = reduce.operand(0)->shape();
-  for (int64_t d : from.layout_or_default().minor_to_major) {
-    if (from.dim(d) == 1) continue;
-    const Int64List& dims = reduce.dimensions();
-    if (from.dim(d) < kShortRow && reduce.shape().ElementCount() >= kManyResults) return false;
-    if (from.dim(d) <= kTinyRow && from.ElementCount() <= kFewElements) return false;
-    return std::find(dims.begin(), dims.end(), d) != dims.end();
-  }
-  return false;
 }
 
 absl::StatusOr<std::vector<Element>> FusedEmitter::GetReduce(const HloInstruction* reduce, const Index& position) {

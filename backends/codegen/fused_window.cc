@@ -3,6 +3,7 @@
 
 #include "backends/codegen/fused_emitter.h"
 #include "backends/codegen/fused_internal.h"
+#include "compiler/fuse/emittable.h"
 #include "llvm/IR/IRBuilder.h"
 
 namespace xc::codegen {

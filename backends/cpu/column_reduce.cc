@@ -23,203 +23,140 @@ using V = llvm::Value*;
 // Columns of one piece of work, and rows whose sum is taken before it joins the total: sums of many rows lose less.
 constexpr int64_t kColumns = 512;
 constexpr int64_t kRows = 128;
-constexpr int64_t kFewRows = 16;
 
-// Dimensions [batch…, reduced…, column…] of an operand.
-struct Form {
-  std::vector<int64_t> sizes[3];
-  int64_t count[3] = {1, 1, 1};
-};
-
-// Whether the reduced dimensions stand together before the minor ones.
-bool FindForm(const HloInstruction& reduce, Form* form) {
-  const Shape& shape = reduce.operand(0)->shape();
-  if (!shape.IsRowMajor()) return false;
-  int stage = 0;
-  for (int64_t d = 0; d < shape.rank(); ++d) {
-    const Int64List& dims = reduce.dimensions();
-    const bool reduced = std::find(dims.begin(), dims.end(), d) != dims.end();
-    if (reduced && stage == 0) stage = 1;
-    if (!reduced && stage == 1) stage = 2;
-    if (reduced && stage == 2) return false;
-    form->sizes[stage].push_back(shape.dim(d));
-    form->count[stage] *= shape.dim(d);
-  }
-  return stage == 2;
-}
-
-// The only reduce of an expression whose root is it, or is computed from it elementwise; null if there is none such.
-const HloInstruction* FindReduce(const HloInstruction* root, int depth = 0) {
-  if (root->opcode() == HloOpcode::kReduce) return root;
-  if (!root->IsElementwise() || depth > 8) return nullptr;
-  const HloInstruction* found = nullptr;
-  for (const HloInstruction* operand : root->operands()) {
-    if (!SameDims(operand->shape(), root->shape())) continue;
-    const HloInstruction* reduce = FindReduce(operand, depth + 1);
-    if (reduce == nullptr) continue;
-    if (found != nullptr && found != reduce) return nullptr;
-    found = reduce;
-  }
-  return found;
-}
-
-int64_t CountReduces(const HloComputation& computation) {
-  int64_t n = 0;
-  for (const auto& i : computation.instructions()) {
-    n += i->opcode() == HloOpcode::kReduce || i->opcode() == HloOpcode::kReduceWindow;
-    if (i->opcode() == HloOpcode::kFusion) n += CountReduces(*i->fused_computation());
-  }
-  return n;
+int64_t Count(const std::vector<int64_t>& dims) {
+  int64_t count = 1;
+  for (int64_t d : dims) count *= d;
+  return count;
 }
 
 std::vector<int64_t> Descending(size_t rank) { return Layout::Descending(rank).minor_to_major; }
 
 }  // namespace
 
-absl::StatusOr<bool> IrEmitter::EmitColumnReduce(const HloInstruction* instruction) {
-  const bool fusion = instruction->opcode() == HloOpcode::kFusion;
-  const HloInstruction* root = fusion ? instruction->fused_root() : instruction;
-  if (!root->shape().IsArray()) return false;
-  const HloInstruction* reduce = fusion ? FindReduce(root) : root;
-  if (reduce == nullptr || reduce->opcode() != HloOpcode::kReduce || reduce->operand_count() != 2) return false;
-  // The reduce's value must be wanted only where the result is.
-  if (fusion &&
-      (CountReduces(*instruction->fused_computation()) != 1 || (reduce != root && reduce->user_count() != 1))) {
-    return false;
-  }
-  const HloOpcode op = codegen::SimpleReducer(*reduce->to_apply());
-  if (op == HloOpcode::kParameter) return false;
+absl::Status IrEmitter::EmitColumnReduce(const HloInstruction* instruction, const plan::Kernel& kernel) {
+  const HloInstruction* root = instruction->opcode() == HloOpcode::kFusion ? instruction->fused_root() : instruction;
+  const plan::ColumnReduce& form = kernel.columns;
+  const HloInstruction* reduce = form.reduce;
   const ElementType type = reduce->type();
   // Accumulators of narrow floats are f32.
   const bool narrow = IsFloating(type) && type != ElementType::kF64 && type != ElementType::kF32;
   const ElementType local_type = narrow ? ElementType::kF32 : type;
-  const bool plain = IsFloating(type) || (IsIntegral(type) && ElementBits(type) >= 8);
-  Form form;
-  if (!plain || !FindForm(*reduce, &form)) return false;
   const int lanes = codegen_target_.vector_bytes / std::max(4, StorageBytes(local_type));
-  const int64_t rows = form.count[1], columns = form.count[2];
-  if (rows < kFewRows || columns < lanes || form.count[0] == 0) return false;
-  KernelWriter kernel(this, impl_.get(), target_);
-  Leaves leaves = CollectLeaves(instruction, kernel);
-  const std::vector<int> outputs = OutputArguments(instruction, kernel);
-  kernel.set_key(KernelKey("columns", instruction, leaves));
+  const int64_t batches = Count(form.batch), rows = Count(form.rows), columns = Count(form.columns);
+  const std::vector<int64_t>* const sizes[] = {&form.batch, &form.rows, &form.columns};
+  KernelWriter writer(this, impl_.get(), target_, kernel);
   const int64_t blocks = (columns + kColumns - 1) / kColumns;
   // Loops along the columns, in a space of [batch][column].
   KernelShape plan;
-  plan.dims = {form.count[0], columns};
+  plan.dims = {batches, columns};
   plan.outer = {0};
   plan.inner = 1;
   plan.inner_size = columns;
   plan.lanes = lanes;
   const Shape local_shape = WithDefaultLayout(Shape(local_type, {kColumns}));
-  absl::Status status =
-      kernel.Write(form.count[0] * blocks, 1, ExpressionCost(*instruction), [&](V begin, V end) -> absl::Status {
-        llvm::IRBuilderBase& builder = b();
-        codegen::ElementEmitter element(builder, codegen_target_);
-        auto bind = [&](FusedEmitter& fused) {
-          for (auto& [leaf, argument] : leaves.memory) fused.BindMemory(leaf, kernel.argument(argument));
-          for (auto& [leaf, constant] : leaves.aliases) fused.BindAlias(leaf, constant);
-        };
-        llvm::IRBuilder<> head(impl_->scope->jump);
-        auto accumulators = [&](const char* name) {
-          llvm::AllocaInst* place =
-              head.CreateAlloca(llvm::ArrayType::get(element.MemoryType(local_type), kColumns), nullptr, name);
-          place->setAlignment(llvm::Align(64));
-          return place;
-        };
-        V local = accumulators("local"), whole = accumulators("whole");
-        V out = kernel.argument(outputs[0]);
-        codegen::IndexArithmetic scalar(builder, 1);
-        Loop work(builder, begin, end, 1, "block");
-        V batch = scalar.Div(work.index(), blocks);
-        V first = builder.CreateMul(scalar.Rem(work.index(), blocks), builder.getInt64(kColumns));
-        V last = builder.CreateBinaryIntrinsic(
-            llvm::Intrinsic::smin, builder.CreateAdd(first, builder.getInt64(kColumns)), builder.getInt64(columns));
-        const std::vector<Term> outer = {scalar.Uniform(batch)};
-        // Runs `body` for every vector of the block; it gets the place in `local` and in the result.
-        auto along = [&](const std::function<absl::Status(FusedEmitter&, const Index&, const Index&)>& body) {
-          LoopNest nest(element, plan, bind, [&](FusedEmitter& fused, const Index& position) -> absl::Status {
-            Term here = fused.index().Add(position.dims[1], fused.index().Negate(scalar.Uniform(first)));
-            return body(fused, Index{{here}}, position);
-          });
-          return nest.Row(outer, first, last, columns);
-        };
-        // Memory that stands for an array is read through placeholders of its shape.
-        auto old = HloInstruction::CreateParameter(0, local_shape, "total");
-        auto sum = HloInstruction::CreateParameter(0, local_shape, "sum");
-        auto apply = [&](const Element& x, const Element& y) -> absl::StatusOr<Element> {
-          Element arguments[] = {x, y};
-          XC_ASSIGN_OR_RETURN(std::vector<Element> value,
-                              codegen::EmitApply(element, reduce->to_apply(), arguments, !narrow));
-          return value[0];
-        };
-        const int64_t row_blocks = (rows + kRows - 1) / kRows;
-        Loop row_block(builder, builder.getInt64(0), builder.getInt64(row_blocks), 1, "rows");
-        V row_first = builder.CreateMul(row_block.index(), builder.getInt64(kRows));
-        V row_last = builder.CreateBinaryIntrinsic(
-            llvm::Intrinsic::smin, builder.CreateAdd(row_first, builder.getInt64(kRows)), builder.getInt64(rows));
-        // The value of the operand at a row, for the vector at `position`.
-        auto row_value = [&](FusedEmitter& fused, V row, const Index& position) {
-          std::vector<Term> at, part;
-          const Term coordinates[] = {fused.index().Uniform(batch), fused.index().Uniform(row), position.dims[1]};
-          for (int k = 0; k < 3; ++k) {
-            if (form.sizes[k].empty()) continue;
-            part = fused.index().Delinearize(coordinates[k], form.sizes[k], Descending(form.sizes[k].size()));
-            at.insert(at.end(), part.begin(), part.end());
-          }
-          return fused.Get(reduce->operand(0), Index{at});
-        };
-        // The first row of the block starts the sum.
-        XC_RETURN_IF_ERROR(along([&](FusedEmitter& fused, const Index& here, const Index& position) -> absl::Status {
-          XC_ASSIGN_OR_RETURN(Element x, row_value(fused, row_first, position));
-          fused.Store(local_shape, local, here, x);
-          return absl::OkStatus();
-        }));
-        Loop row(builder, builder.CreateAdd(row_first, builder.getInt64(1)), row_last, 1, "row");
-        XC_RETURN_IF_ERROR(along([&](FusedEmitter& fused, const Index& here, const Index& position) -> absl::Status {
-          fused.BindMemory(sum.get(), local);
-          XC_ASSIGN_OR_RETURN(Element x, row_value(fused, row.index(), position));
-          XC_ASSIGN_OR_RETURN(Element before, fused.Get(sum.get(), here));
-          XC_ASSIGN_OR_RETURN(Element value, apply(before, x));
-          fused.Store(local_shape, local, here, value);
-          return absl::OkStatus();
-        }));
-        row.End();
-        // The block's sum joins the initial value or the total so far.
-        V is_first = builder.CreateICmpEQ(row_block.index(), builder.getInt64(0));
-        XC_RETURN_IF_ERROR(along([&](FusedEmitter& fused, const Index& here, const Index& position) -> absl::Status {
-          fused.BindMemory(sum.get(), local);
-          fused.BindMemory(old.get(), whole);
-          XC_ASSIGN_OR_RETURN(Element init, fused.Get(reduce->operand(1), Index{}));
-          XC_ASSIGN_OR_RETURN(Element total, fused.Get(old.get(), here));
-          XC_ASSIGN_OR_RETURN(Element part, fused.Get(sum.get(), here));
-          total = element.Splat(total, fused.lanes());
-          init = element.Splat(init, fused.lanes());
-          Element before{builder.CreateSelect(is_first, init.re, total.re)};
-          XC_ASSIGN_OR_RETURN(Element value, apply(before, part));
-          fused.Store(local_shape, whole, here, value);
-          return absl::OkStatus();
-        }));
-        row_block.End();
-        // What is made of the totals.
-        XC_RETURN_IF_ERROR(along([&](FusedEmitter& fused, const Index& here, const Index& position) -> absl::Status {
-          fused.BindMemory(old.get(), whole);
-          XC_ASSIGN_OR_RETURN(Element total, fused.Get(old.get(), here));
-          fused.BindValue(reduce, {element.Normalize(type, total.re)});
-          std::vector<Term> at =
-              fused.index().Delinearize(fused.index().Uniform(batch), form.sizes[0], Descending(form.sizes[0].size()));
-          std::vector<Term> column =
-              fused.index().Delinearize(position.dims[1], form.sizes[2], Descending(form.sizes[2].size()));
-          at.insert(at.end(), column.begin(), column.end());
-          XC_ASSIGN_OR_RETURN(Element value, fused.Get(root, Index{at}));
-          fused.Store(root->shape(), out, Index{at}, value);
-          return absl::OkStatus();
-        }));
-        work.End();
-        return absl::OkStatus();
+  return writer.Write(batches * blocks, 1, [&](V begin, V end) -> absl::Status {
+    llvm::IRBuilderBase& builder = b();
+    codegen::ElementEmitter element(builder, codegen_target_);
+    auto bind = [&](FusedEmitter& fused) { writer.Bind(fused); };
+    llvm::IRBuilder<> head(impl_->scope->jump);
+    auto accumulators = [&](const char* name) {
+      llvm::AllocaInst* place =
+          head.CreateAlloca(llvm::ArrayType::get(element.MemoryType(local_type), kColumns), nullptr, name);
+      place->setAlignment(llvm::Align(64));
+      return place;
+    };
+    V local = accumulators("local"), whole = accumulators("whole");
+    V out = writer.output(0);
+    codegen::IndexArithmetic scalar(builder, 1);
+    Loop work(builder, begin, end, 1, "block");
+    V batch = scalar.Div(work.index(), blocks);
+    V first = builder.CreateMul(scalar.Rem(work.index(), blocks), builder.getInt64(kColumns));
+    V last = builder.CreateBinaryIntrinsic(llvm::Intrinsic::smin, builder.CreateAdd(first, builder.getInt64(kColumns)),
+                                           builder.getInt64(columns));
+    const std::vector<Term> outer = {scalar.Uniform(batch)};
+    // Runs `body` for every vector of the block; it gets the place in `local` and in the result.
+    auto along = [&](const std::function<absl::Status(FusedEmitter&, const Index&, const Index&)>& body) {
+      LoopNest nest(element, plan, bind, [&](FusedEmitter& fused, const Index& position) -> absl::Status {
+        Term here = fused.index().Add(position.dims[1], fused.index().Negate(scalar.Uniform(first)));
+        return body(fused, Index{{here}}, position);
       });
-  XC_RETURN_IF_ERROR(status);
-  return true;
+      return nest.Row(outer, first, last, columns);
+    };
+    // Memory that stands for an array is read through placeholders of its shape.
+    auto old = HloInstruction::CreateParameter(0, local_shape, "total");
+    auto sum = HloInstruction::CreateParameter(0, local_shape, "sum");
+    auto apply = [&](const Element& x, const Element& y) -> absl::StatusOr<Element> {
+      Element arguments[] = {x, y};
+      XC_ASSIGN_OR_RETURN(std::vector<Element> value,
+                          codegen::EmitApply(element, reduce->to_apply(), arguments, !narrow));
+      return value[0];
+    };
+    const int64_t row_blocks = (rows + kRows - 1) / kRows;
+    Loop row_block(builder, builder.getInt64(0), builder.getInt64(row_blocks), 1, "rows");
+    V row_first = builder.CreateMul(row_block.index(), builder.getInt64(kRows));
+    V row_last = builder.CreateBinaryIntrinsic(
+        llvm::Intrinsic::smin, builder.CreateAdd(row_first, builder.getInt64(kRows)), builder.getInt64(rows));
+    // The value of the operand at a row, for the vector at `position`.
+    auto row_value = [&](FusedEmitter& fused, V row, const Index& position) {
+      std::vector<Term> at, part;
+      const Term coordinates[] = {fused.index().Uniform(batch), fused.index().Uniform(row), position.dims[1]};
+      for (int k = 0; k < 3; ++k) {
+        if (sizes[k]->empty()) continue;
+        part = fused.index().Delinearize(coordinates[k], *sizes[k], Descending(sizes[k]->size()));
+        at.insert(at.end(), part.begin(), part.end());
+      }
+      return fused.Get(reduce->operand(0), Index{at});
+    };
+    // The first row of the block starts the sum.
+    XC_RETURN_IF_ERROR(along([&](FusedEmitter& fused, const Index& here, const Index& position) -> absl::Status {
+      XC_ASSIGN_OR_RETURN(Element x, row_value(fused, row_first, position));
+      fused.Store(local_shape, local, here, x);
+      return absl::OkStatus();
+    }));
+    Loop row(builder, builder.CreateAdd(row_first, builder.getInt64(1)), row_last, 1, "row");
+    XC_RETURN_IF_ERROR(along([&](FusedEmitter& fused, const Index& here, const Index& position) -> absl::Status {
+      fused.BindMemory(sum.get(), local);
+      XC_ASSIGN_OR_RETURN(Element x, row_value(fused, row.index(), position));
+      XC_ASSIGN_OR_RETURN(Element before, fused.Get(sum.get(), here));
+      XC_ASSIGN_OR_RETURN(Element value, apply(before, x));
+      fused.Store(local_shape, local, here, value);
+      return absl::OkStatus();
+    }));
+    row.End();
+    // The block's sum joins the initial value or the total so far.
+    V is_first = builder.CreateICmpEQ(row_block.index(), builder.getInt64(0));
+    XC_RETURN_IF_ERROR(along([&](FusedEmitter& fused, const Index& here, const Index& position) -> absl::Status {
+      fused.BindMemory(sum.get(), local);
+      fused.BindMemory(old.get(), whole);
+      XC_ASSIGN_OR_RETURN(Element init, fused.Get(reduce->operand(1), Index{}));
+      XC_ASSIGN_OR_RETURN(Element total, fused.Get(old.get(), here));
+      XC_ASSIGN_OR_RETURN(Element part, fused.Get(sum.get(), here));
+      total = element.Splat(total, fused.lanes());
+      init = element.Splat(init, fused.lanes());
+      Element before{builder.CreateSelect(is_first, init.re, total.re)};
+      XC_ASSIGN_OR_RETURN(Element value, apply(before, part));
+      fused.Store(local_shape, whole, here, value);
+      return absl::OkStatus();
+    }));
+    row_block.End();
+    // What is made of the totals.
+    XC_RETURN_IF_ERROR(along([&](FusedEmitter& fused, const Index& here, const Index& position) -> absl::Status {
+      fused.BindMemory(old.get(), whole);
+      XC_ASSIGN_OR_RETURN(Element total, fused.Get(old.get(), here));
+      fused.BindValue(reduce, {element.Normalize(type, total.re)});
+      std::vector<Term> at =
+          fused.index().Delinearize(fused.index().Uniform(batch), form.batch, Descending(form.batch.size()));
+      std::vector<Term> column =
+          fused.index().Delinearize(position.dims[1], form.columns, Descending(form.columns.size()));
+      at.insert(at.end(), column.begin(), column.end());
+      XC_ASSIGN_OR_RETURN(Element value, fused.Get(root, Index{at}));
+      fused.Store(root->shape(), out, Index{at}, value);
+      return absl::OkStatus();
+    }));
+    work.End();
+    return absl::OkStatus();
+  });
 }
 
 }  // namespace xc::cpu

@@ -13,13 +13,13 @@
 #include "backends/cpu/jit.h"
 #include "backends/cpu/passes.h"
 #include "backends/cpu/program.h"
+#include "backends/plan/planner.h"
+#include "backends/plan/prepare.h"
 #include "backends/runtime/arena.h"
 #include "backends/runtime/build_id.h"
 #include "backends/runtime/run_context.h"
 #include "backends/runtime/symbols.h"
-#include "compiler/expand/expand.h"
 #include "compiler/memory/buffer_assignment.h"
-#include "compiler/memory/schedule.h"
 #include "hlo/base/machine.h"
 #include "hlo/base/status.h"
 
@@ -108,11 +108,16 @@ class CpuExecutable : public Executable {
   std::string Text(absl::string_view name) const override {
     if (name == "optimized_hlo") return program_.module == nullptr ? "" : program_.module->ToString();
     if (name == "pass_times") return pass_report_;
+    if (name == "plan") return plan_text_;
     if (name == "buffer_assignment") return buffers_.Report();
     if (name == "fallbacks") {
-      return absl::StrJoin(program_.fallback.sites, "\n", [](std::string* out, const HloInstruction* i) {
-        absl::StrAppend(out, OpcodeName(i->opcode()), " ", i->name());
-      });
+      std::vector<std::string> lines;
+      for (size_t i = 0; i < program_.fallback.sites.size(); ++i) {
+        const HloInstruction* site = program_.fallback.sites[i];
+        lines.push_back(
+            absl::StrCat(OpcodeName(site->opcode()), " ", site->name(), ": ", program_.fallback.reasons[i]));
+      }
+      return absl::StrJoin(lines, "\n");
     }
     if (name == "llvm_ir") return absl::StrJoin(code_->text().ir, "\n");
     if (name == "llvm_ir_optimized") return absl::StrJoin(code_->text().optimized_ir, "\n");
@@ -127,22 +132,13 @@ class CpuExecutable : public Executable {
     SetSignature(*m);
     XC_ASSIGN_OR_RETURN(Target target, GetTarget(options.cpu));
     XC_ASSIGN_OR_RETURN(pass_report_, RunPasses(m, options, evaluate));
-    // Emitters take arrays to be row-major, whichever passes were left out.
-    PassContext layouts;
-    XC_RETURN_IF_ERROR(AssignLayouts(m, layouts).status());
-    for (const auto& computation : m->computations()) computation->RemoveDead();
-    XC_RETURN_IF_ERROR(FlattenCalls(m).status());
-    XC_RETURN_IF_ERROR(ScheduleModule(m));
-    XC_ASSIGN_OR_RETURN(buffers_, AssignBuffers(m));
-    if (options.max_memory_bytes > 0 && buffers_.arena_bytes() > options.max_memory_bytes) {
-      return absl::ResourceExhaustedError(absl::StrCat("the program needs ", buffers_.arena_bytes(),
-                                                       " bytes of temporary memory; the limit is ",
-                                                       options.max_memory_bytes));
-    }
-    if (options.deadline != absl::InfiniteFuture() && absl::Now() > options.deadline) {
-      return absl::DeadlineExceededError("buffer assignment took longer than the compile deadline allows");
-    }
-    IrEmitter emitter(*m, buffers_, target, options.deadline);
+    XC_ASSIGN_OR_RETURN(buffers_, plan::Prepare(m, {options.max_memory_bytes, options.deadline}));
+    PassContext context;
+    context.target.vector_bytes = target.vector_bytes;
+    XC_ASSIGN_OR_RETURN(plan::Plan plan, plan::MakePlan(*m, buffers_, context.target, options.deadline));
+    if (options.dump) options.dump("plan.txt", plan::ToString(plan));
+    if (options.keep_texts) plan_text_ = plan::ToString(plan);
+    IrEmitter emitter(plan, target, options.deadline);
     XC_ASSIGN_OR_RETURN(EmittedProgram emitted, emitter.Emit());
     cpu::CompileOptions code_options;
     code_options.target = target;
@@ -154,10 +150,13 @@ class CpuExecutable : public Executable {
     XC_ASSIGN_OR_RETURN(code_, CompileModules(std::move(emitted.modules), AllSymbols(), {emitted.entry}, code_options));
     program_.entry = std::move(emitted.entry);
     SetBuffers(buffers_, &program_);
-    program_.fallback.sites = std::move(emitted.fallbacks);
-    program_.fallback.calls = std::move(emitted.custom_calls);
+    for (const plan::EvaluatedSite& site : plan.evaluated) {
+      program_.fallback.sites.push_back(site.instruction);
+      program_.fallback.reasons.push_back(site.reason);
+    }
+    program_.fallback.calls = std::move(plan.custom_calls);
     program_.literals = buffers_.constants();
-    program_.literals.insert(program_.literals.end(), emitted.extra_constants.begin(), emitted.extra_constants.end());
+    program_.literals.insert(program_.literals.end(), plan.constants.begin(), plan.constants.end());
     for (const auto& literal : program_.literals) {
       if (literal->elided()) {
         return absl::InvalidArgumentError(absl::StrCat("a constant of shape ", literal->shape().ToString(),
@@ -206,7 +205,7 @@ class CpuExecutable : public Executable {
   bool loaded_ = false;
   std::unique_ptr<ArenaPool> arenas_, guarded_;
   // For those who look inside: empty if the program was loaded.
-  std::string pass_report_;
+  std::string pass_report_, plan_text_;
   BufferAssignment buffers_;
 };
 

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -21,6 +22,7 @@ using Evaluate = std::function<absl::StatusOr<Literal>(const HloInstruction&, ab
 struct FallbackTable {
   Evaluate evaluate;
   std::vector<const HloInstruction*> sites;
+  std::vector<std::string> reasons;  // why there is no code
   std::vector<PreparedCall> calls;
 };
 

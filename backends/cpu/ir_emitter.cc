@@ -1,14 +1,13 @@
-// The emitter's frame: functions, pointers into a run's memory, calls of runtime functions, and dispatch by opcode.
+// The emitter's frame: functions, pointers into a run's memory, calls of runtime functions, and the steps of a plan.
 #include "backends/cpu/ir_emitter.h"
 
 #include <algorithm>
+#include <variant>
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "backends/cpu/ir_emitter_impl.h"
-#include "backends/cpu/kernel_analysis.h"
 #include "backends/cpu/memory_scopes.h"
-#include "compiler/memory/in_place.h"
 #include "hlo/base/status.h"
 #include "llvm/IR/Constants.h"
 
@@ -25,6 +24,13 @@ constexpr int kRepeatedSize = 6;
 absl::Status CheckTime(absl::Time deadline) {
   if (deadline == absl::InfiniteFuture() || absl::Now() <= deadline) return absl::OkStatus();
   return absl::DeadlineExceededError("writing code took longer than the compile deadline allows");
+}
+
+// The status with the instruction at whose code it came about.
+absl::Status Annotate(const absl::Status& status, const plan::Step& step) {
+  if (status.ok()) return status;
+  return absl::Status(status.code(),
+                      absl::StrCat(absl::string_view(status.message()), " [emitting ", step.instruction->name(), "]"));
 }
 
 llvm::FunctionType* ComputationType(llvm::LLVMContext& context) {
@@ -50,16 +56,14 @@ class ProgramModules : public codegen::FunctionModules {
 
 }  // namespace
 
-IrEmitter::IrEmitter(const HloModule& module, const BufferAssignment& buffers, const Target& target,
-                     absl::Time deadline)
-    : module_(module), buffers_(buffers), target_(target), deadline_(deadline), impl_(std::make_unique<Impl>()) {
+IrEmitter::IrEmitter(const plan::Plan& plan, const Target& target, absl::Time deadline)
+    : plan_(plan), target_(target), deadline_(deadline), impl_(std::make_unique<Impl>()) {
   codegen_target_.fma = target.fma;
   codegen_target_.f16c = target.f16c;
   codegen_target_.masked_memory = target.avx512;
   codegen_target_.vector_bytes = target.vector_bytes;
   impl_->functions = std::make_unique<ProgramModules>(&impl_->modules, target_, deadline);
   codegen_target_.functions = impl_->functions.get();
-  for (size_t i = 0; i < buffers.constants().size(); ++i) impl_->constant_index[buffers.constants()[i].get()] = i;
 }
 
 IrEmitter::~IrEmitter() = default;
@@ -108,13 +112,6 @@ llvm::Value* IrEmitter::Pointer(const BufferSlice& slice) {
       break;
   }
   return slice.offset == 0 ? base : scope.builder.CreateConstGEP1_64(scope.builder.getInt8Ty(), base, slice.offset);
-}
-
-llvm::Value* IrEmitter::ConstantPointer(const std::shared_ptr<const Literal>& literal) {
-  auto [it, fresh] = impl_->constant_index.try_emplace(
-      literal.get(), buffers_.constants().size() + impl_->program.extra_constants.size());
-  if (fresh) impl_->program.extra_constants.push_back(literal);
-  return LoadBase(*impl_->scope, kConstantsField, it->second);
 }
 
 llvm::Value* IrEmitter::DataPointer(const void* data, int64_t bytes) {
@@ -167,136 +164,96 @@ llvm::Value* IrEmitter::PointerArray(const std::vector<llvm::Value*>& pointers) 
   return array;
 }
 
+llvm::Value* IrEmitter::PointerArray(const std::vector<BufferSlice>& slices) {
+  std::vector<llvm::Value*> pointers;
+  for (const BufferSlice& slice : slices) pointers.push_back(Pointer(slice));
+  return PointerArray(pointers);
+}
+
 void IrEmitter::Copy(llvm::Value* to, llvm::Value* from, int64_t bytes) {
   b().CreateMemCpy(to, llvm::MaybeAlign(1), from, llvm::MaybeAlign(1), bytes);
 }
 
-std::vector<HloInstruction*> IrEmitter::Sequence(const HloComputation* computation) const {
-  auto it = module_.schedule().find(computation);
-  return it != module_.schedule().end() ? it->second : computation->PostOrder();
-}
-
-absl::Status IrEmitter::EmitFallback(const HloInstruction* instruction) {
-  std::vector<llvm::Value*> inputs, outputs;
-  for (const HloInstruction* operand : instruction->operands()) {
-    const int64_t leaves = operand->shape().LeafCount();
-    for (int64_t i = 0; i < leaves; ++i) inputs.push_back(Pointer(operand, i));
-  }
-  const int64_t leaves = instruction->shape().LeafCount();
-  for (int64_t i = 0; i < leaves; ++i) outputs.push_back(Pointer(instruction, i));
-  const int64_t site = impl_->program.fallbacks.size();
-  impl_->program.fallbacks.push_back(instruction);
-  CallChecked("xc_cpu_fallback", {frame(), b().getInt64(site), PointerArray(inputs), PointerArray(outputs)});
-  return absl::OkStatus();
-}
-
-bool IrEmitter::UpdatesWindow(const HloInstruction* fusion) const {
-  const HloInstruction* root = fusion->fused_root();
-  const HloInstruction* updated = root->operand(0);
-  if (updated->opcode() != HloOpcode::kParameter) return false;
-  const BufferSlice& result = buffers_.Slice(fusion);
-  if (buffers_.Slice(fusion->operand(updated->parameter_number())) == result) {
-    return InPlaceUpdateParameter(fusion->fused_computation()) == updated;
-  }
-  // Copied first: worth it where most of the array stays as it is. Nothing that is read may lie where the copy goes.
-  if (2 * root->operand(1)->shape().ElementCount() > root->shape().ElementCount()) return false;
-  return std::none_of(fusion->operands().begin(), fusion->operands().end(), [&](const HloInstruction* operand) {
-    return operand->shape().IsArray() && buffers_.Slice(operand) == result;
-  });
-}
-
 absl::Status IrEmitter::CheckDeadline() const { return CheckTime(deadline_); }
 
-absl::Status IrEmitter::EmitInstruction(const HloInstruction* i) {
-  XC_RETURN_IF_ERROR(CheckDeadline());
-  switch (i->opcode()) {
-    case HloOpcode::kParameter:
-    case HloOpcode::kConstant:
-      return absl::OkStatus();
-    case HloOpcode::kWhile:
-      return EmitWhile(i);
-    case HloOpcode::kConditional:
-      return EmitConditional(i);
-    case HloOpcode::kCall:
-      return EmitCall(i);
-    default:
-      break;
+absl::Status IrEmitter::EmitKernel(const HloInstruction* instruction, const plan::Kernel& kernel) {
+  switch (kernel.form) {
+    case plan::Form::kLoop:
+    case plan::Form::kRowReduce:
+    case plan::Form::kTranspose:
+      return EmitLoops(instruction, kernel);
+    case plan::Form::kColumnReduce:
+      return EmitColumnReduce(instruction, kernel);
+    case plan::Form::kStitched:
+      return EmitStitched(instruction, kernel);
+    case plan::Form::kConcatenate:
+      return EmitConcatenate(instruction, kernel);
+    case plan::Form::kInterleave:
+      return EmitInterleave(instruction, kernel);
+    case plan::Form::kUpdate:
+      return EmitUpdate(instruction, kernel);
+    case plan::Form::kScatter:
+      return EmitScatter(instruction, kernel);
+    case plan::Form::kSelectAndScatter:
+      return EmitSelectAndScatter(instruction, kernel);
   }
-  if (IsForwarding(i)) return absl::OkStatus();
-  switch (i->opcode()) {
-    case HloOpcode::kCopy:
-      if (i->shape().IsArray()) {
-        if (buffers_.Slice(i) == buffers_.Slice(i->operand(0))) return absl::OkStatus();
-        if (!(i->shape().layout_or_default() == i->operand(0)->shape().layout_or_default())) break;
-        Copy(Pointer(i), Pointer(i->operand(0)), i->shape().ByteSize());
-        return absl::OkStatus();
-      }
-      break;
-    case HloOpcode::kDynamicUpdateSlice:
-      if (codegen::CanEmitFused(*i)) return EmitDynamicUpdateSlice(i, i);
-      break;
-    case HloOpcode::kDot: {
-      XC_ASSIGN_OR_RETURN(bool done, EmitDot(i));
-      if (done) return absl::OkStatus();
-      break;
-    }
-    case HloOpcode::kConvolution: {
-      XC_ASSIGN_OR_RETURN(bool done, EmitConvolution(i));
-      if (done) return absl::OkStatus();
-      break;
-    }
-    case HloOpcode::kScatter:
-      if (CanEmitScatter(*i)) return EmitScatter(i);
-      break;
-    case HloOpcode::kFusion: {
-      const HloInstruction* root = i->fused_root();
-      if (!codegen::CanEmitFused(*i)) break;
-      if (root->opcode() == HloOpcode::kDynamicUpdateSlice && UpdatesWindow(i)) return EmitDynamicUpdateSlice(i, root);
-      return EmitFused(i);
-    }
-    default:
-      break;
-  }
-  XC_ASSIGN_OR_RETURN(bool done, EmitLibraryOp(i));
-  if (done) return absl::OkStatus();
-  if (codegen::CanEmitFused(*i) && i->opcode() != HloOpcode::kGetTupleElement) return EmitFused(i);
-  return EmitFallback(i);
+  return absl::InternalError("a kernel of no form");
 }
 
-absl::Status IrEmitter::EmitInline(const HloComputation* computation) {
-  for (const HloInstruction* instruction : Sequence(computation)) {
-    absl::Status status = EmitInstruction(instruction);
-    if (!status.ok()) {
-      return absl::Status(status.code(),
-                          absl::StrCat(absl::string_view(status.message()), " [emitting ", instruction->name(), "]"));
-    }
+absl::Status IrEmitter::EmitStep(const plan::Step& step) {
+  XC_RETURN_IF_ERROR(CheckDeadline());
+  if (const auto* copy = std::get_if<plan::Copy>(&step.action)) {
+    llvm::Value* from = Pointer(copy->from);
+    Copy(Pointer(copy->to), from, copy->bytes.constant());
+  } else if (const auto* clear = std::get_if<plan::Clear>(&step.action)) {
+    b().CreateMemSet(Pointer(clear->to), b().getInt8(0), clear->bytes.constant(), llvm::MaybeAlign(1));
+  } else if (const auto* kernel = std::get_if<plan::Kernel>(&step.action)) {
+    return EmitKernel(step.instruction, *kernel);
+  } else if (const auto* call = std::get_if<plan::LibraryCall>(&step.action)) {
+    return EmitLibraryCall(*call);
+  } else if (const auto* custom = std::get_if<plan::CustomCall>(&step.action)) {
+    EmitCallBack("xc_cpu_custom_call", custom->call, custom->inputs, custom->outputs);
+  } else if (const auto* loop = std::get_if<plan::Loop>(&step.action)) {
+    return EmitLoop(*loop);
+  } else if (const auto* branch = std::get_if<plan::Branch>(&step.action)) {
+    return EmitBranch(*branch);
+  } else if (const auto* run = std::get_if<plan::Call>(&step.action)) {
+    return EmitInlineOrCall(run->callee);
+  } else if (const auto* evaluate = std::get_if<plan::Evaluate>(&step.action)) {
+    EmitCallBack("xc_cpu_fallback", evaluate->site, evaluate->inputs, evaluate->outputs);
   }
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::string> IrEmitter::EmitComputation(const HloComputation* computation) {
-  const std::vector<HloInstruction*> sequence = Sequence(computation);
+absl::Status IrEmitter::EmitInline(const plan::Computation& computation) {
+  for (const plan::Step& step : computation.steps) XC_RETURN_IF_ERROR(Annotate(EmitStep(step), step));
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::string> IrEmitter::EmitComputation(const plan::Computation& computation) {
+  const std::vector<plan::Step>& steps = computation.steps;
   const std::string name = absl::StrCat("xc.", impl_->next_name++);
   FunctionScope* outer = impl_->scope;
   std::vector<std::string> parts;
-  for (size_t begin = 0; begin < sequence.size() || begin == 0; begin += kPartSize) {
-    const size_t end = std::min(sequence.size(), begin + kPartSize);
+  for (size_t next = 0; next < steps.size() || parts.empty();) {
     const std::string part = absl::StrCat(name, ".", parts.size());
     impl_->modules.push_back(std::make_unique<CodeModule>(part, target_));
     CodeModule* code = impl_->modules.back().get();
     FunctionScope scope(code, part, ComputationType(code->context()), /*exported=*/true);
     impl_->scope = &scope;
-    for (size_t k = begin; k < end; ++k) {
-      absl::Status status = EmitInstruction(sequence[k]);
-      if (!status.ok()) {
+    // All steps of kPartSize instructions.
+    int instructions = 0;
+    for (; next < steps.size(); ++next) {
+      const bool another = next == 0 || steps[next].instruction != steps[next - 1].instruction;
+      if (another && instructions == kPartSize) break;
+      instructions += another;
+      if (absl::Status status = Annotate(EmitStep(steps[next]), steps[next]); !status.ok()) {
         impl_->scope = outer;
-        return absl::Status(status.code(),
-                            absl::StrCat(absl::string_view(status.message()), " [emitting ", sequence[k]->name(), "]"));
+        return status;
       }
     }
     scope.builder.CreateRet(scope.builder.getInt32(0));
     parts.push_back(part);
-    if (sequence.empty()) break;
   }
   if (parts.size() == 1) {
     impl_->scope = outer;
@@ -312,21 +269,22 @@ absl::StatusOr<std::string> IrEmitter::EmitComputation(const HloComputation* com
   return name;
 }
 
-absl::Status IrEmitter::EmitInlineOrCall(const HloComputation* computation) {
-  if (computation->instruction_count() <= kInlineSize) return EmitInline(computation);
-  XC_ASSIGN_OR_RETURN(std::string name, EmitComputation(computation));
+absl::Status IrEmitter::EmitInlineOrCall(int computation) {
+  const plan::Computation& callee = plan_.computations[computation];
+  if (callee.computation->instruction_count() <= kInlineSize) return EmitInline(callee);
+  XC_ASSIGN_OR_RETURN(std::string name, EmitComputation(callee));
   CallChecked(name, {frame()});
   return absl::OkStatus();
 }
 
-absl::Status IrEmitter::EmitWhile(const HloInstruction* loop) {
+absl::Status IrEmitter::EmitLoop(const plan::Loop& loop) {
   FunctionScope& scope = *impl_->scope;
   auto& b = scope.builder;
   auto block = [&](const char* name) { return llvm::BasicBlock::Create(b.getContext(), name, scope.function); };
   llvm::BasicBlock *condition = block("while.condition"), *body = block("while.body"), *exit = block("while.exit");
   auto test = [&]() -> absl::Status {
-    XC_RETURN_IF_ERROR(EmitInlineOrCall(loop->while_condition()));
-    llvm::Value* more = b.CreateLoad(b.getInt8Ty(), Pointer(loop->while_condition()->root()));
+    XC_RETURN_IF_ERROR(EmitInlineOrCall(loop.condition));
+    llvm::Value* more = b.CreateLoad(b.getInt8Ty(), Pointer(loop.more));
     b.CreateCondBr(b.CreateICmpNE(more, b.getInt8(0)), body, exit);
     return absl::OkStatus();
   };
@@ -334,8 +292,8 @@ absl::Status IrEmitter::EmitWhile(const HloInstruction* loop) {
   b.SetInsertPoint(condition);
   XC_RETURN_IF_ERROR(test());
   b.SetInsertPoint(body);
-  XC_RETURN_IF_ERROR(EmitInlineOrCall(loop->while_body()));
-  if (loop->while_condition()->instruction_count() <= kRepeatedSize) {
+  XC_RETURN_IF_ERROR(EmitInlineOrCall(loop.body));
+  if (plan_.computations[loop.condition].computation->instruction_count() <= kRepeatedSize) {
     // Tested again at its end, the body runs whenever the loop does: LLVM can keep scalars of the state in registers.
     XC_RETURN_IF_ERROR(test());
   } else {
@@ -345,39 +303,37 @@ absl::Status IrEmitter::EmitWhile(const HloInstruction* loop) {
   return absl::OkStatus();
 }
 
-absl::Status IrEmitter::EmitConditional(const HloInstruction* conditional) {
+absl::Status IrEmitter::EmitBranch(const plan::Branch& branch) {
   FunctionScope& scope = *impl_->scope;
   auto& b = scope.builder;
-  const HloInstruction* selector = conditional->operand(0);
-  const int64_t n = conditional->called_computations().size();
+  const int64_t n = branch.branches.size();
   auto block = [&](const char* name) { return llvm::BasicBlock::Create(b.getContext(), name, scope.function); };
   std::vector<llvm::BasicBlock*> branches;
   for (int64_t i = 0; i < n; ++i) branches.push_back(block("branch"));
   llvm::BasicBlock* exit = block("branch.exit");
-  if (selector->type() == ElementType::kPred) {
-    llvm::Value* value = b.CreateLoad(b.getInt8Ty(), Pointer(selector));
+  if (branch.by_pred) {
+    llvm::Value* value = b.CreateLoad(b.getInt8Ty(), Pointer(branch.selector));
     b.CreateCondBr(b.CreateICmpNE(value, b.getInt8(0)), branches[0], branches[1]);
   } else {
     // Out of range: the last branch.
-    llvm::Value* value = b.CreateLoad(b.getInt32Ty(), Pointer(selector));
+    llvm::Value* value = b.CreateLoad(b.getInt32Ty(), Pointer(branch.selector));
     llvm::SwitchInst* choice = b.CreateSwitch(value, branches[n - 1], n);
     for (int64_t i = 0; i + 1 < n; ++i) choice->addCase(b.getInt32(i), branches[i]);
   }
   for (int64_t i = 0; i < n; ++i) {
     b.SetInsertPoint(branches[i]);
-    XC_RETURN_IF_ERROR(EmitInlineOrCall(conditional->called(i)));
+    XC_RETURN_IF_ERROR(EmitInlineOrCall(branch.branches[i]));
     b.CreateBr(exit);
   }
   b.SetInsertPoint(exit);
   return absl::OkStatus();
 }
 
-absl::Status IrEmitter::EmitCall(const HloInstruction* call) { return EmitInlineOrCall(call->to_apply()); }
-
 absl::StatusOr<EmittedProgram> IrEmitter::Emit() {
-  XC_ASSIGN_OR_RETURN(impl_->program.entry, EmitComputation(module_.entry()));
-  for (std::unique_ptr<CodeModule>& code : impl_->modules) impl_->program.modules.push_back(std::move(*code));
-  return std::move(impl_->program);
+  EmittedProgram program;
+  XC_ASSIGN_OR_RETURN(program.entry, EmitComputation(plan_.entry()));
+  for (std::unique_ptr<CodeModule>& code : impl_->modules) program.modules.push_back(std::move(*code));
+  return program;
 }
 
 }  // namespace xc::cpu

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "backends/codegen/fused_emitter.h"
 #include "backends/cpu/frame.h"
 #include "backends/cpu/ir_emitter.h"
@@ -39,10 +40,8 @@ struct IrEmitter::FunctionScope {
 };
 
 struct IrEmitter::Impl {
-  EmittedProgram program;
   FunctionScope* scope = nullptr;
-  absl::flat_hash_map<const Literal*, int64_t> constant_index;
-  absl::flat_hash_map<std::string, std::string> kernels;  // key to name
+  absl::flat_hash_map<int64_t, std::string> kernels;  // Kernel::code to name, of those that are functions of their own
   int64_t next_name = 0;
   int kernel_module = -1;  // of `modules`: the one that takes kernels now
   int kernels_in_module = 0;

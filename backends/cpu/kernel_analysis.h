@@ -1,4 +1,4 @@
-// Decisions about a kernel that need no code: loop shape, vector width, cost.
+// How the loops of a planned kernel are written: their order, and what goes in vectors.
 #ifndef XC_BACKENDS_CPU_KERNEL_ANALYSIS_H_
 #define XC_BACKENDS_CPU_KERNEL_ANALYSIS_H_
 
@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "backends/codegen/element.h"
+#include "backends/plan/plan.h"
 #include "hlo/module.h"
 
 namespace xc::cpu {
@@ -42,28 +43,14 @@ struct KernelShape {
   void TakeShortRows();
 };
 
-// The loop shape for computing `values`, of equal dimensions, together. `fused`: they belong to a fused computation;
-// else there is one, an op whose operands are in memory.
-KernelShape PlanKernel(const std::vector<const HloInstruction*>& values, bool fused,
-                       const codegen::CodegenTarget& target);
-// Nested loops over an array that is only read.
-KernelShape PlanArray(const Shape& shape, const codegen::CodegenTarget& target);
+// The loop shape of a nest.
+KernelShape ShapeOf(const plan::Nest& nest, const codegen::CodegenTarget& target);
+// Lanes for loops over an array that is only read or written, along its last dimension of more than one element.
+int LanesAlong(const Shape& shape, const codegen::CodegenTarget& target);
 
 // The reductions of rows that `values`, of equal dimensions, are computed from, if functions that are worth vectors
 // follow them: the rows are then reduced one by one, and what follows is computed for as many results as a vector has.
 std::vector<const HloInstruction*> RowsBelowFunctions(const std::vector<const HloInstruction*>& values);
-
-// Whether it is a fusion of several stages that share what a row has in common.
-bool IsStitched(const HloInstruction& instruction);
-
-// Estimated scalar operations of an instruction or fusion.
-int64_t ExpressionCost(const HloInstruction& instruction);
-
-// Whether scatter has native code: array operands of static shape and a combiner that can be inlined.
-bool CanEmitScatter(const HloInstruction& scatter);
-
-// Constants inside a fused computation (and nested ones) that need memory: arrays whose elements differ.
-std::vector<const HloInstruction*> InnerConstants(const HloComputation& computation);
 
 }  // namespace xc::cpu
 

@@ -14,31 +14,30 @@ using V = llvm::Value*;
 // Kernels per LLVM module, and the LLVM instructions from which it takes no more: a module is compiled in one piece.
 constexpr int kKernelsPerModule = 12;
 constexpr int64_t kModuleSize = 6000;
+// Scalar operations up to which a kernel stands where it is called.
+constexpr int64_t kSmallCost = 256;
 // Scalar operations from which a second thread pays, and in one piece of work.
 constexpr int64_t kParallelCost = 200000;
 constexpr int64_t kPieceCost = 60000;
 
 }  // namespace
 
-int KernelWriter::Argument(V pointer, bool written) {
-  for (size_t i = 0; i < pointers_.size(); ++i) {
-    if (pointers_[i] == pointer && written == written_[i]) return i;
-  }
-  pointers_.push_back(pointer);
-  written_.push_back(written);
-  return pointers_.size() - 1;
+KernelWriter::KernelWriter(IrEmitter* emitter, IrEmitter::Impl* impl, const Target& target, const plan::Kernel& kernel)
+    : emitter_(emitter), impl_(impl), target_(target), kernel_(kernel) {
+  for (const plan::Argument& argument : kernel.arguments) pointers_.push_back(emitter->Pointer(argument.slice));
 }
-absl::Status KernelWriter::Write(int64_t work, int64_t grain, int64_t cost,
-                                 const std::function<absl::Status(V, V)>& body) {
+
+void KernelWriter::Bind(codegen::FusedEmitter& fused) {
+  for (const auto& [leaf, i] : kernel_.inputs) fused.BindMemory(leaf, argument(i));
+  for (const auto& [parameter, constant] : kernel_.splats) fused.BindAlias(parameter, constant);
+}
+
+absl::Status KernelWriter::Write(int64_t work, int64_t grain, const std::function<absl::Status(V, V)>& body) {
   IrEmitter::FunctionScope* caller = impl_->scope;
-  const bool small = cost <= 256;
-  const std::string key = small ? "" : FullKey();
-  if (!key.empty()) {
-    auto it = impl_->kernels.find(key);
-    if (it != impl_->kernels.end()) {
-      Call(nullptr, nullptr, it->second, work, grain, cost);
-      return absl::OkStatus();
-    }
+  const bool small = kernel_.cost.constant() <= kSmallCost;
+  if (auto it = impl_->kernels.find(kernel_.code); it != impl_->kernels.end()) {
+    Call(nullptr, nullptr, it->second, work, grain);
+    return absl::OkStatus();
   }
   const std::string name = absl::StrCat("xc.k", impl_->next_name++);
   CodeModule* code;
@@ -55,7 +54,6 @@ absl::Status KernelWriter::Write(int64_t work, int64_t grain, int64_t cost,
     code = impl_->modules[impl_->kernel_module].get();
     ++impl_->kernels_in_module;
   }
-  ++impl_->program.kernel_count;
   llvm::LLVMContext& context = code->context();
   llvm::Type* p = llvm::PointerType::get(context, 0);
   llvm::Type* i64 = llvm::Type::getInt64Ty(context);
@@ -66,8 +64,8 @@ absl::Status KernelWriter::Write(int64_t work, int64_t grain, int64_t cost,
   IrEmitter::FunctionScope scope(code, name, type, /*exported=*/!small);
   if (small) scope.function->addFnAttr(llvm::Attribute::AlwaysInline);
   for (size_t i = 0; i < pointers_.size(); ++i) {
-    if (!aliased_.contains(i)) scope.function->addParamAttr(i, llvm::Attribute::NoAlias);
-    if (!written_[i]) scope.function->addParamAttr(i, llvm::Attribute::ReadOnly);
+    if (!kernel_.arguments[i].shared) scope.function->addParamAttr(i, llvm::Attribute::NoAlias);
+    if (!kernel_.arguments[i].written) scope.function->addParamAttr(i, llvm::Attribute::ReadOnly);
   }
   scope_ = &scope;
   impl_->scope = &scope;
@@ -79,18 +77,9 @@ absl::Status KernelWriter::Write(int64_t work, int64_t grain, int64_t cost,
   impl_->scope = caller;
   XC_RETURN_IF_ERROR(status);
   if (!small) impl_->kernel_module_size += scope.function->getInstructionCount();
-  if (!key.empty()) impl_->kernels[key] = name;
-  Call(code, scope.function, name, work, grain, cost);
+  if (!small) impl_->kernels[kernel_.code] = name;
+  Call(code, scope.function, name, work, grain);
   return absl::OkStatus();
-}
-
-std::string KernelWriter::FullKey() const {
-  if (key_.empty()) return "";
-  std::string key = absl::StrCat(key_, "|", pointers_.size());
-  for (size_t i = 0; i < pointers_.size(); ++i) {
-    absl::StrAppend(&key, written_[i] ? "w" : "r", aliased_.contains(i) ? "a" : "");
-  }
-  return key;
 }
 
 // void name(ptr arguments, i64 begin, i64 end), for the runtime's parallel loop.
@@ -111,8 +100,9 @@ void KernelWriter::WriteParallelEntry(CodeModule* code, llvm::Function* kernel, 
   t.CreateRetVoid();
 }
 
-void KernelWriter::Call(CodeModule* code, llvm::Function* kernel, const std::string& name, int64_t work, int64_t grain,
-                        int64_t cost) {
+void KernelWriter::Call(CodeModule* code, llvm::Function* kernel, const std::string& name, int64_t work,
+                        int64_t grain) {
+  const int64_t cost = kernel_.cost.constant();
   auto& b = impl_->b();
   IrEmitter::FunctionScope& caller = *impl_->scope;
   if (cost >= kParallelCost && work > grain) {

@@ -4,16 +4,13 @@
 #include <functional>
 
 #include "absl/container/flat_hash_set.h"
-#include "absl/strings/str_cat.h"
 #include "backends/codegen/fused_emitter.h"
 #include "backends/cpu/ir_emitter.h"
 #include "backends/cpu/ir_emitter_impl.h"
 #include "backends/cpu/kernel_analysis.h"
 #include "backends/cpu/kernel_writer.h"
 #include "backends/cpu/loop_nest.h"
-#include "compiler/fuse/fuse.h"
 #include "hlo/base/status.h"
-#include "hlo/fingerprint.h"
 #include "llvm/IR/Intrinsics.h"
 
 namespace xc::cpu {
@@ -125,158 +122,64 @@ void StoreRow(FusedEmitter& fused, const Shape& shape, V base, const Index& posi
 
 }  // namespace
 
-IrEmitter::Leaves IrEmitter::CollectLeaves(const HloInstruction* instruction, KernelWriter& kernel) {
-  Leaves leaves;
-  auto written_by = [&](const BufferSlice& slice) {
-    for (int64_t i = 0; i < instruction->shape().LeafCount(); ++i) {
-      if (buffers_.Slice(instruction, i) == slice) return true;
-    }
-    return false;
-  };
-  absl::flat_hash_set<const HloInstruction*> seen;
-  for (int64_t i = 0; i < instruction->operand_count(); ++i) {
-    const HloInstruction* operand = instruction->operand(i);
-    const bool fusion = instruction->opcode() == HloOpcode::kFusion;
-    const HloInstruction* key = fusion ? instruction->fused_computation()->parameter(i) : operand;
-    if (!seen.insert(key).second) continue;
-    if (operand->IsSplatConstant() && !operand->literal().elided()) {
-      if (fusion) leaves.aliases.push_back({key, operand});
-      continue;
-    }
-    const BufferSlice& slice = buffers_.Slice(operand);
-    const int argument = kernel.Argument(Pointer(slice), false);
-    if (written_by(slice)) kernel.set_aliased(argument);
-    leaves.memory.push_back({key, argument});
-  }
-  if (instruction->opcode() == HloOpcode::kFusion) {
-    for (const HloInstruction* constant : InnerConstants(*instruction->fused_computation())) {
-      leaves.memory.push_back({constant, kernel.Argument(ConstantPointer(constant->shared_literal()), false)});
-    }
-  }
-  return leaves;
-}
-
-std::string IrEmitter::KernelKey(const char* kind, const HloInstruction* instruction, const Leaves& leaves) const {
-  if (instruction->opcode() != HloOpcode::kFusion) return "";
-  std::string key = absl::StrCat(kind, FingerprintOf(*instruction->fused_computation()).ToHex());
-  for (const auto& [leaf, argument] : leaves.memory) absl::StrAppend(&key, ",", argument);
-  for (const auto& [parameter, constant] : leaves.aliases) {
-    absl::StrAppend(&key, ";", parameter->parameter_number(), "=", constant->shape().ToString(),
-                    FingerprintOf(constant->literal()).ToHex());
-  }
-  return key;
-}
-
-std::vector<int> IrEmitter::OutputArguments(const HloInstruction* instruction, KernelWriter& kernel) {
-  std::vector<int> outputs;
-  for (int64_t i = 0; i < instruction->shape().LeafCount(); ++i) {
-    const BufferSlice& slice = buffers_.Slice(instruction, i);
-    outputs.push_back(kernel.Argument(Pointer(slice), true));
-    for (const HloInstruction* operand : instruction->operands()) {
-      if (operand->shape().IsArray() && buffers_.Slice(operand) == slice) kernel.set_aliased(outputs.back());
-    }
-  }
-  return outputs;
-}
-
-absl::Status IrEmitter::EmitFused(const HloInstruction* instruction) {
-  if (IsStitched(*instruction)) return EmitStitched(instruction);
-  XC_ASSIGN_OR_RETURN(bool columns, EmitColumnReduce(instruction));
-  if (columns) return absl::OkStatus();
+absl::Status IrEmitter::EmitLoops(const HloInstruction* instruction, const plan::Kernel& kernel) {
   const bool fusion = instruction->opcode() == HloOpcode::kFusion;
-  const HloInstruction* root = fusion ? instruction->fused_root() : instruction;
-  if (JoinsRuns(*root)) return EmitConcatenate(instruction);
-  if (Interleaves(*root)) return EmitInterleave(instruction);
-  // What each output leaf holds: an array of the expression, or one result of a reduce with several.
-  std::vector<const HloInstruction*> values;
-  const bool several =
-      (root->opcode() == HloOpcode::kReduce || root->opcode() == HloOpcode::kReduceWindow) && root->shape().IsTuple();
-  if (root->opcode() == HloOpcode::kTuple) {
-    values.assign(root->operands().begin(), root->operands().end());
-  } else {
-    values.assign(1, root);
-  }
-  KernelWriter kernel(this, impl_.get(), target_);
-  Leaves leaves = CollectLeaves(instruction, kernel);
-  const std::vector<int> outputs = OutputArguments(instruction, kernel);
-  kernel.set_key(KernelKey("fused", instruction, leaves));
-  // Outputs of equal dimensions share a nest.
-  std::vector<std::vector<size_t>> groups;
-  for (size_t i = 0; i < values.size(); ++i) {
-    bool placed = false;
-    for (auto& group : groups) {
-      if (!several && SameDims(values[group[0]]->shape(), values[i]->shape())) {
-        group.push_back(i);
-        placed = true;
-        break;
-      }
-    }
-    if (!placed) groups.push_back({i});
-  }
-  std::vector<KernelShape> plans;
-  std::vector<std::vector<const HloInstruction*>> rows;  // of each plan: those reduced before what is in vectors
-  for (auto& group : groups) {
-    std::vector<const HloInstruction*> members;
-    for (size_t i : group) members.push_back(values[i]);
-    plans.push_back(PlanKernel(members, fusion, codegen_target_));
+  std::vector<KernelShape> shapes;
+  std::vector<std::vector<const HloInstruction*>> rows;  // of each nest: those reduced before what is in vectors
+  for (const plan::Nest& nest : kernel.nests) {
+    shapes.push_back(ShapeOf(nest, codegen_target_));
+    KernelShape& shape = shapes.back();
     const auto is_short = [&](const HloInstruction* value) { return IsShort(*value, fusion); };
-    if (std::all_of(members.begin(), members.end(), is_short)) plans.back().TakeShortRows();
+    if (std::all_of(nest.values.begin(), nest.values.end(), is_short)) shape.TakeShortRows();
     rows.push_back({});
-    if (fusion && !several && !plans.back().flat && plans.back().inner >= 0) rows.back() = RowsBelowFunctions(members);
-    if (!rows.back().empty()) plans.back().TakeVectors();
+    const bool several = nest.values[0]->shape().IsTuple();
+    if (fusion && !several && !shape.flat && shape.inner >= 0) rows.back() = RowsBelowFunctions(nest.values);
+    if (!rows.back().empty()) shape.TakeVectors();
   }
-  const int64_t cost = ExpressionCost(*instruction);
-  const bool single = groups.size() == 1;
-  const int64_t work = single ? plans[0].Work() : 1;
-  const int64_t grain = single ? plans[0].Grain() : 1;
-  if (single && plans[0].elements == 0) return absl::OkStatus();
-  return kernel.Write(work, grain, cost, [&](V begin, V end) -> absl::Status {
+  KernelWriter writer(this, impl_.get(), target_, kernel);
+  const bool single = shapes.size() == 1;
+  const int64_t work = single ? shapes[0].Work() : 1;
+  const int64_t grain = single ? shapes[0].Grain() : 1;
+  return writer.Write(work, grain, [&](V begin, V end) -> absl::Status {
     codegen::ElementEmitter element(b(), codegen_target_);
-    auto bind = [&](FusedEmitter& fused) {
-      for (auto& [leaf, argument] : leaves.memory) fused.BindMemory(leaf, kernel.argument(argument));
-      for (auto& [leaf, constant] : leaves.aliases) fused.BindAlias(leaf, constant);
-    };
-    for (size_t g = 0; g < groups.size(); ++g) {
-      if (plans[g].elements == 0) continue;
+    auto bind = [&](FusedEmitter& fused) { writer.Bind(fused); };
+    for (size_t n = 0; n < kernel.nests.size(); ++n) {
+      const plan::Nest& nest = kernel.nests[n];
       auto body = [&](FusedEmitter& fused, const Index& position) -> absl::Status {
-        if (several) {
-          XC_ASSIGN_OR_RETURN(std::vector<codegen::Element> results, fused.GetReduce(root, position));
+        if (const HloInstruction* reduce = nest.values[0]; reduce->shape().IsTuple()) {
+          XC_ASSIGN_OR_RETURN(std::vector<codegen::Element> results, fused.GetReduce(reduce, position));
           for (size_t i = 0; i < results.size(); ++i) {
-            fused.Store(root->shape().tuple_shape(i), kernel.argument(outputs[i]), position, results[i]);
+            fused.Store(reduce->shape().tuple_shape(i), writer.output(nest.outputs[i]), position, results[i]);
           }
           return absl::OkStatus();
         }
-        if (!rows[g].empty() && fused.lanes() > 1) {
-          XC_RETURN_IF_ERROR(ReduceRows(fused, rows[g], plans[g], position, impl_->scope->jump, bind));
+        if (!rows[n].empty() && fused.lanes() > 1) {
+          XC_RETURN_IF_ERROR(ReduceRows(fused, rows[n], shapes[n], position, impl_->scope->jump, bind));
         }
         // All values are read before any is written: an output may lie over an operand.
         std::vector<std::vector<codegen::Element>> results;
-        for (size_t i : groups[g]) {
-          XC_ASSIGN_OR_RETURN(std::vector<codegen::Element> row, GetRow(fused, values[i], plans[g], position));
+        for (const HloInstruction* value : nest.values) {
+          XC_ASSIGN_OR_RETURN(std::vector<codegen::Element> row, GetRow(fused, value, shapes[n], position));
           results.push_back(std::move(row));
         }
-        for (size_t k = 0; k < results.size(); ++k) {
-          const size_t i = groups[g][k];
-          StoreRow(fused, values[i]->shape(), kernel.argument(outputs[i]), position, results[k]);
+        for (size_t i = 0; i < results.size(); ++i) {
+          StoreRow(fused, nest.values[i]->shape(), writer.output(nest.outputs[i]), position, results[i]);
         }
         return absl::OkStatus();
       };
-      LoopNest nest(element, plans[g], bind, body);
+      LoopNest loops(element, shapes[n], bind, body);
       V first = single ? begin : b().getInt64(0);
-      V last = single ? end : b().getInt64(plans[g].Work());
-      XC_RETURN_IF_ERROR(nest.Write(first, last));
+      V last = single ? end : b().getInt64(shapes[n].Work());
+      XC_RETURN_IF_ERROR(loops.Write(first, last));
     }
     return absl::OkStatus();
   });
 }
 
-absl::Status IrEmitter::EmitConcatenate(const HloInstruction* instruction) {
-  constexpr int64_t kParts = 32;  // in one kernel
+absl::Status IrEmitter::EmitConcatenate(const HloInstruction* instruction, const plan::Kernel& kernel) {
   const bool fusion = instruction->opcode() == HloOpcode::kFusion;
   const HloInstruction* root = fusion ? instruction->fused_root() : instruction;
   const int64_t d = root->dimensions()[0];
-  const int64_t per_element =
-      std::max<int64_t>(2, ExpressionCost(*instruction) / std::max<int64_t>(1, root->shape().ElementCount()));
   struct Part {
     const HloInstruction* value;
     KernelShape plan;
@@ -287,137 +190,99 @@ absl::Status IrEmitter::EmitConcatenate(const HloInstruction* instruction) {
     int64_t merged = -1;
   };
   const std::vector<int64_t> strides = ElementStrides(root->shape());
-  int64_t offset = 0;
-  for (int64_t next = 0; next < root->operand_count();) {
-    XC_RETURN_IF_ERROR(CheckDeadline());
-    std::vector<Part> parts;
-    int64_t work = 0, elements = 0;
-    for (; next < root->operand_count() && parts.size() < kParts; ++next) {
-      const HloInstruction* value = root->operand(next);
-      Part part{value, fusion ? PlanKernel({value}, true, codegen_target_) : PlanArray(value->shape(), codegen_target_),
-                offset, work, 1};
-      offset += value->shape().dim(d);
-      if (part.plan.elements == 0) continue;
-      if (part.plan.flat || !fusion) {
-        part.merged = MergeRuns(&part.plan, d);
-      } else if (d + 1 < root->shape().rank() && IsShort(*value, true)) {
-        part.plan.TakeShortRows();
-      }
-      if (!part.plan.outer.empty()) part.rounds = part.plan.Work();
-      work += part.rounds;
-      elements += part.plan.elements;
-      parts.push_back(std::move(part));
+  std::vector<Part> parts;
+  int64_t work = 0;
+  for (const plan::Nest& nest : kernel.nests) {
+    Part part{nest.values[0], ShapeOf(nest, codegen_target_), nest.offset.constant(), work, 1};
+    if (part.plan.flat || !fusion) {
+      part.merged = MergeRuns(&part.plan, d);
+    } else if (d + 1 < root->shape().rank() && IsShort(*part.value, true)) {
+      part.plan.TakeShortRows();
     }
-    if (parts.empty()) continue;
-    KernelWriter kernel(this, impl_.get(), target_);
-    Leaves leaves = CollectLeaves(instruction, kernel);
-    const std::vector<int> outputs = OutputArguments(instruction, kernel);
-    kernel.set_key(KernelKey(absl::StrCat("concatenate", next).c_str(), instruction, leaves));
-    XC_RETURN_IF_ERROR(kernel.Write(work, 1, elements * per_element, [&](V begin, V end) -> absl::Status {
-      codegen::ElementEmitter element(b(), codegen_target_);
-      auto bind = [&](FusedEmitter& fused) {
-        for (auto& [leaf, argument] : leaves.memory) fused.BindMemory(leaf, kernel.argument(argument));
-        for (auto& [leaf, constant] : leaves.aliases) fused.BindAlias(leaf, constant);
-      };
-      for (const Part& part : parts) {
-        auto body = [&](FusedEmitter& fused, const Index& position) -> absl::Status {
-          Index from = position, to = position;
-          if (part.merged < 0) {
-            to.dims[d] = fused.index().AddConst(position.dims[d], part.offset);
-          } else {
-            // Places in memory: the same but for the rows' pitch and the parts before.
-            const auto place = [&](const Shape& shape, std::vector<int64_t> pitch, int64_t start) {
-              pitch.resize(part.merged);
-              pitch.push_back(1);
-              const Term linear = fused.index().Linearize(position.dims, pitch);
-              return Index{{},
-                           fused.index().AddConst(linear, start),
-                           Layout::Descending(shape.rank()).minor_to_major,
-                           shape.dims()};
-            };
-            from = place(part.value->shape(), ElementStrides(part.value->shape()), 0);
-            to = place(root->shape(), strides, part.offset * strides[d]);
-          }
-          XC_ASSIGN_OR_RETURN(std::vector<codegen::Element> row, GetRow(fused, part.value, part.plan, from));
-          StoreRow(fused, root->shape(), kernel.argument(outputs[0]), to, row);
-          return absl::OkStatus();
-        };
-        LoopNest nest(element, part.plan, bind, body);
-        auto within = [&](V at) {
-          V shifted = b().CreateSub(at, b().getInt64(part.first));
-          V low = b().CreateBinaryIntrinsic(llvm::Intrinsic::smax, shifted, b().getInt64(0));
-          return b().CreateBinaryIntrinsic(llvm::Intrinsic::smin, low, b().getInt64(part.rounds));
-        };
-        V first = within(begin), last = within(end);
-        if (!part.plan.outer.empty()) {
-          XC_RETURN_IF_ERROR(nest.Write(first, last));
-          continue;
-        }
-        codegen::Loop once(b(), first, last, 1, "part");
-        XC_RETURN_IF_ERROR(nest.Write(b().getInt64(0), b().getInt64(part.plan.inner_size)));
-        once.End();
-      }
-      return absl::OkStatus();
-    }));
+    if (!part.plan.outer.empty()) part.rounds = part.plan.Work();
+    work += part.rounds;
+    parts.push_back(std::move(part));
   }
-  return absl::OkStatus();
-}
-
-absl::Status IrEmitter::EmitInterleave(const HloInstruction* instruction) {
-  const bool fusion = instruction->opcode() == HloOpcode::kFusion;
-  const HloInstruction* root = fusion ? instruction->fused_root() : instruction;
-  const std::vector<const HloInstruction*> parts(root->operands().begin(), root->operands().end());
-  KernelWriter kernel(this, impl_.get(), target_);
-  Leaves leaves = CollectLeaves(instruction, kernel);
-  const std::vector<int> outputs = OutputArguments(instruction, kernel);
-  kernel.set_key(KernelKey("interleave", instruction, leaves));
-  KernelShape plan = fusion ? PlanKernel(parts, true, codegen_target_) : PlanArray(parts[0]->shape(), codegen_target_);
-  plan.MakeNested();
-  return kernel.Write(plan.Work(), plan.Grain(), ExpressionCost(*instruction), [&](V begin, V end) -> absl::Status {
+  KernelWriter writer(this, impl_.get(), target_, kernel);
+  return writer.Write(work, 1, [&](V begin, V end) -> absl::Status {
     codegen::ElementEmitter element(b(), codegen_target_);
-    auto bind = [&](FusedEmitter& fused) {
-      for (auto& [leaf, argument] : leaves.memory) fused.BindMemory(leaf, kernel.argument(argument));
-      for (auto& [leaf, constant] : leaves.aliases) fused.BindAlias(leaf, constant);
-    };
-    auto body = [&](FusedEmitter& fused, const Index& position) -> absl::Status {
-      std::vector<codegen::Element> values;
-      for (const HloInstruction* part : parts) {
-        XC_ASSIGN_OR_RETURN(codegen::Element value, fused.Get(part, position));
-        values.push_back(value);
+    auto bind = [&](FusedEmitter& fused) { writer.Bind(fused); };
+    for (const Part& part : parts) {
+      auto body = [&](FusedEmitter& fused, const Index& position) -> absl::Status {
+        Index from = position, to = position;
+        if (part.merged < 0) {
+          to.dims[d] = fused.index().AddConst(position.dims[d], part.offset);
+        } else {
+          // Places in memory: the same but for the rows' pitch and the parts before.
+          const auto place = [&](const Shape& shape, std::vector<int64_t> pitch, int64_t start) {
+            pitch.resize(part.merged);
+            pitch.push_back(1);
+            const Term linear = fused.index().Linearize(position.dims, pitch);
+            return Index{{},
+                         fused.index().AddConst(linear, start),
+                         Layout::Descending(shape.rank()).minor_to_major,
+                         shape.dims()};
+          };
+          from = place(part.value->shape(), ElementStrides(part.value->shape()), 0);
+          to = place(root->shape(), strides, part.offset * strides[d]);
+        }
+        XC_ASSIGN_OR_RETURN(std::vector<codegen::Element> row, GetRow(fused, part.value, part.plan, from));
+        StoreRow(fused, root->shape(), writer.output(0), to, row);
+        return absl::OkStatus();
+      };
+      LoopNest nest(element, part.plan, bind, body);
+      auto within = [&](V at) {
+        V shifted = b().CreateSub(at, b().getInt64(part.first));
+        V low = b().CreateBinaryIntrinsic(llvm::Intrinsic::smax, shifted, b().getInt64(0));
+        return b().CreateBinaryIntrinsic(llvm::Intrinsic::smin, low, b().getInt64(part.rounds));
+      };
+      V first = within(begin), last = within(end);
+      if (!part.plan.outer.empty()) {
+        XC_RETURN_IF_ERROR(nest.Write(first, last));
+        continue;
       }
-      fused.StoreAlternately(root->shape(), kernel.argument(outputs[0]), position, values);
-      return absl::OkStatus();
-    };
-    LoopNest nest(element, plan, bind, body);
-    return nest.Write(begin, end);
+      codegen::Loop once(b(), first, last, 1, "part");
+      XC_RETURN_IF_ERROR(nest.Write(b().getInt64(0), b().getInt64(part.plan.inner_size)));
+      once.End();
+    }
+    return absl::OkStatus();
   });
 }
 
-absl::Status IrEmitter::EmitDynamicUpdateSlice(const HloInstruction* instruction, const HloInstruction* dus) {
-  // The operand is in place already, or is copied first; then only the window is written.
-  const HloInstruction* updated =
-      dus == instruction ? dus->operand(0) : instruction->operand(dus->operand(0)->parameter_number());
-  if (!(buffers_.Slice(instruction) == buffers_.Slice(updated))) {
-    Copy(Pointer(instruction), Pointer(updated), instruction->shape().ByteSize());
-  }
-  const HloInstruction* update = dus->operand(1);
-  KernelWriter kernel(this, impl_.get(), target_);
-  Leaves leaves = CollectLeaves(instruction, kernel);
-  const std::vector<int> outputs = OutputArguments(instruction, kernel);
-  kernel.set_key(KernelKey("update", instruction, leaves));
-  KernelShape plan =
-      dus == instruction ? PlanArray(update->shape(), codegen_target_) : PlanKernel({update}, true, codegen_target_);
-  if (plan.elements == 0) return absl::OkStatus();
-  plan.MakeNested();
-  const int64_t cost =
-      plan.elements *
-      std::max<int64_t>(2, ExpressionCost(*instruction) / std::max<int64_t>(1, instruction->shape().ElementCount()));
-  return kernel.Write(plan.Work(), plan.Grain(), cost, [&](V begin, V end) -> absl::Status {
+absl::Status IrEmitter::EmitInterleave(const HloInstruction* instruction, const plan::Kernel& kernel) {
+  const bool fusion = instruction->opcode() == HloOpcode::kFusion;
+  const HloInstruction* root = fusion ? instruction->fused_root() : instruction;
+  KernelWriter writer(this, impl_.get(), target_, kernel);
+  const plan::Nest& nest = kernel.nests[0];
+  KernelShape shape = ShapeOf(nest, codegen_target_);
+  shape.MakeNested();
+  return writer.Write(shape.Work(), shape.Grain(), [&](V begin, V end) -> absl::Status {
     codegen::ElementEmitter element(b(), codegen_target_);
-    auto bind = [&](FusedEmitter& fused) {
-      for (auto& [leaf, argument] : leaves.memory) fused.BindMemory(leaf, kernel.argument(argument));
-      for (auto& [leaf, constant] : leaves.aliases) fused.BindAlias(leaf, constant);
+    auto bind = [&](FusedEmitter& fused) { writer.Bind(fused); };
+    auto body = [&](FusedEmitter& fused, const Index& position) -> absl::Status {
+      std::vector<codegen::Element> values;
+      for (const HloInstruction* part : nest.values) {
+        XC_ASSIGN_OR_RETURN(codegen::Element value, fused.Get(part, position));
+        values.push_back(value);
+      }
+      fused.StoreAlternately(root->shape(), writer.output(0), position, values);
+      return absl::OkStatus();
     };
+    LoopNest loops(element, shape, bind, body);
+    return loops.Write(begin, end);
+  });
+}
+
+absl::Status IrEmitter::EmitUpdate(const HloInstruction* instruction, const plan::Kernel& kernel) {
+  const bool fusion = instruction->opcode() == HloOpcode::kFusion;
+  const HloInstruction* dus = fusion ? instruction->fused_root() : instruction;
+  const HloInstruction* update = kernel.nests[0].values[0];
+  KernelWriter writer(this, impl_.get(), target_, kernel);
+  KernelShape shape = ShapeOf(kernel.nests[0], codegen_target_);
+  shape.MakeNested();
+  return writer.Write(shape.Work(), shape.Grain(), [&](V begin, V end) -> absl::Status {
+    codegen::ElementEmitter element(b(), codegen_target_);
+    auto bind = [&](FusedEmitter& fused) { writer.Bind(fused); };
     // The window's place, once.
     FusedEmitter scalar(element, 1);
     bind(scalar);
@@ -427,11 +292,11 @@ absl::Status IrEmitter::EmitDynamicUpdateSlice(const HloInstruction* instruction
       Index target;
       std::vector<Term> at = fused.Coordinates(position, update->shape());
       for (size_t d = 0; d < at.size(); ++d) target.dims.push_back(fused.index().Add(starts[d], at[d]));
-      fused.Store(dus->shape(), kernel.argument(outputs[0]), target, value);
+      fused.Store(dus->shape(), writer.output(0), target, value);
       return absl::OkStatus();
     };
-    LoopNest nest(element, plan, bind, body);
-    return nest.Write(begin, end);
+    LoopNest loops(element, shape, bind, body);
+    return loops.Write(begin, end);
   });
 }
 

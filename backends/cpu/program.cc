@@ -75,10 +75,16 @@ absl::Status ReadFallbacks(const pb::CpuProgramProto& proto, Program* program) {
   for (const auto& computation : program->module->computations()) {
     for (const auto& i : computation->instructions()) by_name[i->name()] = i.get();
   }
-  for (const std::string& name : proto.fallbacks()) {
-    auto it = by_name.find(name);
-    if (it == by_name.end()) return absl::InvalidArgumentError(absl::StrCat("it has no instruction ", name));
+  if (proto.reasons_size() != proto.fallbacks_size()) {
+    return absl::InvalidArgumentError("it does not say why each instruction without code has none");
+  }
+  for (int i = 0; i < proto.fallbacks_size(); ++i) {
+    auto it = by_name.find(proto.fallbacks(i));
+    if (it == by_name.end()) {
+      return absl::InvalidArgumentError(absl::StrCat("it has no instruction ", proto.fallbacks(i)));
+    }
     program->fallback.sites.push_back(it->second);
+    program->fallback.reasons.push_back(proto.reasons(i));
   }
   return absl::OkStatus();
 }
@@ -128,6 +134,9 @@ absl::StatusOr<std::string> WriteProgram(const Program& program, const std::vect
       return absl::UnimplementedError(absl::StrCat("the custom call ", site->name(), " has no function here"));
     }
     proto.add_fallbacks(site->name());
+  }
+  for (const std::string& reason : program.fallback.reasons) {
+    proto.add_reasons(reason);
   }
   if (!program.fallback.sites.empty()) {
     XC_ASSIGN_OR_RETURN(*proto.mutable_module(), WriteModule(*program.module, ModuleFormat::kBinaryProto));

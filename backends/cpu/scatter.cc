@@ -22,34 +22,17 @@ bool Has(const Int64List& list, int64_t value) { return std::find(list.begin(), 
 
 }  // namespace
 
-absl::Status IrEmitter::EmitScatter(const HloInstruction* scatter) {
+absl::Status IrEmitter::EmitScatter(const HloInstruction* scatter, const plan::Kernel& kernel) {
   const int64_t n = (scatter->operand_count() - 1) / 2;
   const HloInstruction* indices = scatter->operand(n);
   const ScatterDims& dims = scatter->scatter_dims();
-  KernelWriter kernel(this, impl_.get(), target_);
-  // The operands are in place already, or are copied first.
-  std::vector<int> outputs, updates;
-  for (int64_t i = 0; i < n; ++i) {
-    if (!(buffers_.Slice(scatter, i) == buffers_.Slice(scatter->operand(i)))) {
-      Copy(Pointer(scatter, i), Pointer(scatter->operand(i)), scatter->operand(i)->shape().ByteSize());
-    }
-    outputs.push_back(kernel.Argument(Pointer(scatter, i), true));
-  }
-  const int index_argument = kernel.Argument(Pointer(indices), false);
-  for (int64_t i = 0; i < n; ++i) updates.push_back(kernel.Argument(Pointer(scatter->operand(n + 1 + i)), false));
   const Shape& operand_shape = scatter->operand(0)->shape();
   const Shape& update_shape = scatter->operand(n + 1)->shape();
-  const int64_t cost = update_shape.ElementCount() * 4;
-  if (cost == 0 || operand_shape.IsZeroSized()) return absl::OkStatus();
-  return kernel.Write(1, 1, cost, [&](V, V) -> absl::Status {
+  KernelWriter writer(this, impl_.get(), target_, kernel);
+  return writer.Write(1, 1, [&](V, V) -> absl::Status {
     codegen::ElementEmitter element(b(), codegen_target_);
     llvm::IRBuilderBase& builder = b();
-    auto bind = [&](FusedEmitter& fused) {
-      fused.BindMemory(indices, kernel.argument(index_argument));
-      for (int64_t i = 0; i < n; ++i) fused.BindMemory(scatter->operand(n + 1 + i), kernel.argument(updates[i]));
-      // What was there before is read where it is written.
-      for (int64_t i = 0; i < n; ++i) fused.BindMemory(scatter->operand(i), kernel.argument(outputs[i]));
-    };
+    auto bind = [&](FusedEmitter& fused) { writer.Bind(fused); };
     // Dimensions of the updates that walk over the indices, and those of each window.
     std::vector<int64_t> walk, walk_sizes, order;
     for (int64_t d = 0; d < update_shape.rank(); ++d) {
@@ -124,7 +107,7 @@ absl::Status IrEmitter::EmitScatter(const HloInstruction* scatter) {
       }
       XC_ASSIGN_OR_RETURN(std::vector<Element> values, codegen::EmitApply(element, scatter->to_apply(), arguments));
       for (int64_t i = 0; i < n; ++i) {
-        fused.Store(scatter->operand(i)->shape(), kernel.argument(outputs[i]), Index{at}, values[i]);
+        fused.Store(scatter->operand(i)->shape(), writer.output(i), Index{at}, values[i]);
       }
       return absl::OkStatus();
     };
@@ -141,8 +124,7 @@ absl::Status IrEmitter::EmitScatter(const HloInstruction* scatter) {
       const int64_t d = window_dim_of[window_dims.back()];
       const int64_t size = update_shape.dim(d);
       const bool contiguous = ElementStrides(operand_shape)[window_dims.back()] == 1;
-      KernelShape plan = PlanArray(update_shape, codegen_target_);
-      const int64_t lanes = contiguous ? plan.lanes : 1;
+      const int64_t lanes = contiguous ? LanesAlong(update_shape, codegen_target_) : 1;
       const int64_t whole = lanes > 1 ? size / lanes * lanes : 0;
       if (whole > 0) {
         Loop vectors(builder, builder.getInt64(0), builder.getInt64(whole), lanes, "vectors");

@@ -32,46 +32,23 @@ Index Linear(const Shape& shape, V offset, int lanes = 1) {
   return at;
 }
 
-bool Combines(const HloComputation& computation, ElementType type) {
-  if (computation.parameter_count() != 2 || !codegen::CanEmitApply(computation)) return false;
-  return computation.parameter(0)->type() == type && computation.parameter(1)->type() == type;
-}
-
 }  // namespace
 
-absl::StatusOr<bool> IrEmitter::EmitSelectAndScatter(const HloInstruction* i) {
+absl::Status IrEmitter::EmitSelectAndScatter(const HloInstruction* i, const plan::Kernel& kernel) {
   const HloInstruction *in = i->operand(0), *source = i->operand(1), *init = i->operand(2);
   const Shape& shape = in->shape();
   const ElementType type = shape.type();
   const HloComputation *select = i->called(0), *scatter = i->called(1);
   const auto& dims = i->window().dims;
   const int64_t rank = shape.rank();
-  if (source->type() != type || i->type() != type || init->type() != type ||
-      static_cast<int64_t>(dims.size()) != rank || source->shape().rank() != rank || !Combines(*select, type) ||
-      !Combines(*scatter, type) || select->root()->type() != ElementType::kPred || scatter->root()->type() != type) {
-    return false;
-  }
-  if (shape.IsZeroSized()) return true;
-  KernelWriter kernel(this, impl_.get(), target_);
-  const int in_argument = kernel.Argument(Pointer(in), false);
-  const int source_argument = kernel.Argument(Pointer(source), false);
-  const int init_argument = kernel.Argument(Pointer(init), false);
-  const int out_argument = kernel.Argument(Pointer(i), true);
+  KernelWriter writer(this, impl_.get(), target_, kernel);
   // Windows do not cross the first dimension when its window is one element: then threads share it.
   const bool divided = rank > 1 && IsTrivial(dims[0]) && source->shape().dim(0) == shape.dim(0);
   const int64_t work = divided ? shape.dim(0) : 1;
-  int64_t window_size = 1;
-  for (const WindowDim& w : dims) window_size *= w.size;
-  const int64_t cost = shape.ElementCount() + source->shape().ElementCount() * (window_size * 6 + 6);
-  auto body = [&](V begin, V end) -> absl::Status {
+  return writer.Write(work, 1, [&](V begin, V end) -> absl::Status {
     llvm::IRBuilderBase& b = this->b();
     codegen::ElementEmitter element(b, codegen_target_);
-    auto bind = [&](FusedEmitter& fused) {
-      fused.BindMemory(in, kernel.argument(in_argument));
-      fused.BindMemory(source, kernel.argument(source_argument));
-      fused.BindMemory(init, kernel.argument(init_argument));
-      fused.BindMemory(i, kernel.argument(out_argument));
-    };
+    auto bind = [&](FusedEmitter& fused) { writer.Bind(fused); };
     auto load = [&](const HloInstruction* array, V offset) {
       FusedEmitter fused(element, 1);
       bind(fused);
@@ -81,11 +58,11 @@ absl::StatusOr<bool> IrEmitter::EmitSelectAndScatter(const HloInstruction* i) {
     auto fill = [&](V from, V to, int lanes) {
       Loop loop(b, from, to, lanes, "fill");
       FusedEmitter fused(element, lanes);
-      fused.Store(shape, kernel.argument(out_argument), Linear(shape, loop.index(), lanes), first);
+      fused.Store(shape, writer.output(0), Linear(shape, loop.index(), lanes), first);
       loop.End();
     };
     const int64_t row = shape.ElementCount() / work;
-    const int lanes = PlanArray(shape, codegen_target_).lanes;
+    const int lanes = LanesAlong(shape, codegen_target_);
     V fill_begin = b.CreateMul(begin, b.getInt64(row)), fill_end = b.CreateMul(end, b.getInt64(row));
     V whole = b.CreateAdd(fill_begin, b.CreateAnd(b.CreateSub(fill_end, fill_begin), b.getInt64(-lanes)));
     if (lanes > 1) fill(fill_begin, whole, lanes);
@@ -158,14 +135,12 @@ absl::StatusOr<bool> IrEmitter::EmitSelectAndScatter(const HloInstruction* i) {
     const Element terms[] = {old, value};
     XC_ASSIGN_OR_RETURN(const std::vector<Element> sum, codegen::EmitApply(element, scatter, terms));
     FusedEmitter store(element, 1);
-    store.Store(shape, kernel.argument(out_argument), Linear(shape, best[0]), sum[0]);
+    store.Store(shape, writer.output(0), Linear(shape, best[0]), sum[0]);
     b.CreateBr(next);
     b.SetInsertPoint(next);
     for (size_t l = loops.size(); l-- > 0;) loops[l]->End();
     return absl::OkStatus();
-  };
-  XC_RETURN_IF_ERROR(kernel.Write(work, 1, cost, body));
-  return true;
+  });
 }
 
 }  // namespace xc::cpu

@@ -10,6 +10,7 @@
 #include "backends/cpu/kernel_analysis.h"
 #include "backends/cpu/kernel_writer.h"
 #include "backends/cpu/loop_nest.h"
+#include "compiler/fuse/emittable.h"
 #include "hlo/base/status.h"
 #include "llvm/IR/IRBuilder.h"
 
@@ -88,7 +89,7 @@ std::optional<codegen::KeptRow> FindKeptRow(const std::vector<const HloInstructi
   for (const HloInstruction* stage : stages) {
     if (stage->opcode() != HloOpcode::kFusion) continue;
     for (const HloInstruction* reduce : stage->fused_computation()->PostOrder()) {
-      if (!codegen::IsRowReduce(*reduce) || reduce->dimensions() != Int64List{last}) continue;
+      if (!IsRowReduce(*reduce) || reduce->dimensions() != Int64List{last}) continue;
       std::vector<const HloInstruction*> made;
       ValuesAlong(reduce->operand(0), shape, &made);
       for (const HloInstruction* t : taken) {
@@ -104,26 +105,17 @@ std::optional<codegen::KeptRow> FindKeptRow(const std::vector<const HloInstructi
 
 }  // namespace
 
-absl::Status IrEmitter::EmitStitched(const HloInstruction* fusion) {
-  const HloComputation* fused = fusion->fused_computation();
-  const HloInstruction* root = fused->root();
-  std::vector<const HloInstruction*> stages;  // those before the root, in order
-  for (const HloInstruction* i : fused->PostOrder()) {
-    const bool stage = i->opcode() == HloOpcode::kFusion || i->opcode() == HloOpcode::kReduce;
-    if (stage && i != root) stages.push_back(i);
-  }
-  KernelWriter kernel(this, impl_.get(), target_);
-  Leaves leaves = CollectLeaves(fusion, kernel);
-  const std::vector<int> outputs = OutputArguments(fusion, kernel);
-  kernel.set_key(KernelKey("stitched", fusion, leaves));
-  KernelShape plan = PlanKernel({root->fused_root()}, true, codegen_target_);
-  if (plan.elements == 0) return absl::OkStatus();
+absl::Status IrEmitter::EmitStitched(const HloInstruction* fusion, const plan::Kernel& kernel) {
+  const HloInstruction* root = fusion->fused_root();
+  const std::vector<const HloInstruction*>& stages = kernel.stages;
+  KernelWriter writer(this, impl_.get(), target_, kernel);
+  KernelShape plan = ShapeOf(kernel.nests[0], codegen_target_);
   plan.MakeNested();
   plan.contiguous = -1;
   // The root has an element for each row, like the other stages, or goes along the rows.
   const bool along = stages.empty() || root->shape().ElementCount() != stages[0]->shape().ElementCount();
   if (!along) plan.lanes = 1;
-  return kernel.Write(plan.Work(), plan.Grain(), ExpressionCost(*fusion), [&](V begin, V end) -> absl::Status {
+  return writer.Write(plan.Work(), plan.Grain(), [&](V begin, V end) -> absl::Status {
     codegen::ElementEmitter element(b(), codegen_target_);
     std::vector<std::pair<const HloInstruction*, Element>> known;  // the row's values so far
     std::optional<codegen::KeptRow> kept = along ? FindKeptRow(stages, root) : std::nullopt;
@@ -136,8 +128,7 @@ absl::Status IrEmitter::EmitStitched(const HloInstruction* fusion) {
       kept->memory = row;
     }
     auto bind = [&](FusedEmitter& emitter) {
-      for (auto& [leaf, argument] : leaves.memory) emitter.BindMemory(leaf, kernel.argument(argument));
-      for (auto& [leaf, constant] : leaves.aliases) emitter.BindAlias(leaf, constant);
+      writer.Bind(emitter);
       for (auto& [stage, value] : known) emitter.BindValue(stage, value);
       if (kept.has_value()) emitter.BindRow(&*kept);
     };
@@ -161,7 +152,7 @@ absl::Status IrEmitter::EmitStitched(const HloInstruction* fusion) {
         bind(emitter);
       }
       XC_ASSIGN_OR_RETURN(Element value, emitter.Get(root, position));
-      emitter.Store(root->shape(), kernel.argument(outputs[0]), position, value);
+      emitter.Store(root->shape(), writer.output(0), position, value);
       return absl::OkStatus();
     };
     LoopNest nest(element, plan, bind, body);

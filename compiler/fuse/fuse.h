@@ -4,17 +4,10 @@
 
 #include <string>
 
+#include "compiler/decision.h"
 #include "compiler/pass.h"
 
 namespace xc {
-
-// Yes, or no and why.
-struct Decision {
-  static Decision Yes() { return {}; }
-  static Decision No(std::string reason) { return {std::move(reason)}; }
-  explicit operator bool() const { return reason.empty(); }
-  std::string reason;
-};
 
 // Whether the op can stand inside a fused expression, computed element by element where its users want it.
 Decision CanBeFused(const HloInstruction* instruction, const TargetInfo& target);

@@ -281,5 +281,14 @@ TEST(Fuse, ReasonsAreGiven) {
   EXPECT_EQ(CanBeFused(rng.get(), {}).reason, "it has a side effect");
 }
 
+// A fusion with such an op in it would be evaluated as a whole.
+TEST(Fuse, WhatHasNoCodeIsNotFused) {
+  auto x = HloInstruction::CreateParameter(0, Shape(ElementType::kF32, {2}), "x");
+  auto bits = HloInstruction::CreateParameter(1, Shape(ElementType::kU32, {2}), "bits");
+  auto convert =
+      HloInstruction::Create(HloOpcode::kStochasticConvert, Shape(ElementType::kS32, {2}), {x.get(), bits.get()});
+  EXPECT_EQ(CanBeFused(convert.get(), {}).reason, "there is no code for stochastic-convert of f32");
+}
+
 }  // namespace
 }  // namespace xc

@@ -1,5 +1,6 @@
 // Which instructions can be part of a fusion, and which its root.
 #include "absl/strings/str_cat.h"
+#include "compiler/fuse/emittable.h"
 #include "compiler/fuse/fuse.h"
 #include "compiler/fuse/fusion_group.h"
 
@@ -22,27 +23,25 @@ Decision CanTakePart(const HloInstruction* i) {
 
 Decision CanBeFused(const HloInstruction* i, const TargetInfo& target) {
   if (Decision part = CanTakePart(i); !part) return part;
+  if (Decision code = CanEmit(*i); !code) return code;
   switch (i->opcode()) {
     case HloOpcode::kConstant:
-      return i->shape().IsScalar() && !i->literal().elided() ? Decision::Yes() : Decision::No("it is a constant array");
-    case HloOpcode::kReshape:
-      return Decision::Yes();
+      return i->shape().IsScalar() ? Decision::Yes() : Decision::No("it is a constant array");
     case HloOpcode::kConcatenate:
       return i->operand_count() <= 4 ? Decision::Yes() : Decision::No("it joins too many arrays to choose per element");
     case HloOpcode::kReduce:
       return i->operand_count() == 2 ? Decision::Yes() : Decision::No("it has several results");
-    case HloOpcode::kBitcastConvert:
-      return SameDims(i->shape(), i->operand(0)->shape()) && IsComplex(i->type()) == IsComplex(i->operand(0)->type())
-                 ? Decision::Yes()
-                 : Decision::No("it sees the same memory as elements of another number");
-    case HloOpcode::kStochasticConvert:
-      return Decision::No("it is not an elementwise expression");
+    case HloOpcode::kParameter:
+    case HloOpcode::kOptBarrier:
+    case HloOpcode::kBitcast:
+    case HloOpcode::kDynamicUpdateSlice:
+    case HloOpcode::kReduceWindow:
+    case HloOpcode::kGetTupleElement:
+    case HloOpcode::kFusion:
+    case HloOpcode::kMap:
+      return Decision::No(absl::StrCat(OpcodeName(i->opcode()), " stands by itself"));
     default:
-      if (OpcodeAccess(i->opcode()) == OpAccess::kMoves && i->opcode() != HloOpcode::kDynamicUpdateSlice) {
-        return Decision::Yes();
-      }
-      return i->IsElementwise() ? Decision::Yes()
-                                : Decision::No(absl::StrCat(OpcodeName(i->opcode()), " is not computed per element"));
+      return Decision::Yes();
   }
 }
 
@@ -56,14 +55,10 @@ Decision CanBeFusionRoot(const HloInstruction* i, const TargetInfo& target) {
       return Decision::No("it needs no code of its own");
     case HloOpcode::kDynamicUpdateSlice:
       return CanTakePart(i);
-    case HloOpcode::kReduce: {
+    case HloOpcode::kReduce:
       if (!target.reduce_input_fusion) return Decision::No("the backend reads reductions' input from memory");
-      if (i->shape().is_dynamic() || HasControl(i)) return Decision::No("its shape is dynamic");
-      for (const HloInstruction* operand : i->operands()) {
-        if (operand->shape().is_dynamic()) return Decision::No("an operand's shape is dynamic");
-      }
-      return Decision::Yes();
-    }
+      if (HasControl(i)) return Decision::No("it has control dependencies");
+      return CanEmit(*i);
     default:
       return CanBeFused(i, target);
   }

@@ -78,6 +78,7 @@ std::vector<std::string> Programs() {
     shape->mutable_layout()->add_minor_to_major(0);
   }
   proto.add_fallbacks("n");
+  proto.add_reasons("why");
   proto.set_module("HloModule m ENTRY e { p = f32[4] parameter(0) ROOT n = f32[4] negate(p) }");
   return {proto.SerializeAsString()};
 }

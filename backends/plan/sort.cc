@@ -1,16 +1,12 @@
-// sort: known comparators become keys of the runtime's sort, others a native function that it calls.
+// sort and top-k: known comparators become keys of the runtime's sort, others a function that it calls.
 #include "backends/runtime/sort.h"
 
 #include "absl/strings/str_cat.h"
-#include "backends/codegen/fused_emitter.h"
-#include "backends/cpu/ir_emitter.h"
-#include "backends/cpu/ir_emitter_impl.h"
-#include "hlo/base/status.h"
+#include "backends/plan/planner_impl.h"
+#include "compiler/fuse/emittable.h"
 
-namespace xc::cpu {
+namespace xc::plan {
 namespace {
-
-using V = llvm::Value*;
 
 struct KeyOrder {
   SortKey key = SortKey::kComparator;
@@ -111,40 +107,20 @@ RtType MovedType(ElementType type) {
 
 }  // namespace
 
-// bool name(void* env, const void* const* operands), for the runtime's sort.
-absl::StatusOr<V> IrEmitter::EmitComparator(const HloComputation& comparator) {
-  FunctionScope* caller = impl_->scope;
-  llvm::LLVMContext& context = caller->code->context();
-  llvm::Type* p = llvm::PointerType::get(context, 0);
-  auto* type = llvm::FunctionType::get(llvm::Type::getInt1Ty(context), {p, p}, false);
-  FunctionScope scope(caller->code, absl::StrCat("xc.less", impl_->next_name++), type, /*exported=*/false);
-  scope.function->addRetAttr(llvm::Attribute::ZExt);
-  impl_->scope = &scope;
-  codegen::ElementEmitter element(scope.builder, codegen_target_);
-  std::vector<codegen::Element> arguments;
-  for (const HloInstruction* parameter : comparator.parameters()) {
-    V at = scope.builder.CreateLoad(
-        p, scope.builder.CreateConstGEP1_64(p, scope.function->getArg(1), parameter->parameter_number()));
-    codegen::FusedEmitter load(element, 1);
-    load.BindMemory(parameter, at);
-    XC_ASSIGN_OR_RETURN(codegen::Element value, load.Get(parameter, codegen::Index{}));
-    arguments.push_back(value);
-  }
-  absl::StatusOr<std::vector<codegen::Element>> result = codegen::EmitApply(element, &comparator, arguments);
-  impl_->scope = caller;
-  if (!result.ok()) return result.status();
-  scope.builder.CreateRet((*result)[0].re);
-  return scope.function;
-}
-
-absl::StatusOr<bool> IrEmitter::EmitSort(const HloInstruction* sort) {
+Decision PlanSort(Planner& planner, const HloInstruction* sort) {
   const int64_t count = sort->operand_count();
   const HloComputation* less = sort->to_apply();
-  if (count > kMaxSortArrays || less->parameter_count() != 2 * count || less->root()->type() != ElementType::kPred) {
-    return false;
+  if (count > kMaxSortArrays) {
+    return Decision::No(absl::StrCat("it sorts ", count, " arrays; ", kMaxSortArrays, " are known"));
+  }
+  if (less->parameter_count() != 2 * count || less->root()->type() != ElementType::kPred) {
+    return Decision::No(absl::StrCat(less->name(), " is no comparator of its arrays"));
   }
   const Shape& shape = sort->operand(0)->shape();
-  if (shape.IsZeroSized()) return true;
+  if (shape.IsZeroSized()) {
+    planner.Add(sort, Alias{});
+    return Decision::Yes();
+  }
   SortDesc desc;
   desc.num_arrays = count;
   const int64_t dim = sort->dimensions().empty() ? 0 : sort->dimensions()[0];
@@ -157,23 +133,55 @@ absl::StatusOr<bool> IrEmitter::EmitSort(const HloInstruction* sort) {
   desc.key = static_cast<int32_t>(order.key);
   desc.key_array = order.array;
   desc.descending = order.descending;
-  std::vector<V> in, out;
+  std::vector<BufferSlice> in, out;
   for (int64_t i = 0; i < count; ++i) {
-    const RtType type = MovedType(sort->operand(i)->type());
-    if (type == RtType::kInvalid) return false;
+    const ElementType element = sort->operand(i)->type();
+    const RtType type = MovedType(element);
+    if (type == RtType::kInvalid) return Decision::No(absl::StrCat("it moves ", ElementTypeName(element)));
     desc.types[i] = static_cast<int32_t>(type);
-    in.push_back(Pointer(sort->operand(i)));
-    out.push_back(Pointer(sort, i));
+    in.push_back(planner.Slice(sort->operand(i)));
+    out.push_back(planner.Slice(sort, i));
   }
-  V null = llvm::ConstantPointerNull::get(b().getPtrTy());
-  V function = null;
+  CallArgument function = Nothing{};
   if (order.key == SortKey::kComparator) {
-    if (!codegen::CanEmitApply(*less)) return false;
-    XC_ASSIGN_OR_RETURN(function, EmitComparator(*less));
+    if (Decision can = CanApply(*less); !can) return can;
+    function = less;
   }
-  CallChecked("xc_rt_sort",
-              {run_context(), DataPointer(&desc, sizeof(desc)), PointerArray(in), PointerArray(out), function, null});
-  return true;
+  planner.AddCall(sort, "xc_rt_sort", {desc, std::move(in), std::move(out), function, Nothing{}});
+  return Decision::Yes();
 }
 
-}  // namespace xc::cpu
+bool HasOrder(ElementType type) {
+  return type == ElementType::kF16 || type == ElementType::kBF16 || type == ElementType::kF32 ||
+         type == ElementType::kF64 || (IsIntegral(type) && ElementBits(type) >= 8);
+}
+
+Decision PlanTopK(Planner& planner, const HloInstruction* topk) {
+  const HloInstruction* in = topk->operand(0);
+  if (topk->operand_count() != 1 || !topk->shape().IsTuple() || topk->shape().tuple_size() != 2) {
+    return Decision::No("it is not one array's");
+  }
+  const Shape &shape = in->shape(), &values = topk->shape().tuple_shape(0), &indices = topk->shape().tuple_shape(1);
+  const ElementType type = shape.type();
+  if (!HasOrder(type)) return Decision::No(absl::StrCat("the order of ", ElementTypeName(type), " is not known"));
+  if (indices.type() != ElementType::kS32 || shape.rank() == 0 || values.rank() != shape.rank()) {
+    return Decision::No("its results are not those of a last dimension, with indices of s32");
+  }
+  TopKDesc desc;
+  desc.type = static_cast<int32_t>(type);
+  desc.largest = topk->attr_or<AttrKind::kLargest>(true);
+  desc.n = shape.dim(shape.rank() - 1);
+  for (int64_t d = 0; d + 1 < shape.rank(); ++d) desc.rows *= shape.dim(d);
+  desc.k = values.dim(values.rank() - 1);
+  if (desc.k > desc.n || values.ElementCount() != desc.rows * desc.k || indices.ElementCount() != desc.rows * desc.k) {
+    return Decision::No("its results have other sizes than the rows that it takes them from");
+  }
+  if (values.IsZeroSized()) {
+    planner.Add(topk, Alias{});
+  } else {
+    planner.AddCall(topk, "xc_rt_top_k", {desc, planner.Slice(in), planner.Slice(topk, 0), planner.Slice(topk, 1)});
+  }
+  return Decision::Yes();
+}
+
+}  // namespace xc::plan

@@ -2,24 +2,24 @@
 #include <algorithm>
 #include <vector>
 
-#include "backends/cpu/ir_emitter.h"
-#include "backends/cpu/ir_emitter_impl.h"
-#include "backends/runtime/convolution.h"
-#include "backends/runtime/matmul.h"
+#include "absl/strings/str_cat.h"
+#include "backends/plan/planner_impl.h"
 
-namespace xc::cpu {
+namespace xc::plan {
 namespace {
 
 // Whether the runtime multiplies these types.
-bool TypesKnown(ElementType a, ElementType b, ElementType c) {
+Decision TypesKnown(ElementType a, ElementType b, ElementType c) {
   auto plain = [](ElementType t) {
     return t == ElementType::kF32 || t == ElementType::kF64 || t == ElementType::kF16 || t == ElementType::kBF16 ||
            t == ElementType::kC64 || t == ElementType::kC128 || (IsIntegral(t) && ElementBits(t) >= 8);
   };
   auto byte = [](ElementType t) { return t == ElementType::kS8 || t == ElementType::kU8; };
-  if (a == b && b == c && plain(a)) return true;
-  if (a == b && c == ElementType::kF32 && (a == ElementType::kF16 || a == ElementType::kBF16)) return true;
-  return byte(a) && byte(b) && c == ElementType::kS32;
+  if (a == b && b == c && plain(a)) return Decision::Yes();
+  if (a == b && c == ElementType::kF32 && (a == ElementType::kF16 || a == ElementType::kBF16)) return Decision::Yes();
+  if (byte(a) && byte(b) && c == ElementType::kS32) return Decision::Yes();
+  return Decision::No(absl::StrCat("there is no product of ", ElementTypeName(a), " and ", ElementTypeName(b), " in ",
+                                   ElementTypeName(c)));
 }
 
 // Dimensions walked together with one stride, or several.
@@ -59,11 +59,10 @@ bool Contains(const Int64List& list, int64_t value) { return std::find(list.begi
 
 }  // namespace
 
-absl::StatusOr<bool> IrEmitter::EmitDot(const HloInstruction* dot) {
+Decision PlanDot(Planner& planner, const HloInstruction* dot) {
   const HloInstruction *lhs = dot->operand(0), *rhs = dot->operand(1);
-  if (!TypesKnown(lhs->type(), rhs->type(), dot->type()) || dot->shape().is_dynamic()) return false;
-  if (lhs->shape().is_dynamic() || rhs->shape().is_dynamic()) return false;
-  if (dot->FindAttr<AttrKind::kSparsity>() != nullptr) return false;
+  if (Decision types = TypesKnown(lhs->type(), rhs->type(), dot->type()); !types) return types;
+  if (dot->FindAttr<AttrKind::kSparsity>() != nullptr) return Decision::No("an operand is sparse");
   const DotDims& dims = dot->dot_dims();
   const std::vector<int64_t> ls = ElementStrides(lhs->shape()), rs = ElementStrides(rhs->shape()),
                              os = ElementStrides(dot->shape());
@@ -115,7 +114,12 @@ absl::StatusOr<bool> IrEmitter::EmitDot(const HloInstruction* dot) {
   if (!n.empty()) desc.n = n.back().first.size, desc.b_n = n.back().first.stride, desc.c_n = n.back().second;
   std::vector<Axis> ka = Collapse(dims.lhs_contracting, lhs->shape(), ls);
   std::vector<Axis> kb = Collapse(dims.rhs_contracting, rhs->shape(), rs);
-  if (ka.size() > 1 || kb.size() > 1 || batch.size() > static_cast<size_t>(kMaxBatchDims)) return false;
+  if (ka.size() > 1 || kb.size() > 1) {
+    return Decision::No("its contracting dimensions do not follow each other with one stride in both operands");
+  }
+  if (batch.size() > static_cast<size_t>(kMaxBatchDims)) {
+    return Decision::No(absl::StrCat("it has ", batch.size(), " batch dimensions; ", kMaxBatchDims, " are known"));
+  }
   for (int64_t d : dims.lhs_contracting) desc.k *= lhs->shape().dim(d);
   if (!ka.empty()) desc.a_k = ka[0].stride, desc.b_k = kb[0].stride;
   // Strides of single rows and columns are free: the natural ones let the library see a dense matrix.
@@ -129,22 +133,27 @@ absl::StatusOr<bool> IrEmitter::EmitDot(const HloInstruction* dot) {
     desc.b_batch[i] = batch[i].b;
     desc.c_batch[i] = batch[i].c;
   }
-  if (dot->shape().IsZeroSized()) return true;
-  CallChecked("xc_rt_matmul",
-              {run_context(), DataPointer(&desc, sizeof(desc)), Pointer(lhs), Pointer(rhs), Pointer(dot)});
-  return true;
+  if (dot->shape().IsZeroSized()) {
+    planner.Add(dot, Alias{});
+  } else {
+    planner.AddCall(dot, "xc_rt_matmul", {desc, planner.Slice(lhs), planner.Slice(rhs), planner.Slice(dot)});
+  }
+  return Decision::Yes();
 }
 
-absl::StatusOr<bool> IrEmitter::EmitConvolution(const HloInstruction* conv) {
+Decision PlanConvolution(Planner& planner, const HloInstruction* conv) {
   const HloInstruction *lhs = conv->operand(0), *rhs = conv->operand(1);
-  if (!TypesKnown(lhs->type(), rhs->type(), conv->type()) || conv->shape().is_dynamic()) return false;
-  if (lhs->shape().is_dynamic() || rhs->shape().is_dynamic()) return false;
+  if (Decision types = TypesKnown(lhs->type(), rhs->type(), conv->type()); !types) return types;
   const ConvDims& dims = conv->conv_dims();
   const WindowAttr window = conv->attr_or<AttrKind::kWindow>({});
   const size_t rank = dims.input_spatial.size();
-  if (rank > 3 || (rank > 0 && window.dims.size() != rank)) return false;
-  if (conv->shape().IsZeroSized()) return true;
-  if (lhs->shape().IsZeroSized() || rhs->shape().IsZeroSized()) return false;
+  if (rank > 3) return Decision::No(absl::StrCat("it has ", rank, " spatial dimensions; 3 are known"));
+  if (rank > 0 && window.dims.size() != rank) return Decision::No("its window has other dimensions than its arrays");
+  if (conv->shape().IsZeroSized()) {
+    planner.Add(conv, Alias{});
+    return Decision::Yes();
+  }
+  if (lhs->shape().IsZeroSized() || rhs->shape().IsZeroSized()) return Decision::No("an operand has no elements");
   const std::vector<int64_t> ls = ElementStrides(lhs->shape()), rs = ElementStrides(rhs->shape()),
                              os = ElementStrides(conv->shape());
   ConvDesc desc;
@@ -178,9 +187,8 @@ absl::StatusOr<bool> IrEmitter::EmitConvolution(const HloInstruction* conv) {
     desc.rhs_strides[2 + i] = rs[dims.kernel_spatial[i]];
     desc.out_strides[2 + i] = os[dims.output_spatial[i]];
   }
-  CallChecked("xc_rt_convolution",
-              {run_context(), DataPointer(&desc, sizeof(desc)), Pointer(lhs), Pointer(rhs), Pointer(conv)});
-  return true;
+  planner.AddCall(conv, "xc_rt_convolution", {desc, planner.Slice(lhs), planner.Slice(rhs), planner.Slice(conv)});
+  return Decision::Yes();
 }
 
-}  // namespace xc::cpu
+}  // namespace xc::plan

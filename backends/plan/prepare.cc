@@ -1,0 +1,29 @@
+#include "backends/plan/prepare.h"
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "compiler/expand/expand.h"
+#include "compiler/memory/schedule.h"
+#include "hlo/base/status.h"
+
+namespace xc::plan {
+
+absl::StatusOr<BufferAssignment> Prepare(HloModule* module, const PrepareOptions& options) {
+  PassContext context;
+  XC_RETURN_IF_ERROR(AssignLayouts(module, context).status());
+  for (const auto& computation : module->computations()) computation->RemoveDead();
+  XC_RETURN_IF_ERROR(FlattenCalls(module).status());
+  XC_RETURN_IF_ERROR(ScheduleModule(module));
+  XC_ASSIGN_OR_RETURN(BufferAssignment buffers, AssignBuffers(module));
+  if (options.max_memory_bytes > 0 && buffers.arena_bytes() > options.max_memory_bytes) {
+    return absl::ResourceExhaustedError(absl::StrCat("the program needs ", buffers.arena_bytes(),
+                                                     " bytes of temporary memory; the limit is ",
+                                                     options.max_memory_bytes));
+  }
+  if (options.deadline != absl::InfiniteFuture() && absl::Now() > options.deadline) {
+    return absl::DeadlineExceededError("buffer assignment took longer than the compile deadline allows");
+  }
+  return buffers;
+}
+
+}  // namespace xc::plan
