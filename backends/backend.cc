@@ -34,6 +34,13 @@ Shape EntryResultShape(const HloModule& module) {
   return Completed(module.entry()->root()->shape());
 }
 
+std::string Executable::Text(absl::string_view name) const {
+  if (name != "evaluated") return "";
+  return absl::StrJoin(evaluated_, "\n", [](std::string* out, const EvaluatedPart& part) {
+    absl::StrAppend(out, part.what, ": ", part.reason);
+  });
+}
+
 void Executable::SetSignature(const HloModule& module) {
   for (int64_t i = 0; i < module.entry()->parameter_count(); ++i) {
     const Shape shape = EntryParameterShape(module, i);

@@ -13,6 +13,7 @@
 #include "absl/time/time.h"
 #include "absl/types/span.h"
 #include "backends/runtime/run_context.h"
+#include "compiler/pass.h"
 #include "hlo/module.h"
 
 namespace xc {
@@ -57,6 +58,11 @@ struct RunOptions {
   absl::Time deadline = absl::InfiniteFuture();  // the interpreter looks at it between instructions
 };
 
+// A part of a program that is evaluated: "OPCODE NAME" of an instruction, or the whole module; and why.
+struct EvaluatedPart {
+  std::string what, reason;
+};
+
 // A compiled module. Immutable: any number of threads may run it at once.
 class Executable {
  public:
@@ -82,26 +88,33 @@ class Executable {
   virtual int64_t size_bytes() const = 0;
   // Whether `Backend::Load` made it.
   virtual bool loaded() const { return false; }
-  // Texts by name ("optimized_hlo", "buffer_assignment", "llvm_ir", "asm", "pass_times", "fallbacks": instructions
-  // without native code); empty if it has none such.
-  virtual std::string Text(absl::string_view name) const { return ""; }
+  // What of the program is given to the evaluator, because there is no code for it: correct, and slow.
+  const std::vector<EvaluatedPart>& evaluated() const { return evaluated_; }
+  // Texts by name ("optimized_hlo", "buffer_assignment", "plan", "llvm_ir", "asm", "pass_times", "evaluated": a line
+  // "what: why" for each part); empty if it has none such.
+  virtual std::string Text(absl::string_view name) const;
 
  protected:
   // Fills the leaf lists from the module's entry computation and entry layouts.
   void SetSignature(const HloModule& module);
+  void SetEvaluated(std::vector<EvaluatedPart> parts) { evaluated_ = std::move(parts); }
 
  private:
   std::vector<Shape> parameter_leaves_, result_leaves_;
   Shape result_shape_;
+  std::vector<EvaluatedPart> evaluated_;
 };
 
 class Backend {
  public:
   virtual ~Backend() = default;
-  virtual absl::string_view name() const = 0;  // "cpu", "interpreter"
+  virtual absl::string_view name() const = 0;  // of the platform
   // Compiles a verified module.
   virtual absl::StatusOr<std::unique_ptr<Executable>> Compile(std::unique_ptr<HloModule> module,
                                                               const CompileOptions& options) = 0;
+
+  // What passes and planner ask about the machine that code is made for. Errors: options that name no machine.
+  virtual absl::StatusOr<TargetInfo> Target(const CompileOptions& options) const = 0;
 
   // What decides the code beside module and options: this build of the compiler, and the machine. Programs of one
   // identity may be loaded by another process that has the same; empty: none may.
@@ -113,7 +126,7 @@ class Backend {
   }
 };
 
-// Made once per process, live forever.
+// Made once per process, live forever. Who is asked for a platform by name goes by backends/registry.h.
 Backend* InterpreterBackend();  // backends/interpreter
 Backend* CpuBackend();          // backends/cpu
 

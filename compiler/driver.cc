@@ -28,15 +28,15 @@ class Driver {
       if (absl::Status status = callbacks_.verify(*module_); !status.ok()) return status;
     }
     if (callbacks_.dump) callbacks_.dump(0, "before", *module_);
-    for (size_t begin = 0; begin < rows_.size() && !stopped_;) {
+    for (size_t begin = 0; begin < rows_.size();) {
       size_t end = begin + 1;
       if (rows_[begin].group != 0) {
         while (end < rows_.size() && rows_[end].group == rows_[begin].group) ++end;
       }
       const int rounds = rows_[begin].group == 0 ? 1 : kMaxGroupRounds;
-      for (int round = 0; round < rounds && !stopped_; ++round) {
+      for (int round = 0; round < rounds; ++round) {
         bool any = false;
-        for (size_t i = begin; i < end && !stopped_; ++i) {
+        for (size_t i = begin; i < end; ++i) {
           XC_ASSIGN_OR_RETURN(const bool changed, RunOne(rows_[i]));
           any |= changed;
         }
@@ -54,7 +54,8 @@ class Driver {
 
   absl::Status CheckNames() const {
     for (const std::string& name : context_.options.disabled_passes) {
-      if (!Known(name)) return absl::InvalidArgumentError(absl::StrCat("there is no pass '", name, "' to disable"));
+      if (!Known(name) && name != "all")
+        return absl::InvalidArgumentError(absl::StrCat("there is no pass '", name, "' to disable"));
     }
     int64_t number;
     const std::string& stop = context_.options.stop_after;
@@ -65,8 +66,11 @@ class Driver {
   }
 
   absl::StatusOr<bool> RunOne(const PipelineRow& row) {
+    if (!row.RunsFor(context_.target)) return false;
+    const auto is_disabled = [&row](const std::string& name) { return name == row.pass || name == "all"; };
     const auto& disabled = context_.options.disabled_passes;
-    if (std::find(disabled.begin(), disabled.end(), row.pass) != disabled.end()) return false;
+    const bool wanted = !stopped_ && std::none_of(disabled.begin(), disabled.end(), is_disabled);
+    if (!wanted && !(row.required && context_.options.run_required)) return false;
     const int number = ++number_;
     if (absl::Status status = context_.CheckDeadline(); !status.ok())
       return Annotate(status, number, row.pass, "before");

@@ -71,6 +71,35 @@ TEST(Driver, DisabledPassesDoNotRun) {
               HasSubstr("there is no pass 'third' to disable"));
 }
 
+TEST(Driver, RowsRunForTargetsThatTheyAreMeantFor) {
+  const PipelineRow rows[] = {{"p", "first", Wrap, 0, "", &TargetInfo::topk}, {"p", "second", Wrap, 0, ""}};
+  auto module = Parse();
+  PassContext context;
+  context.target.topk = false;
+  ASSERT_TRUE(RunPipeline(module.get(), context, {}, rows).ok());
+  EXPECT_EQ(context.counters["wrap"], 1);
+  context.target.passes = false;
+  ASSERT_TRUE(RunPipeline(module.get(), context, {}, rows).ok());
+  EXPECT_EQ(context.counters["wrap"], 1);
+}
+
+TEST(Driver, RequiredRowsRunWhateverIsLeftOut) {
+  const PipelineRow rows[] = {
+      {"p", "first", Wrap, 0, ""}, {"p", "second", Wrap, 0, ""}, {"p", "third", Wrap, 0, "", nullptr, true}};
+  for (const bool required : {false, true}) {
+    auto module = Parse();
+    PassContext context;
+    context.options.run_required = required;
+    context.options.disabled_passes = {"all"};
+    ASSERT_TRUE(RunPipeline(module.get(), context, {}, rows).ok());
+    EXPECT_EQ(context.counters["wrap"], required ? 1 : 0);
+    context.options.disabled_passes = {};
+    context.options.stop_after = "first";
+    ASSERT_TRUE(RunPipeline(module.get(), context, {}, rows).ok());
+    EXPECT_EQ(context.counters["wrap"], required ? 3 : 1);
+  }
+}
+
 TEST(Driver, ErrorsNameThePass) {
   const PipelineRow fails[] = {{"p", "first", Nothing, 0, ""}, {"p", "second", Fails, 0, ""}};
   auto module = Parse();

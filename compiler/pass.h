@@ -24,11 +24,11 @@ class ConstantEvaluator {
                                            absl::Span<const Literal* const> operands) = 0;
 };
 
-// What passes ask about the machine and the backend. The defaults are a backend that emits everything.
+// What passes and planner ask about the machine and the backend, which gives it (Backend::Target). The defaults are a
+// backend that emits everything.
 struct TargetInfo {
-  std::string name = "cpu";
-  // Bytes that the fastest cache of one core holds: fused reductions read their row again only within it.
-  int64_t cache_bytes = 1 << 20;
+  // Whether passes are run at all.
+  bool passes = true;
   // Bytes of a vector register.
   int64_t vector_bytes = 64;
   // Instructions in one fused computation, constants apart: its compile time grows faster than its size.
@@ -42,16 +42,18 @@ struct TargetInfo {
   // Whether a fusion may have several roots (a tuple) over one index space.
   bool multi_output_fusion = true;
   // Whether the backend has a kernel for topk.
-  bool topk = false;
+  bool topk = true;
   // Whether elementwise producers may be fused into a reduction's input.
   bool reduce_input_fusion = true;
 };
 
 struct PassOptions {
-  // Passes not to run, by name.
+  // Passes not to run, by name; "all": none but the required ones.
   std::vector<std::string> disabled_passes;
   // Runs no pass after this one; "" runs all. "NAME" or "NUMBER" (the number of the dump).
   std::string stop_after;
+  // Whether required rows (PipelineRow::required) run even so, and even if they are disabled.
+  bool run_required = false;
   // Compute in f32 what is written in f16 or bf16, with fewer roundings than the program has.
   bool excess_precision = false;
   // Verify after every pass, not only after those that say that they changed something.

@@ -11,7 +11,8 @@ absl::Span<const PipelineRow> Pipeline() {
   static constexpr PipelineRow kRows[] = {
       {"prepare", "layouts", AssignLayouts, 0,
        "Everything after it, emitters included, may take every array to be row-major, and one value to stand for "
-       "another that has another layout in the input; the transposes it makes are simplified like others."},
+       "another that has another layout in the input; the transposes it makes are simplified like others.",
+       nullptr, true},
       {"prepare", "one-device", ReduceToOneDevice, 0,
        "Annotations, collectives and asynchronous pairs only pass values on here; the calls in them are inlined next."},
       {"prepare", "running-windows", ExpandRunningWindows, 0,
@@ -40,7 +41,7 @@ absl::Span<const PipelineRow> Pipeline() {
        "After the algebra, which removes most of what could be folded."},
       {"simplify", "cse", EliminateCommonSubexpressions, 1, "After the rules, which make equal what means the same."},
       {"simplify", "dead-code", EliminateDeadCode, 1, "Last in the round: what the others left behind."},
-      {"expand", "topk", RecognizeTopK, 0, "Needs the slices of a sort in their simplest form."},
+      {"expand", "topk", RecognizeTopK, 0, "Needs the slices of a sort in their simplest form.", &TargetInfo::topk},
       {"expand", "element-types", WidenElementTypes, 0, "After topk was found, and before dots are arranged."},
       {"expand", "dots", CanonicalizeDots, 0,
        "After the algebra has moved transposes into dimension numbers: makes those left fit the matrix kernels."},
@@ -56,13 +57,15 @@ absl::Span<const PipelineRow> Pipeline() {
       {"fuse", "own-splats", GiveUpdatesOwnSplats, 0,
        "After the last round of common subexpressions, which would undo it."},
       {"fuse", "own-operands", GiveScattersOwnOperands, 0, "Likewise: copies of one array are a common subexpression."},
-      {"fuse", "stitch-rows", StitchRows, 0, "Joins finished fusions, and leaves kinds that fusion does not know."},
+      {"fuse", "stitch-rows", StitchRows, 0, "Joins finished fusions, and leaves kinds that fusion does not know.",
+       &TargetInfo::reduce_input_fusion},
       {"finish", "barriers", ExpandBarriers, 0, "After the last pass that moves code across them."},
       {"finish", "tuples-finish", SimplifyTuples, 0, "Barriers leave tuples taken apart and put together."},
       {"finish", "dead-code-finish", EliminateDeadCode, 0, "What fusion left, so that only live code has buffers."},
       {"finish", "flatten-calls-finish", FlattenCallGraph, 0,
-       "Inlined branches may share bodies; buffers need one caller for each."},
-      {"finish", "schedule", Schedule, 0, "The order decides what is live together; buffer assignment follows it."},
+       "Inlined branches may share bodies; buffers need one caller for each.", nullptr, true},
+      {"finish", "schedule", Schedule, 0, "The order decides what is live together; buffer assignment follows it.",
+       nullptr, true},
   };
   return kRows;
 }

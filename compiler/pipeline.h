@@ -15,6 +15,13 @@ struct PipelineRow {
   // kMaxGroupRounds times.
   int group;
   const char* why;
+  // A field of the target: the row runs for backends for which it is set. Null: for all.
+  bool TargetInfo::*needs = nullptr;
+  // Backends cannot do without what it does: planning and code rest on it.
+  bool required = false;
+
+  // Whether the row runs for `target`.
+  bool RunsFor(const TargetInfo& target) const { return target.passes && (needs == nullptr || target.*needs); }
 };
 
 inline constexpr int kMaxGroupRounds = 6;

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "backends/backend.h"
+#include "backends/registry.h"
 #include "hlo/literal.h"
 #include "hlo/module.h"
 #include "hlo/text/parser.h"
@@ -21,7 +21,7 @@ namespace xc {
 
 struct Bundle {
   std::unique_ptr<HloModule> module;
-  std::string platform = "cpu";
+  std::string platform = DefaultPlatform();
   CompileOptions options;
   std::string inputs_dir;  // "" if the bundle has no inputs
 };

@@ -4,6 +4,7 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "backends/registry.h"
 #include "backends/runtime/arena.h"
 #include "hlo/base/exceptions.h"
 #include "hlo/base/status.h"
@@ -111,15 +112,6 @@ Client* Client::Default() {
   return kClient;
 }
 
-absl::StatusOr<Backend*> BackendByName(absl::string_view platform) {
-  if (platform == "cpu") return CpuBackend();
-  if (platform == "interpreter") return InterpreterBackend();
-  if (platform == "gpu") {
-    return absl::UnimplementedError("platform gpu is not in this build: cpu and interpreter are");
-  }
-  return absl::InvalidArgumentError(absl::StrCat("unknown platform '", platform, "': cpu and interpreter are known"));
-}
-
 namespace {
 
 bool HasUnknownSize(const Shape& shape) {
@@ -175,7 +167,7 @@ absl::StatusOr<std::shared_ptr<const Executable>> Client::Compile(std::unique_pt
     executable = compile("");
   } else {
     const Fingerprint print = FingerprintOf(*module);
-    const std::string key = absl::StrCat(platform, "/", print.ToHex(), "/", options.KeyText());
+    const std::string key = absl::StrCat(backend->name(), "/", print.ToHex(), "/", options.KeyText());
     executable = cache_.GetOrCompile(
         key, [&] { return compile(key); }, options.deadline);
   }

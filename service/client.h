@@ -14,7 +14,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "absl/types/span.h"
-#include "backends/backend.h"
+#include "backends/registry.h"
 #include "hlo/literal.h"
 #include "hlo/module.h"
 
@@ -76,7 +76,7 @@ class Client {
   // One for the process, made at first use.
   static Client* Default();
 
-  // Verifies and compiles `module` for `platform` ("cpu", "interpreter"), or finds it in the cache. Requests that ask
+  // Verifies and compiles `module` for `platform` (backends/registry.h), or finds it in the cache. Requests that ask
   // for dumps or texts go around the cache. With a cache directory (options, or XC_CACHE_DIR), programs that another
   // process compiled for an equal module, with equal options, by the same build and for the same machine are loaded.
   absl::StatusOr<std::shared_ptr<const Executable>> Compile(std::unique_ptr<HloModule> module,
@@ -91,9 +91,6 @@ class Client {
 
   ExecutableCache cache_;
 };
-
-// The backend of a name, or an error that lists those that there are.
-absl::StatusOr<Backend*> BackendByName(absl::string_view platform);
 
 // Runs on literals: one per leaf of the entry parameters, in order. Gives one per leaf of the result. Checks number,
 // types and dimensions; elided literals are refused.

@@ -197,7 +197,7 @@ TEST(DiskCache, DamagedFilesAreCompiledAnew) {
   uint32_t key_size;
   std::memcpy(&key_size, good.data() + 12, sizeof(key_size));
   disk.Put(good.substr(56, key_size), "no program");
-  check(*ReadFile(path), "CpuProgramProto");
+  check(*ReadFile(path), "ProgramProto");
 }
 
 TEST(DiskCache, OthersFilesAreIgnored) {

@@ -7,13 +7,13 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "backends/backend.h"
+#include "backends/registry.h"
 #include "hlo/text/parser.h"
 
 namespace xc {
 
 struct TextOptions {
-  std::string platform = "cpu";
+  std::string platform = DefaultPlatform();
   std::string dump_to;  // "" for no bundle
   CompileOptions compile;
   ParseOptions parse;

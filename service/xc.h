@@ -64,9 +64,10 @@ size_t xc_executable_temp_bytes(const xc_executable* executable);
 size_t xc_executable_code_bytes(const xc_executable* executable);
 /* 1 if its code came from a cache directory, 0 if this process compiled it. */
 int xc_executable_was_loaded(const xc_executable* executable);
-/* "optimized_hlo", "buffer_assignment", "llvm_ir", "asm", "pass_times", "cost" of an executable compiled with
+/* "optimized_hlo", "buffer_assignment", "plan", "llvm_ir", "asm", "pass_times", "cost" of an executable compiled with
  * keep_texts=1; "" if there is none. "cost" has a line for each instruction of the optimized entry computation: name,
- * opcode, FLOPs, transcendental functions, bytes read, bytes written. The string belongs to the caller: xc_string_free.
+ * opcode, FLOPs, transcendental functions, bytes read, bytes written. "evaluated" of any executable: a line
+ * "OPCODE NAME: why" for each instruction that there is no code for. The string belongs to the caller: xc_string_free.
  */
 char* xc_executable_text(const xc_executable* executable, const char* name);
 void xc_string_free(char* string);

@@ -49,6 +49,14 @@ ENTRY e {
 ELIDED = "HloModule m\nENTRY e { ROOT a = s32[3]{0} constant({...}) }\n"
 LARGE = "HloModule m\nENTRY e { p = f32[64,1024,1024] parameter(0) ROOT a = f32[64,1024,1024] add(p, p) }\n"
 DEEP = "HloModule m\nENTRY e { p = ((s32[3])) parameter(0) ROOT a = (s32[3]) get-tuple-element(p), index=0 }\n"
+EVALUATED = """HloModule m
+most { p = f32[] parameter(0) q = f32[] parameter(1) ROOT m = f32[] maximum(p, q) }
+spread { p = f32[] parameter(0) q = f32[] parameter(1) b = f32[2] broadcast(p), dimensions={}
+  i = f32[2] iota(), iota_dimension=0 s = f32[2] multiply(b, i)
+  ROOT m = f32[] reduce(s, q), dimensions={0}, to_apply=most }
+ENTRY e { x = f32[8] parameter(0) z = f32[] constant(0)
+  ROOT r = f32[] reduce(x, z), dimensions={0}, to_apply=spread }
+"""
 STABLEHLO = """module @m {
   func.func @main(%a: tensor<2xf32>) -> tensor<2xf32> {
     %0 = stablehlo.add %a, %a : tensor<2xf32> loc("twice")
@@ -101,6 +109,7 @@ def main():
             "deep.hlo": DEEP,
             "integer.hlo": "HloModule m\nENTRY e { p = s32[1,1] parameter(0) ROOT a = s32[1,1] negate(p) }\n",
             "wide.hlo": "HloModule m\nENTRY e { p = s32[1,2] parameter(0) ROOT a = s32[1,2] negate(p) }\n",
+            "evaluated.hlo": EVALUATED,
             "twice.mlir": STABLEHLO,
             "open.mlir": OPEN,
         }
@@ -112,6 +121,21 @@ def main():
         pathlib.Path("noise.pb").write_bytes(bytes(range(256)) * 20)
         pathlib.Path("truncated.hlo").write_text(pathlib.Path(small).read_text()[:-40])
         os.mkdir("empty")
+
+        done = check.run("replay", "evaluated.hlo")
+        check.expect(
+            "replay names what is evaluated",
+            done.returncode == 0
+            and "evaluated, without code: reduce r: in spread, b: it is not a scalar" in done.stderr
+            and "1 evaluated" in done.stdout,
+            done,
+        )
+        done = check.run("opt", small, "--plan")
+        check.expect("opt --plan", done.returncode == 0 and "kernel 0, " in done.stdout, done)
+        done = check.run("opt", "--list", "--platform=interpreter")
+        check.expect(
+            "opt --list of a platform", done.returncode == 0 and "Not run for interpreter" in done.stdout, done
+        )
 
         check.refused("unknown command 'bogus'", "bogus")
         check.refused("takes one FILE", "replay")
@@ -126,7 +150,7 @@ def main():
         check.refused("--bisect needs --against", "replay", small, "--bisect")
         check.refused("gives no results", "replay", small, "--compile_only", "--output_dir=none")
         check.refused("`all` or `none`", "replay", small, "--passes=bogus")
-        check.refused("for the platform cpu", "replay", small, "--platform=interpreter", "--excess_precision")
+        check.refused("for platforms that compile", "replay", small, "--platform=interpreter", "--excess_precision")
         check.refused("cannot be run", "reduce", small, "--command=./nofile")
         check.refused("no program to run", "check", "manifest.tsv", "--only=nothing")
         check.refused("or --list", "opt", "--list", small)
@@ -181,7 +205,7 @@ def main():
         check.refused("should be f32[1,2]", "replay", "open.mlir", "--inputs=rows", "--shapes=[1,2],[2]")
 
         done = check.run("replay", small, "--json", "--runs=3", "--output_dir=out", "--dump_to=bundle", "--dump_values")
-        keys = {"module", "parse_s", "compile_s", "run_ms", "median_ms", "outputs", "rss_mb", "temp_bytes"}
+        keys = {"module", "parse_s", "compile_s", "run_ms", "median_ms", "outputs", "rss_mb", "temp_bytes", "evaluated"}
         check.expect("replay --json", done.returncode == 0 and set(json.loads(done.stdout)) == keys, done)
         count = json.loads(done.stdout)["outputs"]
         done = check.run("replay", "bundle", "--output_dir=again", "--against=interpreter")

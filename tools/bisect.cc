@@ -2,6 +2,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
+#include "backends/registry.h"
 #include "compiler/driver.h"
 #include "hlo/base/status.h"
 #include "service/compare.h"
@@ -96,9 +97,12 @@ class Bisection {
   absl::StatusOr<std::unique_ptr<HloModule>> After(int last) {
     std::unique_ptr<HloModule> module = module_.Clone();
     if (last < 0) return module;
+    XC_ASSIGN_OR_RETURN(Backend * backend, BackendByName(platform_));
     Folder folder;
     PassContext context;
+    XC_ASSIGN_OR_RETURN(context.target, backend->Target(options_));
     context.evaluator = &folder;
+    context.options.excess_precision = options_.excess_precision;
     context.options.stop_after = Pipeline()[last].pass;
     context.options.disabled_passes = options_.disabled_passes;
     XC_RETURN_IF_ERROR(RunPipeline(module.get(), context, {}).status());

@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "backends/registry.h"
 #include "hlo/base/status.h"
 #include "hlo/io.h"
 #include "hlo/text/parser.h"
@@ -20,7 +21,7 @@ namespace xc {
 namespace {
 
 struct Options {
-  std::string platform = "cpu";
+  std::string platform = DefaultPlatform();
   CompileOptions compile;
   RunOptions run;
   bool parameters = false;
@@ -72,7 +73,7 @@ int CheckCommand(const std::vector<std::string>& args) {
       "NAME.hlo, or NAME.mlir where there is none).\nNames each that fails and ends with `N passed, N "
       "failed`.\n\nexample:\n"
       "  xla check programs/manifest.tsv --platform=interpreter");
-  flags.Add("platform", &options.platform, "cpu or interpreter");
+  flags.Add("platform", &options.platform, PlatformNames());
   flags.Add("cpu", &options.compile.cpu,
             "generate code for this CPU: x86-64-v2, x86-64-v3, x86-64-v4, or a CPU's name");
   flags.Add("passes", &passes, "`none`: only the passes that the backend cannot do without");

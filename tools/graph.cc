@@ -1,4 +1,5 @@
 // `xla graph`: runs a host graph with or without clustering.
+#include "backends/registry.h"
 #include "jit/tool/graph_command.h"
 #include "tools/commands.h"
 
@@ -17,7 +18,7 @@ int GraphCommand(const std::vector<std::string>& args) {
       "  xla graph model.pb --explain");
   flags.Add("mode", &options.mode, "jit: clusters are compiled; host: every op by itself");
   flags.Add("signature", &options.signature, "which signature of a SavedModel to run");
-  flags.Add("platform", &options.platform, "cpu or interpreter");
+  flags.Add("platform", &options.platform, PlatformNames());
   flags.Add("explain", &options.explain, "print the clusters, and for every other op why it is in none");
   flags.Add("explain_html", &options.explain_html, "write a page with the clusters on the graph to this file");
   flags.Add(

@@ -4,6 +4,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "backends/plan/planner.h"
+#include "backends/plan/prepare.h"
+#include "backends/registry.h"
 #include "compiler/driver.h"
 #include "hlo/base/status.h"
 #include "hlo/io.h"
@@ -17,8 +20,8 @@ namespace xc {
 namespace {
 
 struct Settings {
-  std::string passes = "all", until, disable, print_after, out, shapes;
-  bool stats = false, list = false, excess_precision = false;
+  std::string platform = DefaultPlatform(), passes = "all", until, disable, print_after, out, shapes;
+  bool stats = false, list = false, excess_precision = false, plan = false;
 };
 
 // The rows that --passes selects, in the table's order.
@@ -38,8 +41,22 @@ absl::StatusOr<std::vector<PipelineRow>> SelectedRows(absl::string_view passes) 
   return rows;
 }
 
-void ListPasses() {
-  for (const PipelineRow& row : Pipeline()) std::printf("%-12s %-28s %s\n", row.phase, row.pass, row.why);
+// The table as it is for the platform.
+absl::Status ListPasses(const std::string& platform) {
+  XC_ASSIGN_OR_RETURN(Backend * backend, BackendByName(platform));
+  XC_ASSIGN_OR_RETURN(const TargetInfo target, backend->Target({}));
+  for (const PipelineRow& row : Pipeline()) {
+    std::printf("%-12s %-28s %s%s%s\n", row.phase, row.pass, row.required ? "(Required.) " : "",
+                row.RunsFor(target) ? "" : absl::StrCat("(Not run for ", platform, ".) ").c_str(), row.why);
+  }
+  return absl::OkStatus();
+}
+
+// The steps that a backend for `target` is given.
+absl::StatusOr<std::string> PlanText(HloModule* module, const TargetInfo& target) {
+  XC_ASSIGN_OR_RETURN(const BufferAssignment buffers, plan::Prepare(module));
+  XC_ASSIGN_OR_RETURN(const plan::Plan plan, plan::MakePlan(*module, buffers, target));
+  return plan::ToString(plan);
 }
 
 absl::Status Optimize(const std::string& path, const Settings& s) {
@@ -54,8 +71,10 @@ absl::Status Optimize(const std::string& path, const Settings& s) {
       return absl::InvalidArgumentError(absl::StrCat("--print_after is not a regular expression: ", error.what()));
     }
   }
+  XC_ASSIGN_OR_RETURN(Backend * backend, BackendByName(s.platform));
   Folder folder;
   PassContext context;
+  XC_ASSIGN_OR_RETURN(context.target, backend->Target({}));
   context.evaluator = &folder;
   context.options.stop_after = s.until;
   context.options.excess_precision = s.excess_precision;
@@ -70,9 +89,15 @@ absl::Status Optimize(const std::string& path, const Settings& s) {
   if (s.stats) {
     std::fputs(report.ToString(context).c_str(), stdout);
   }
-  if (!s.out.empty()) return WriteFile(s.out, module->ToString());
+  std::string text;
+  if (s.plan) {
+    XC_ASSIGN_OR_RETURN(text, PlanText(module.get(), context.target));
+  } else {
+    text = module->ToString();
+  }
+  if (!s.out.empty()) return WriteFile(s.out, text);
   if (s.stats) return absl::OkStatus();
-  std::printf("%s\n", module->ToString().c_str());
+  std::printf("%s\n", text.c_str());
   return absl::OkStatus();
 }
 
@@ -84,20 +109,23 @@ int OptCommand(const std::vector<std::string>& args) {
                 "Runs the pass list on an HLO module and prints it.\n\nexamples:\n"
                 "  xla opt module.hlo --passes=none            parse, verify and print\n"
                 "  xla opt module.hlo --until=cse --print_after='simplify|cse'\n"
-                "  xla opt module.hlo --stats                  times, and how often each rule fired");
+                "  xla opt module.hlo --stats                  times, and how often each rule fired\n"
+                "  xla opt module.hlo --plan                   the steps that the backend makes code of");
+  flags.Add("platform", &s.platform, "run the passes of this platform: " + PlatformNames());
   flags.Add("passes", &s.passes, "`all`, `none`, or names separated by commas (run in the table's order)");
   flags.Add("until", &s.until, "stop after this pass");
   flags.Add("disable", &s.disable, "names of passes not to run, separated by commas");
   flags.Add("print_after", &s.print_after, "print the module after passes whose name matches this expression");
   flags.Add("excess_precision", &s.excess_precision, "compute in f32 what is written in f16 or bf16");
   flags.Add("stats", &s.stats, "print times and rule counts instead of the module");
+  flags.Add("plan", &s.plan, "print the plan of the result instead of the module");
   flags.Add("list", &s.list, "print the table of passes with the reason for each one's place");
   flags.Add("shapes", &s.shapes, kShapesHelp);
   flags.Add("o", &s.out, "write the module to this file");
   int exit_status = 0;
   if (!ParseFlags(flags, args, &exit_status)) return exit_status;
   if (s.list && flags.positional().empty()) {
-    ListPasses();
+    if (absl::Status status = ListPasses(s.platform); !status.ok()) return Fail(status);
     return 0;
   }
   if (flags.positional().size() != 1 || s.list)

@@ -7,6 +7,7 @@
 #include <cstdlib>
 
 #include "absl/strings/str_cat.h"
+#include "backends/registry.h"
 #include "hlo/base/status.h"
 #include "hlo/io.h"
 #include "hlo/verifier/verifier.h"
@@ -23,7 +24,8 @@ namespace xc {
 namespace {
 
 struct Settings {
-  std::string platform = "cpu", against = "interpreter", passes = "all", fault = "differs", command, shapes, out;
+  std::string platform = DefaultPlatform(), against = "interpreter", passes = "all", fault = "differs", command, shapes,
+              out;
   double seconds = 600;
   bool exact = false;
 };
@@ -127,10 +129,10 @@ int ReduceCommand(const std::vector<std::string>& args) {
       "xla reduce FILE|BUNDLE [flags]",
       "Shrinks a failing module to a small one that fails in the same way, and prints it. Inputs are the "
       "deterministic ones of `xla replay`.\n\nexamples:\n"
-      "  xla reduce module.hlo -o small.hlo                       cpu differs from the interpreter\n"
+      "  xla reduce module.hlo -o small.hlo                       it differs from the interpreter\n"
       "  xla reduce module.hlo --fault=compile                    it cannot be compiled\n"
       "  xla reduce module.hlo --command='./still_fails.sh'       exits non-zero (or crashes) given the file");
-  flags.Add("platform", &s.platform, "cpu or interpreter");
+  flags.Add("platform", &s.platform, PlatformNames());
   flags.Add("against", &s.against, "the platform whose results are right");
   flags.Add("fault", &s.fault, "`differs` (from --against), `compile` or `run` (an error)");
   flags.Add("exact", &s.exact, "differences of rounding count");

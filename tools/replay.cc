@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "backends/registry.h"
 #include "hlo/base/status.h"
 #include "hlo/io.h"
 #include "service/argument_shapes.h"
@@ -79,9 +80,10 @@ absl::Status CheckTogether(const Settings& s) {
   if (s.compile_only && !(s.against.empty() && s.output_dir.empty() && s.outfeed_dir.empty() && !s.dump_values)) {
     return bad("--compile_only gives no results for --against, --output_dir, --outfeed_dir or --dump_values");
   }
-  if (s.platform == "interpreter" && (s.excess_precision || !s.cpu.empty())) {
-    return bad("--cpu and --excess_precision are for the platform cpu");
-  }
+  if (s.platform.empty() || !(s.excess_precision || !s.cpu.empty())) return absl::OkStatus();
+  XC_ASSIGN_OR_RETURN(Backend * backend, BackendByName(s.platform));
+  XC_ASSIGN_OR_RETURN(const TargetInfo target, backend->Target({}));
+  if (!target.passes) return bad("--cpu and --excess_precision are for platforms that compile");
   return absl::OkStatus();
 }
 
@@ -143,6 +145,9 @@ absl::Status Replay(const std::string& path, Settings s, bool* wrong) {
   XC_ASSIGN_OR_RETURN(std::shared_ptr<const Executable> executable,
                       Client::Default()->Compile(std::move(bundle.module), s.platform, options));
   const double compile_s = absl::ToDoubleSeconds(absl::Now() - compile_start);
+  for (const EvaluatedPart& part : executable->evaluated()) {
+    std::fprintf(stderr, "evaluated, without code: %s: %s\n", part.what.c_str(), part.reason.c_str());
+  }
   if (s.compile_only) {
     std::printf("%s compiled for %s in %.3f s, %lld bytes of temporary memory\n", name.c_str(), s.platform.c_str(),
                 compile_s, static_cast<long long>(executable->temp_bytes()));
@@ -177,13 +182,16 @@ absl::Status Replay(const std::string& path, Settings s, bool* wrong) {
   if (s.json) {
     std::printf(
         "{\"module\": \"%s\", \"parse_s\": %.4f, \"compile_s\": %.4f, \"run_ms\": %.5f, \"median_ms\": %.5f, "
-        "\"outputs\": %zu, \"rss_mb\": %lld, \"temp_bytes\": %lld}\n",
+        "\"outputs\": %zu, \"rss_mb\": %lld, \"temp_bytes\": %lld, \"evaluated\": %zu}\n",
         name.c_str(), parse_s, compile_s, best_ms, median_ms, executable->result_leaves().size(),
-        static_cast<long long>(ResidentMegabytes()), static_cast<long long>(executable->temp_bytes()));
+        static_cast<long long>(ResidentMegabytes()), static_cast<long long>(executable->temp_bytes()),
+        executable->evaluated().size());
   } else {
-    std::printf("%s on %s: parsed in %.3f s, compiled in %.3f s, run %.3f ms (best of %lld), %zu outputs\n",
+    const size_t evaluated = executable->evaluated().size();
+    std::printf("%s on %s: parsed in %.3f s, compiled in %.3f s, run %.3f ms (best of %lld), %zu outputs%s\n",
                 name.c_str(), s.platform.c_str(), parse_s, compile_s, best_ms, static_cast<long long>(s.runs),
-                executable->result_leaves().size());
+                executable->result_leaves().size(),
+                evaluated > 0 ? absl::StrCat(", ", evaluated, " evaluated").c_str() : "");
   }
   if (s.against.empty()) return absl::OkStatus();
 
@@ -216,7 +224,7 @@ int ReplayCommand(const std::vector<std::string>& args) {
                 "  xla replay module.hlo --runs=100 --json\n"
                 "  xla replay module.hlo --against=interpreter --bisect\n"
                 "  xla replay module.hlo --dump_to=bundle && xla replay bundle");
-  flags.Add("platform", &s.platform, "cpu or interpreter (default: the bundle's, else cpu)");
+  flags.Add("platform", &s.platform, PlatformNames() + " (default: the bundle's, else " + DefaultPlatform() + ")");
   flags.Add("against", &s.against, "compare the outputs with those of this platform; status 1 if they differ");
   flags.Add("bisect", &s.bisect,
             "with --against: name the first pass, then the first instruction or fusion, that changes the result");
@@ -235,7 +243,7 @@ int ReplayCommand(const std::vector<std::string>& args) {
   flags.Add("disable", &s.disable, "names of passes not to run, separated by commas");
   flags.Add("until", &s.until, "stop optimizing after this pass");
   flags.Add("excess_precision", &s.excess_precision,
-            "compute in f32 what is written in f16 or bf16, as XLA does by default; cpu only");
+            "compute in f32 what is written in f16 or bf16, as XLA does by default");
   flags.Add("cache_dir", &s.cache_dir, "keep compiled code in this directory, and use what is there");
   flags.Add("dump_to", &s.dump_to, "write a bundle that can be replayed to this directory");
   flags.Add("dump_values", &s.dump_values, "with --dump_to: also inputs and outputs");

@@ -2,6 +2,7 @@
 #include <cstdio>
 
 #include "absl/strings/match.h"
+#include "backends/registry.h"
 #include "compiler/driver.h"
 #include "hlo/base/status.h"
 #include "hlo/io.h"
@@ -15,12 +16,15 @@
 namespace xc {
 namespace {
 
-absl::Status View(const std::string& path, const std::string& out, const std::string& shapes, bool optimized) {
+absl::Status View(const std::string& path, const std::string& out, const std::string& shapes, bool optimized,
+                  const std::string& platform) {
   XC_ASSIGN_OR_RETURN(std::unique_ptr<HloModule> module, ReadModuleOfShapes(path, shapes));
   XC_RETURN_IF_ERROR(VerifyModule(*module));
   if (optimized) {
     Folder folder;
+    XC_ASSIGN_OR_RETURN(Backend * backend, BackendByName(platform));
     PassContext context;
+    XC_ASSIGN_OR_RETURN(context.target, backend->Target({}));
     context.evaluator = &folder;
     XC_RETURN_IF_ERROR(RunPipeline(module.get(), context, {}).status());
   }
@@ -45,7 +49,7 @@ absl::Status View(const std::string& path, const std::string& out, const std::st
 }  // namespace
 
 int ViewCommand(const std::vector<std::string>& args) {
-  std::string out, shapes;
+  std::string out, shapes, platform = DefaultPlatform();
   bool optimized = false;
   FlagSet flags("xla view FILE -o OUT.html|svg|dot",
                 "Draws an HLO module: a page with collapsible computations, search and buffers over time, a drawing of "
@@ -54,12 +58,14 @@ int ViewCommand(const std::vector<std::string>& args) {
   flags.Add("o", &out, "the file to write");
   flags.Add("shapes", &shapes, kShapesHelp);
   flags.Add("optimized", &optimized, "draw the module after all passes: its fusions, its schedule and its memory");
+  flags.Add("platform", &platform, "with --optimized: the passes of this platform: " + PlatformNames());
   int exit_status = 0;
   if (!ParseFlags(flags, args, &exit_status)) return exit_status;
   if (flags.positional().size() != 1 || out.empty()) {
     return Fail(absl::InvalidArgumentError("`xla view` takes one FILE and -o OUT"));
   }
-  if (absl::Status status = View(flags.positional()[0], out, shapes, optimized); !status.ok()) return Fail(status);
+  if (absl::Status status = View(flags.positional()[0], out, shapes, optimized, platform); !status.ok())
+    return Fail(status);
   return 0;
 }
 

@@ -2,17 +2,16 @@
 #ifndef XC_BACKENDS_CPU_CPU_BACKEND_H_
 #define XC_BACKENDS_CPU_CPU_BACKEND_H_
 
-#include <chrono>
 #include <memory>
-#include <optional>
 
 #include "backends/backend.h"
-#include "backends/cpu/frame.h"
+#include "backends/cpu/jit.h"
+#include "backends/program/calls.h"
 
 namespace xc::cpu {
 
-// Compiles `module` as it is (after all passes): schedules it, assigns buffers, generates code. `evaluate` runs the ops
-// that have no native code; null: such ops fail when they are reached.
+// Optimizes and plans `module`, of static shapes, and generates code. `evaluate` folds constants and runs what has no
+// native code; null: nothing is folded, and such ops fail when they are reached.
 absl::StatusOr<std::unique_ptr<Executable>> CompileModule(std::unique_ptr<HloModule> module,
                                                           const xc::CompileOptions& options, Evaluate evaluate);
 
@@ -21,8 +20,8 @@ absl::StatusOr<std::unique_ptr<Executable>> CompileModule(std::unique_ptr<HloMod
 absl::StatusOr<std::unique_ptr<Executable>> LoadModule(const HloModule& module, absl::string_view program,
                                                        Evaluate evaluate);
 
-// The options' deadline by the clock that passes look at; nothing if there is none.
-std::optional<std::chrono::steady_clock::time_point> PassDeadline(const xc::CompileOptions& options);
+// What passes and planner are told of `target`.
+TargetInfo TargetInfoOf(const Target& target);
 
 // Target, this build of the compiler and of LLVM; empty if they cannot be told.
 std::string CodeIdentity(const xc::CompileOptions& options);

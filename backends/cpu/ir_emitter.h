@@ -77,7 +77,7 @@ class IrEmitter {
   absl::Status EmitLibraryCall(const plan::LibraryCall& call);
   absl::StatusOr<llvm::Value*> EmitArgument(const plan::CallArgument& argument);
   absl::StatusOr<llvm::Value*> EmitComparator(const HloComputation& comparator);
-  // A call of one of the executable's own functions (frame.h).
+  // A call of one of the executable's own functions (callbacks.h).
   void EmitCallBack(const char* function, int64_t number, const std::vector<BufferSlice>& inputs,
                     const std::vector<BufferSlice>& outputs);
   absl::Status EmitLoop(const plan::Loop& loop);

@@ -9,8 +9,8 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "backends/codegen/fused_emitter.h"
-#include "backends/cpu/frame.h"
 #include "backends/cpu/ir_emitter.h"
+#include "backends/program/executable.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/Module.h"
 

@@ -15,14 +15,14 @@
 namespace xc {
 namespace {
 
-std::string Fallbacks(const std::filesystem::path& file) {
+std::string Evaluated(const std::filesystem::path& file) {
   std::ifstream in(file);
   std::stringstream text;
   text << in.rdbuf();
   auto module = ParseModule(text.str());
   if (!module.ok()) return module.status().ToString();
   auto executable = CpuBackend()->Compile(*std::move(module), {});
-  return executable.ok() ? (*executable)->Text("fallbacks") : executable.status().ToString();
+  return executable.ok() ? (*executable)->Text("evaluated") : executable.status().ToString();
 }
 
 TEST(NativeCode, SamplePrograms) {
@@ -31,7 +31,7 @@ TEST(NativeCode, SamplePrograms) {
   int programs = 0;
   for (const auto& entry : std::filesystem::directory_iterator(std::string(data) + "/programs")) {
     if (entry.path().extension() != ".hlo") continue;
-    EXPECT_EQ(Fallbacks(entry.path()), "") << entry.path().stem();
+    EXPECT_EQ(Evaluated(entry.path()), "") << entry.path().stem();
     ++programs;
   }
   EXPECT_GE(programs, 40);

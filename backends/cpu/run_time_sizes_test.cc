@@ -183,7 +183,7 @@ TEST(RunTimeSizes, LoopsAndBranches) {
 TEST(RunTimeSizes, MistakesAreErrors) {
   const auto message = [](const std::string& body, int n) {
     RunResult native = RunOn(CpuBackend(), Module(body, n), {});
-    EXPECT_TRUE(native.fallbacks.empty()) << native.fallbacks;
+    EXPECT_TRUE(native.evaluated.empty()) << native.evaluated;
     return std::string(native.status.message());
   };
   EXPECT_EQ(
@@ -213,13 +213,13 @@ ENTRY main { x = s32[2,4] parameter(0) n = s32[] parameter(1) y = s32[2,<=4] set
 
 TEST(RunTimeSizes, WhatHasNoFormIsEvaluated) {
   RunResult result = RunOn(CpuBackend(), Module("ROOT r = s32[2,<=4] rng(zero, one), distribution=rng_uniform", 3), {});
-  EXPECT_TRUE(result.fallbacks.empty()) << result.fallbacks;
+  EXPECT_TRUE(result.evaluated.empty()) << result.evaluated;
   result = RunOn(CpuBackend(),
                  Module("t = (s32[2,2], s32[2,2]) topk(y), k=2, largest=true\n"
                         " ROOT r = s32[2,2] get-tuple-element(t), index=0",
                         3),
                  {});
-  EXPECT_NE(result.fallbacks.find("topk"), std::string::npos) << result.fallbacks;
+  EXPECT_NE(result.evaluated.find("topk"), std::string::npos) << result.evaluated;
 }
 
 }  // namespace

@@ -80,7 +80,7 @@ class InterpreterExecutable : public Executable {
   int64_t temp_bytes() const override { return 0; }
   int64_t size_bytes() const override { return 1024 + 256 * module_->InstructionCount(); }
   std::string Text(absl::string_view name) const override {
-    return name == "optimized_hlo" ? module_->ToString() : std::string();
+    return name == "optimized_hlo" ? module_->ToString() : Executable::Text(name);
   }
 
  private:
@@ -90,6 +90,11 @@ class InterpreterExecutable : public Executable {
 class Interpreter : public Backend {
  public:
   absl::string_view name() const override { return "interpreter"; }
+  absl::StatusOr<TargetInfo> Target(const CompileOptions&) const override {
+    TargetInfo target;
+    target.passes = false;  // modules are evaluated as they are written
+    return target;
+  }
   absl::StatusOr<std::unique_ptr<Executable>> Compile(std::unique_ptr<HloModule> module,
                                                       const CompileOptions&) override {
     return std::unique_ptr<Executable>(std::make_unique<InterpreterExecutable>(std::move(module)));

@@ -88,7 +88,6 @@ absl::StatusOr<bool> ExpandApproxTopK(HloModule* module, PassContext& context) {
 }
 
 absl::StatusOr<bool> RecognizeTopK(HloModule* module, PassContext& context) {
-  if (!context.target.topk) return false;
   bool changed = false;
   for (HloComputation* computation : module->ComputationPostOrder()) {
     for (HloInstruction* sort : computation->PostOrder()) {

@@ -269,7 +269,6 @@ class Stitcher {
 
 absl::StatusOr<bool> StitchRows(HloModule* module, PassContext& context) {
   bool changed = false;
-  if (!context.target.reduce_input_fusion) return changed;
   for (HloComputation* computation : EmittedComputations(module)) {
     XC_RETURN_IF_ERROR(context.CheckDeadline());
     changed |= Stitcher(computation, context).Run();

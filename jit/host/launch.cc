@@ -150,6 +150,7 @@ void LaunchStats::Add(const LaunchStats& other) {
   fallbacks += other.fallbacks;
   deferred += other.deferred;
   unprofitable += other.unprofitable;
+  evaluated += other.evaluated;
   compile_seconds += other.compile_seconds;
 }
 
@@ -160,6 +161,7 @@ LaunchStats ClusterLaunch::stats() const {
   s.fallbacks = counters_.fallbacks.load();
   s.deferred = counters_.deferred.load();
   s.unprofitable = counters_.unprofitable.load();
+  s.evaluated = counters_.evaluated.load();
   s.compile_seconds = static_cast<double>(counters_.compile_ns.load()) * 1e-9;
   return s;
 }

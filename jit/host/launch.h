@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "backends/registry.h"
 #include "jit/launch/compile_queue.h"
 #include "jit/launch/launcher.h"
 
@@ -18,6 +19,7 @@ struct LaunchStats {
   int64_t fallbacks = 0;     // runs that the host had to do instead
   int64_t deferred = 0;      // of these: while a compilation was put off or under way
   int64_t unprofitable = 0;  // of these: because code for the signature would not pay
+  int64_t evaluated = 0;     // instructions of compiled programs that there is no code for
   double compile_seconds = 0;
 
   void Add(const LaunchStats& other);
@@ -30,7 +32,7 @@ LaunchPolicy EmbeddedPolicy();
 // What all launches of a session share.
 struct LaunchOptions {
   Client* client = nullptr;
-  std::string platform = "cpu";
+  std::string platform = DefaultPlatform();
   Executor* executor = nullptr;
   int thread_limit = 0;
   LaunchPolicy policy = EmbeddedPolicy();

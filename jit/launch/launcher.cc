@@ -223,6 +223,11 @@ std::vector<SignatureReport> Launcher::Report() const {
       r.temp_bytes = code.executable != nullptr ? code.executable->temp_bytes() : 0;
       r.code_bytes = code.executable != nullptr ? code.executable->size_bytes() : 0;
       r.best_ns = choice->runs > 0 ? choice->best_ns.load() : 0;
+      if (state == kReady && code.executable != nullptr) {
+        for (const EvaluatedPart& part : code.executable->evaluated()) {
+          absl::StrAppend(&r.note, "; evaluated, without code: ", part.what, ": ", part.reason);
+        }
+      }
     }
     r.runs = e.code.runs();
     r.host_runs = e.gate.host_runs();

@@ -56,7 +56,7 @@ class LaunchEvents {
 struct SignatureReport {
   std::string arguments;
   bool compiled = false;
-  std::string note;     // of compiled code: for which batch, and why it is not shared
+  std::string note;     // of compiled code: for which batch, why it is not shared, and what it has evaluated
   std::string problem;  // why there is none, or why the host runs it
   double compile_seconds = 0;
   int64_t runs = 0, best_ns = 0, host_runs = 0, host_best_ns = 0;  // 0 where there was no run
@@ -151,6 +151,7 @@ class Launcher {
   bool Compile(const std::shared_ptr<Entry>& entry, const LaunchPolicy& policy, int compile_threads);
   absl::StatusOr<ClusterCode> CompileExact(const Entry& entry, const CompileOptions& options, std::set<int>* needed,
                                            std::string* failed_node);
+  void CountCompilation(const CompiledCluster& code);
   // The code for the entry, from a bucket or exact; null if it falls back, since there is too much code.
   absl::StatusOr<ClusterCode> MakeCode(const std::shared_ptr<Entry>& entry, const LaunchPolicy& policy,
                                        const CompileOptions& options, std::set<int>* needed, std::string* failed_node);

@@ -75,10 +75,17 @@ absl::StatusOr<ClusterCode> Launcher::CompileExact(const Entry& entry, const Com
                                                    std::set<int>* needed, std::string* failed_node) {
   auto code = CompileCluster(*graph_, entry.args, *services_.compiler, options, services_.now, needed, failed_node);
   if (!code.ok()) return code;
-  counters_.compilations.fetch_add(1);
-  counters_.compile_ns.fetch_add(static_cast<int64_t>((*code)->seconds * 1e9));
+  CountCompilation(**code);
   buckets_.AddExact(entry.args, entry.family, *code);
   return code;
+}
+
+void Launcher::CountCompilation(const CompiledCluster& code) {
+  counters_.compilations.fetch_add(1);
+  counters_.compile_ns.fetch_add(static_cast<int64_t>(code.seconds * 1e9));
+  if (code.executable != nullptr) {
+    counters_.evaluated.fetch_add(static_cast<int64_t>(code.executable->evaluated().size()));
+  }
 }
 
 absl::StatusOr<ClusterCode> Launcher::MakeCode(const std::shared_ptr<Entry>& entry, const LaunchPolicy& policy,
@@ -89,8 +96,7 @@ absl::StatusOr<ClusterCode> Launcher::MakeCode(const std::shared_ptr<Entry>& ent
   auto shared = buckets_.GetCode(entry->args, entry->family, policy.max_signatures, options, &done);
   if (shared.ok()) {
     if (done.compiled) {
-      counters_.compilations.fetch_add(1);
-      counters_.compile_ns.fetch_add(static_cast<int64_t>((*shared)->seconds * 1e9));
+      CountCompilation(**shared);
     }
     if (done.prepare > 0 && policy.when == CompileWhen::kBackground && services_.background != nullptr) {
       services_.background(nullptr, [this, entry, size = done.prepare] { PrepareFamily(*entry, size); });

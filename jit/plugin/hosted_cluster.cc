@@ -71,7 +71,7 @@ HostedCluster::HostedCluster(std::string bytes, std::string name, std::unique_pt
     : bytes_(std::move(bytes)), name_(std::move(name)), host_graph_(bytes_) {
   for (int id : graph->Args()) arg_types_.push_back(graph->node(id).output_types[0]);
   Launcher::Services services;
-  services.compiler = MakeClusterCompiler(Client::Default(), "cpu");
+  services.compiler = MakeClusterCompiler(Client::Default(), DefaultPlatform());
   // Tasks keep the cluster, whose launch nodes the host may drop meanwhile.
   services.background = [this](Demand demand, std::function<void()> task) {
     return CompileInBackground(std::move(demand), [self = shared_from_this(), task = std::move(task)] { task(); });

@@ -5,13 +5,15 @@
 #include <cstdint>
 #include <string>
 
+#include "service/client.h"
+
 namespace xc {
 
 struct GraphCommandOptions {
   std::string path;  // a directory with graph.pb (or .pbtxt), meta.json and case<N>/, a SavedModel, or a GraphDef
   std::string signature = "serving_default";  // of a SavedModel
   std::string mode = "jit";                   // or "host"
-  std::string platform = "cpu";
+  std::string platform = DefaultPlatform();
   bool explain = false;
   std::string explain_html;       // a file to write
   std::string policy = "atonce";  // or "lazy", "background"

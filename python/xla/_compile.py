@@ -30,7 +30,7 @@ def compile(
     static_argnums=(),
     static_argnames=(),
     donate_argnums=(),
-    platform="cpu",
+    platform=None,
     threads=0,
     options=None,
 ):
@@ -43,7 +43,7 @@ def compile(
     static_argnums, static_argnames: arguments that are constants of the program (sizes, axes, strings, functions); they
       must be hashable, and each value gives a program of its own.
     donate_argnums: arguments whose memory a result of the same type and shape takes over; they must not be used afterwards.
-    platform: "cpu", or "interpreter", which is slow and plain.
+    platform: "cpu", which is the default, or "interpreter", which is slow and plain.
     threads: how many threads a call may use at most; 0 for all.
     options: a dict of the compiler's options, such as {"disabled_passes": ["fuse"]} or {"compile_timeout_s": 60};
       {"cache_dir": "~/.cache/xla"} keeps compiled code between processes (so does the environment's XC_CACHE_DIR);

@@ -12,7 +12,7 @@ from . import _core, _load
 
 def options_text(platform, options):
     """The C API's options: lines of key=value."""
-    lines = [f"platform={platform}"]
+    lines = [f"platform={platform}"] if platform else []
     for key, value in (options or {}).items():
         if key == "cache_dir":
             value = os.path.abspath(os.path.expanduser(value))
@@ -52,6 +52,7 @@ class Cost:
     temp_bytes: int
     code_bytes: int
     parts: tuple
+    evaluated: tuple = ()  # instructions that no code was made for, "OPCODE NAME: why": they are evaluated, slowly
 
     def __str__(self):
         head = (
@@ -62,7 +63,8 @@ class Cost:
             f"{p.name:<32} {p.flops:>14,} {p.transcendentals:>12,} {p.bytes_read + p.bytes_written:>14,}"
             for p in self.parts
         ]
-        return "\n".join([head, f"{'instruction':<32} {'FLOPs':>14} {'exp, …':>12} {'bytes':>14}", *rows])
+        slow = [f"evaluated, without code: {line}" for line in self.evaluated]
+        return "\n".join([head, f"{'instruction':<32} {'FLOPs':>14} {'exp, …':>12} {'bytes':>14}", *rows, *slow])
 
 
 class Lowered:
@@ -129,8 +131,9 @@ class Lowered:
     def cost(self):
         """What a run costs, in all and for each instruction of the optimized program: a Cost.
 
-        >>> xla.compile(np.exp).lower(np.zeros(8)).cost().transcendentals
-        8
+        >>> cost = xla.compile(np.exp).lower(np.zeros(8)).cost()
+        >>> cost.transcendentals, cost.evaluated
+        (8, ())
         """
         parts = []
         for line in self._compiled().text("cost").splitlines():
@@ -138,7 +141,8 @@ class Lowered:
             parts.append(FusionCost(name, opcode, *map(int, numbers)))
         total = [sum(getattr(p, f) for p in parts) for f in ("flops", "transcendentals", "bytes_read", "bytes_written")]
         executable = self._compiled()
-        return Cost(*total, executable.temp_bytes, executable.code_bytes, tuple(parts))
+        evaluated = tuple(executable.text("evaluated").splitlines())
+        return Cost(*total, executable.temp_bytes, executable.code_bytes, tuple(parts), evaluated)
 
     def view(self, optimized=True):
         """A drawing of the program before or after all passes as an HTML page, a View; notebooks show it.

@@ -52,10 +52,12 @@ LAYERS = {
     "backends/codegen": ["compiler", "hlo", "proto"],
     "backends/plan": ["backends/runtime", "compiler", "hlo", "proto"],
     "backends": ["backends/runtime", "compiler", "hlo", "proto"],
+    "backends/program": ["backends", "backends/plan", "backends/runtime", "compiler", "hlo", "proto"],
     "backends/interpreter": ["backends", "backends/runtime", "compiler", "hlo", "proto"],
     "backends/cpu": [
         "backends",
         "backends/interpreter",
+        "backends/program",
         "backends/plan",
         "backends/codegen",
         "backends/runtime",
@@ -66,6 +68,7 @@ LAYERS = {
     "backends/gpu": [
         "backends",
         "backends/interpreter",
+        "backends/program",
         "backends/plan",
         "backends/codegen",
         "backends/runtime",

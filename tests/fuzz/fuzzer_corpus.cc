@@ -59,7 +59,7 @@ std::vector<std::string> Files() {
 
 // A program as the compile cache keeps it: a result in a parameter, a call, an instruction of the module kept.
 std::vector<std::string> Programs() {
-  xc::pb::CpuProgramProto proto;
+  xc::pb::ProgramProto proto;
   proto.set_entry("main");
   proto.add_objects("code");
   proto.set_arena_bytes(64);

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "backends/cpu/program.h"
+#include "backends/program/program.h"
 #include "service/disk_cache.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
@@ -15,7 +15,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const auto kept = xc::UnwrapProgram("key", xc::WrapProgram("key", bytes));
   if (!kept.ok() || *kept != bytes) std::abort();
   std::vector<std::string> objects;
-  const auto program = xc::cpu::ReadProgram(*kept, &objects);
+  const auto program = xc::ReadProgram(*kept, &objects);
   if (!program.ok()) return 0;
   // What a run takes for granted: outputs in parameters are inside of them, a call's arrays have sizes.
   for (const auto& output : program->outputs) {
@@ -25,13 +25,13 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       std::abort();
     }
   }
-  for (const xc::PreparedCall& call : program->fallback.calls) {
+  for (const xc::PreparedCall& call : program->calls.calls) {
     for (const auto& buffers : {call.args().inputs, call.args().outputs}) {
       for (const xc::CallBuffer& buffer : buffers) {
         if (buffer.elements() < 0) std::abort();
       }
     }
   }
-  if (!xc::cpu::WriteProgram(*program, objects).ok()) std::abort();
+  if (!xc::WriteProgram(*program, objects).ok()) std::abort();
   return 0;
 }

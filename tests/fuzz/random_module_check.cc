@@ -2,7 +2,7 @@
 #include <cmath>
 
 #include "absl/strings/str_cat.h"
-#include "backends/backend.h"
+#include "backends/registry.h"
 #include "hlo/equality.h"
 #include "hlo/text/parser.h"
 #include "hlo/text/printer.h"

@@ -52,7 +52,7 @@ inline Literal MadeUp(int64_t p, const Shape& shape, const BothOptions& options)
 
 struct RunResult {
   absl::Status status;
-  std::string fallbacks;
+  std::string evaluated;
   std::vector<Literal> leaves;
   std::vector<std::string> outfeed;
 };
@@ -75,7 +75,7 @@ inline RunResult RunOn(Backend* backend, absl::string_view text, const BothOptio
     result.status = executable.status();
     return result;
   }
-  result.fallbacks = (*executable)->Text("fallbacks");
+  result.evaluated = (*executable)->Text("evaluated");
   std::vector<Literal> inputs;
   std::vector<const void*> in;
   for (const Shape& shape : (*executable)->parameter_leaves()) {
@@ -123,7 +123,7 @@ inline void ExpectSame(absl::string_view text, const BothOptions& options = {}) 
   ASSERT_TRUE(expected.status.ok()) << expected.status;
   ASSERT_TRUE(cpu.status.ok()) << cpu.status;
   if (options.native) {
-    EXPECT_EQ(cpu.fallbacks, "");
+    EXPECT_EQ(cpu.evaluated, "");
   }
   ASSERT_EQ(cpu.leaves.size(), expected.leaves.size());
   for (size_t i = 0; i < cpu.leaves.size(); ++i) {

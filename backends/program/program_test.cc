@@ -1,24 +1,24 @@
 // Programs as bytes: what is written is read, and what does not fit together is refused.
-#include "backends/cpu/program.h"
+#include "backends/program/program.h"
 
 #include <limits>
 
 #include "gtest/gtest.h"
 #include "proto/program.pb.h"
 
-namespace xc::cpu {
+namespace xc {
 namespace {
 
 constexpr int64_t kLargest = std::numeric_limits<int64_t>::max();
 
-absl::StatusOr<Program> Read(const pb::CpuProgramProto& proto) {
+absl::StatusOr<Program> Read(const pb::ProgramProto& proto) {
   std::vector<std::string> objects;
   return ReadProgram(proto.SerializeAsString(), &objects);
 }
 
 // One parameter of 16 bytes, whose last eight are the result, and a call.
-pb::CpuProgramProto Good() {
-  pb::CpuProgramProto proto;
+pb::ProgramProto Good() {
+  pb::ProgramProto proto;
   proto.set_entry("main");
   proto.add_objects("code");
   proto.set_arena_bytes(64);
@@ -46,17 +46,17 @@ TEST(Program, IsReadAsItWasWritten) {
   EXPECT_EQ(program->arena_bytes, 64);
   EXPECT_EQ(program->outputs.at(0).offset, 8);
   EXPECT_EQ(program->constant_bytes, 3);
-  ASSERT_EQ(program->fallback.calls.size(), 1);
-  EXPECT_EQ(program->fallback.calls[0].args().inputs[0].elements(), 4);
+  ASSERT_EQ(program->calls.calls.size(), 1);
+  EXPECT_EQ(program->calls.calls[0].args().inputs[0].elements(), 4);
   // Constants are written from the literals that a compiled program has.
   const auto bytes = WriteProgram(*program, objects);
   ASSERT_TRUE(bytes.ok()) << bytes.status();
-  pb::CpuProgramProto written, expected = Good();
+  pb::ProgramProto written, expected = Good();
   ASSERT_TRUE(written.ParseFromString(*bytes));
   expected.clear_constants();
   const auto again = ReadProgram(*bytes, &objects);
   ASSERT_TRUE(again.ok()) << again.status();
-  EXPECT_EQ(again->fallback.calls[0].args().inputs[0].elements(), 4);
+  EXPECT_EQ(again->calls.calls[0].args().inputs[0].elements(), 4);
   EXPECT_EQ(written.outputs(0).SerializeAsString(), expected.outputs(0).SerializeAsString());
 }
 
@@ -67,20 +67,20 @@ TEST(Program, OutputsLieInsideOfTheirParameters) {
   for (const Range& range : {Range{1, 8, 0}, Range{-1, 8, 0}, Range{kLargest, 8, 0}, Range{0, 8, 9}, Range{0, 17, 0},
                              Range{0, -1, 0}, Range{0, 8, -1}, Range{0, kLargest, kLargest}, Range{0, 8, kLargest},
                              Range{0, kLargest, 8}, Range{0, std::numeric_limits<int64_t>::min(), 8}}) {
-    pb::CpuProgramProto proto = Good();
+    pb::ProgramProto proto = Good();
     proto.mutable_outputs(0)->set_parameter(range.parameter);
     proto.mutable_outputs(0)->set_bytes(range.bytes);
     proto.mutable_outputs(0)->set_offset(range.offset);
     EXPECT_EQ(Read(proto).status().message(), "an output lies outside of its parameter") << proto.ShortDebugString();
   }
-  pb::CpuProgramProto proto = Good();
+  pb::ProgramProto proto = Good();
   proto.mutable_parameters(0)->set_bytes(std::numeric_limits<int64_t>::min());
   EXPECT_EQ(Read(proto).status().message(), "an output lies outside of its parameter");
 }
 
 TEST(Program, CallsTakeArraysThatCanBe) {
   const auto error = [](auto change) {
-    pb::CpuProgramProto proto = Good();
+    pb::ProgramProto proto = Good();
     change(*proto.mutable_calls(0)->mutable_inputs(0));
     return std::string(Read(proto).status().message());
   };
@@ -108,17 +108,17 @@ TEST(Program, CallsTakeArraysThatCanBe) {
 }
 
 TEST(Program, CallsTakeScalars) {
-  pb::CpuProgramProto proto = Good();
+  pb::ProgramProto proto = Good();
   pb::ShapeProto* output = proto.mutable_calls(0)->add_outputs();
   output->set_element_type(pb::S32);
   output->mutable_layout();
   const auto program = Read(proto);
   ASSERT_TRUE(program.ok()) << program.status();
-  EXPECT_EQ(program->fallback.calls[0].args().outputs[0].elements(), 1);
+  EXPECT_EQ(program->calls.calls[0].args().outputs[0].elements(), 1);
 }
 
 TEST(Program, RefusesTheRest) {
-  pb::CpuProgramProto proto = Good();
+  pb::ProgramProto proto = Good();
   proto.set_arena_bytes(-1);
   EXPECT_EQ(Read(proto).status().message(), "its temporary memory has a negative size");
   proto = Good();
@@ -129,8 +129,8 @@ TEST(Program, RefusesTheRest) {
   proto.set_module("not a module");
   EXPECT_FALSE(Read(proto).ok());
   std::vector<std::string> objects;
-  EXPECT_EQ(ReadProgram("\xff\xff", &objects).status().message(), "it is no CpuProgramProto");
+  EXPECT_EQ(ReadProgram("\xff\xff", &objects).status().message(), "it is no ProgramProto");
 }
 
 }  // namespace
-}  // namespace xc::cpu
+}  // namespace xc

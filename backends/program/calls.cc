@@ -1,12 +1,9 @@
-// Runs one instruction in the evaluator, on copies of its operands; and runs custom calls. Generated code has no unwind
-// tables: an exception ends here, as the run's error.
+#include "backends/program/calls.h"
+
 #include "absl/strings/str_cat.h"
-#include "backends/cpu/frame.h"
-#include "backends/runtime/run_context.h"
-#include "hlo/base/exceptions.h"
 #include "hlo/base/status.h"
 
-namespace xc::cpu {
+namespace xc {
 namespace {
 
 // Builds a literal of `shape` from the leaves' bytes, starting at *next.
@@ -40,12 +37,10 @@ absl::Status Write(const Literal& literal, const Shape& shape, void* const* outp
   return absl::OkStatus();
 }
 
-absl::Status Run(const Frame& frame, int64_t site, const void* const* inputs, void* const* outputs) {
-  const HloInstruction& instruction = *frame.fallback->sites[site];
-  if (frame.fallback->evaluate == nullptr) {
-    return absl::UnimplementedError(absl::StrCat("the cpu backend has no code for ", OpcodeName(instruction.opcode()),
-                                                 " (instruction ", instruction.name(), ")"));
-  }
+}  // namespace
+
+absl::Status EvaluateInto(const Evaluate& evaluate, const HloInstruction& instruction, const void* const* inputs,
+                          void* const* outputs) {
   std::vector<Literal> operands;
   std::vector<const Literal*> pointers;
   int64_t next = 0;
@@ -53,25 +48,18 @@ absl::Status Run(const Frame& frame, int64_t site, const void* const* inputs, vo
     operands.push_back(Read(operand->shape(), inputs, &next));
   }
   for (const Literal& operand : operands) pointers.push_back(&operand);
-  XC_ASSIGN_OR_RETURN(Literal result, frame.fallback->evaluate(instruction, pointers));
+  XC_ASSIGN_OR_RETURN(Literal result, evaluate(instruction, pointers));
   next = 0;
   return Write(result, instruction.shape(), outputs, &next);
 }
 
-}  // namespace
-}  // namespace xc::cpu
-
-extern "C" int32_t xc_cpu_fallback(const xc::cpu::Frame* frame, int64_t site, const void* const* inputs,
-                                   void* const* outputs) {
-  const absl::Status status =
-      xc::CatchExceptions([&]() -> absl::Status { return xc::cpu::Run(*frame, site, inputs, outputs); });
-  return static_cast<xc::RunContext*>(frame->context)->Record(status);
+absl::Status CallTable::RunSite(int64_t site, const void* const* inputs, void* const* outputs) const {
+  const HloInstruction& instruction = *sites[site].instruction;
+  if (evaluate == nullptr) {
+    return absl::UnimplementedError(absl::StrCat("there is no code for ", OpcodeName(instruction.opcode()),
+                                                 " (instruction ", instruction.name(), "): ", sites[site].reason));
+  }
+  return EvaluateInto(evaluate, instruction, inputs, outputs);
 }
 
-extern "C" int32_t xc_cpu_custom_call(const xc::cpu::Frame* frame, int64_t site, void* const* inputs,
-                                      void* const* outputs) {
-  auto* run = static_cast<xc::RunContext*>(frame->context);
-  const absl::Status status =
-      xc::CatchExceptions([&]() -> absl::Status { return frame->fallback->calls[site].Run(run, inputs, outputs); });
-  return run->Record(status);
-}
+}  // namespace xc

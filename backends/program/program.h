@@ -1,7 +1,6 @@
-// What a CPU executable runs on once it is compiled: plain data that the buffer assignment and the emitter leave, and
-// its form as bytes.
-#ifndef XC_BACKENDS_CPU_PROGRAM_H_
-#define XC_BACKENDS_CPU_PROGRAM_H_
+// What an executable is besides its code: plain data that buffer assignment and plan leave, and its form as bytes.
+#ifndef XC_BACKENDS_PROGRAM_PROGRAM_H_
+#define XC_BACKENDS_PROGRAM_PROGRAM_H_
 
 #include <memory>
 #include <string>
@@ -9,12 +8,13 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "backends/cpu/frame.h"
+#include "backends/plan/plan.h"
+#include "backends/program/calls.h"
 #include "backends/runtime/arena.h"
 #include "compiler/memory/buffer_assignment.h"
 #include "hlo/module.h"
 
-namespace xc::cpu {
+namespace xc {
 
 // The data of a program, without its code.
 struct Program {
@@ -34,7 +34,7 @@ struct Program {
   std::vector<Output> outputs;
   std::vector<const void*> constants;
   int64_t constant_bytes = 0;
-  FallbackTable fallback;
+  CallTable calls;
 
   // Whoever owns what the above points to: of a program that was compiled, of one that was loaded.
   std::vector<std::shared_ptr<const Literal>> literals;
@@ -42,17 +42,18 @@ struct Program {
   std::unique_ptr<HloModule> module;  // optimized; null if it was loaded and all instructions have native code
 };
 
-// Takes parameters and outputs over from `buffers`.
-void SetBuffers(const BufferAssignment& buffers, Program* program);
+// The program of a plan: memory, constants and calls, but for module and entry. `plan` gives up its custom calls.
+// InvalidArgument for constants without elements.
+absl::StatusOr<Program> MakeProgram(const BufferAssignment& buffers, plan::Plan* plan);
 
-// `program` and `objects` as a serialized CpuProgramProto. Unimplemented for what another process could not run:
-// custom calls without a function.
+// `program` and `objects`, its code, as a serialized ProgramProto. Unimplemented for what another process could not
+// run: custom calls without a function.
 absl::StatusOr<std::string> WriteProgram(const Program& program, const std::vector<std::string>& objects);
 
-// The way back; fallback.evaluate is left to the caller. Errors: `bytes` do not fit together, or a custom call is
+// The way back; calls.evaluate is left to the caller. Errors: `bytes` do not fit together, or a custom call is
 // not registered in this process.
 absl::StatusOr<Program> ReadProgram(absl::string_view bytes, std::vector<std::string>* objects);
 
-}  // namespace xc::cpu
+}  // namespace xc
 
-#endif  // XC_BACKENDS_CPU_PROGRAM_H_
+#endif  // XC_BACKENDS_PROGRAM_PROGRAM_H_

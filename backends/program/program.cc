@@ -1,4 +1,4 @@
-#include "backends/cpu/program.h"
+#include "backends/program/program.h"
 
 #include <algorithm>
 #include <cstring>
@@ -10,7 +10,7 @@
 #include "hlo/wire/shape_proto.h"
 #include "proto/program.pb.h"
 
-namespace xc::cpu {
+namespace xc {
 namespace {
 
 using ShapeProtos = google::protobuf::RepeatedPtrField<pb::ShapeProto>;
@@ -61,14 +61,14 @@ std::vector<CallBuffer> BuffersOf(const std::vector<Shape>& shapes) {
 }
 
 // Whether `output` is a range of its parameter's bytes.
-bool LiesInParameter(const pb::CpuProgramProto::Output& output, const pb::CpuProgramProto& proto) {
+bool LiesInParameter(const pb::ProgramProto::Output& output, const pb::ProgramProto& proto) {
   if (output.parameter() < 0 || output.parameter() >= proto.parameters_size()) return false;
   const int64_t size = proto.parameters(static_cast<int>(output.parameter())).bytes();
   return output.bytes() >= 0 && output.bytes() <= size && output.offset() >= 0 &&
          output.offset() <= size - output.bytes();
 }
 
-absl::Status ReadFallbacks(const pb::CpuProgramProto& proto, Program* program) {
+absl::Status ReadFallbacks(const pb::ProgramProto& proto, Program* program) {
   if (proto.fallbacks().empty()) return absl::OkStatus();
   XC_ASSIGN_OR_RETURN(program->module, ReadModule(proto.module()));
   absl::flat_hash_map<std::string, const HloInstruction*> by_name;
@@ -83,27 +83,42 @@ absl::Status ReadFallbacks(const pb::CpuProgramProto& proto, Program* program) {
     if (it == by_name.end()) {
       return absl::InvalidArgumentError(absl::StrCat("it has no instruction ", proto.fallbacks(i)));
     }
-    program->fallback.sites.push_back(it->second);
-    program->fallback.reasons.push_back(proto.reasons(i));
+    program->calls.sites.push_back({it->second, proto.reasons(i)});
   }
   return absl::OkStatus();
 }
 
 }  // namespace
 
-void SetBuffers(const BufferAssignment& buffers, Program* program) {
-  program->arena_bytes = buffers.arena_bytes();
+absl::StatusOr<Program> MakeProgram(const BufferAssignment& buffers, plan::Plan* plan) {
+  Program program;
+  program.arena_bytes = buffers.arena_bytes();
   for (const BufferAssignment::ParameterLeaf& leaf : buffers.parameters()) {
-    program->parameters.push_back({leaf.size, leaf.donated});
+    program.parameters.push_back({leaf.size, leaf.donated});
   }
   for (const BufferAssignment::OutputLeaf& leaf : buffers.outputs()) {
     const bool in_parameter = leaf.slice.kind == BufferSlice::Kind::kParameter;
-    program->outputs.push_back({leaf.size, in_parameter ? leaf.slice.index : -1, leaf.slice.offset});
+    program.outputs.push_back({leaf.size, in_parameter ? leaf.slice.index : -1, leaf.slice.offset});
   }
+  for (const plan::EvaluatedSite& site : plan->evaluated) {
+    program.calls.sites.push_back({site.instruction, site.reason});
+  }
+  program.calls.calls = std::move(plan->custom_calls);
+  program.literals = buffers.constants();
+  program.literals.insert(program.literals.end(), plan->constants.begin(), plan->constants.end());
+  for (const auto& literal : program.literals) {
+    if (literal->elided()) {
+      return absl::InvalidArgumentError(absl::StrCat("a constant of shape ", literal->shape().ToString(),
+                                                     " has no elements (`{...}`): the program cannot run"));
+    }
+    program.constant_bytes += literal->byte_size();
+    program.constants.push_back(literal->bytes());
+  }
+  return program;
 }
 
 absl::StatusOr<std::string> WriteProgram(const Program& program, const std::vector<std::string>& objects) {
-  pb::CpuProgramProto proto;
+  pb::ProgramProto proto;
   proto.set_entry(program.entry);
   for (const std::string& object : objects) proto.add_objects(object);
   proto.set_arena_bytes(program.arena_bytes);
@@ -120,7 +135,7 @@ absl::StatusOr<std::string> WriteProgram(const Program& program, const std::vect
     p->set_offset(output.offset);
   }
   for (const auto& literal : program.literals) proto.add_constants(literal->bytes(), literal->byte_size());
-  for (const PreparedCall& call : program.fallback.calls) {
+  for (const PreparedCall& call : program.calls.calls) {
     const CallArgs args = call.args();
     auto* p = proto.add_calls();
     p->set_target(std::string(args.target));
@@ -129,16 +144,15 @@ absl::StatusOr<std::string> WriteProgram(const Program& program, const std::vect
     WriteBuffers(args.inputs, p->mutable_inputs());
     WriteBuffers(args.outputs, p->mutable_outputs());
   }
-  for (const HloInstruction* site : program.fallback.sites) {
-    if (site->opcode() == HloOpcode::kCustomCall) {
-      return absl::UnimplementedError(absl::StrCat("the custom call ", site->name(), " has no function here"));
+  for (const CallTable::Site& site : program.calls.sites) {
+    if (site.instruction->opcode() == HloOpcode::kCustomCall) {
+      return absl::UnimplementedError(
+          absl::StrCat("the custom call ", site.instruction->name(), " has no function here"));
     }
-    proto.add_fallbacks(site->name());
+    proto.add_fallbacks(site.instruction->name());
+    proto.add_reasons(site.reason);
   }
-  for (const std::string& reason : program.fallback.reasons) {
-    proto.add_reasons(reason);
-  }
-  if (!program.fallback.sites.empty()) {
+  if (!program.calls.sites.empty()) {
     XC_ASSIGN_OR_RETURN(*proto.mutable_module(), WriteModule(*program.module, ModuleFormat::kBinaryProto));
   }
   std::string bytes;
@@ -147,9 +161,9 @@ absl::StatusOr<std::string> WriteProgram(const Program& program, const std::vect
 }
 
 absl::StatusOr<Program> ReadProgram(absl::string_view bytes, std::vector<std::string>* objects) {
-  pb::CpuProgramProto proto;
+  pb::ProgramProto proto;
   if (bytes.size() > INT32_MAX || !proto.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
-    return absl::InvalidArgumentError("it is no CpuProgramProto");
+    return absl::InvalidArgumentError("it is no ProgramProto");
   }
   Program program;
   program.entry = proto.entry();
@@ -180,11 +194,11 @@ absl::StatusOr<Program> ReadProgram(absl::string_view bytes, std::vector<std::st
     args.backend_config = p.backend_config();
     args.tuple_result = p.tuple_result();
     XC_ASSIGN_OR_RETURN(PreparedCall call, PreparedCall::Make(args));
-    program.fallback.calls.push_back(std::move(call));
+    program.calls.calls.push_back(std::move(call));
   }
   XC_RETURN_IF_ERROR(ReadFallbacks(proto, &program));
   for (std::string& object : *proto.mutable_objects()) objects->push_back(std::move(object));
   return program;
 }
 
-}  // namespace xc::cpu
+}  // namespace xc

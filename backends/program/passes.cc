@@ -1,43 +1,40 @@
-#include "backends/cpu/passes.h"
-
-#include <algorithm>
+#include "backends/program/passes.h"
 
 #include "absl/time/clock.h"
-#include "backends/cpu/cpu_backend.h"
 #include "compiler/driver.h"
 #include "hlo/base/format.h"
 #include "hlo/base/status.h"
 #include "hlo/verifier/verifier.h"
 
-namespace xc::cpu {
+namespace xc {
 namespace {
 
 class Folder : public ConstantEvaluator {
  public:
-  explicit Folder(const cpu::Evaluate& evaluate) : evaluate_(evaluate) {}
+  explicit Folder(const xc::Evaluate& evaluate) : evaluate_(evaluate) {}
   absl::StatusOr<Literal> Evaluate(const HloInstruction* instruction,
                                    absl::Span<const Literal* const> operands) override {
     return evaluate_(*instruction, operands);
   }
 
  private:
-  const cpu::Evaluate& evaluate_;
+  const xc::Evaluate& evaluate_;
 };
 
 }  // namespace
 
-std::optional<std::chrono::steady_clock::time_point> PassDeadline(const xc::CompileOptions& options) {
+std::optional<std::chrono::steady_clock::time_point> PassDeadline(const CompileOptions& options) {
   if (options.deadline == absl::InfiniteFuture()) return std::nullopt;
   return std::chrono::steady_clock::now() + absl::ToChronoNanoseconds(options.deadline - absl::Now());
 }
 
-absl::StatusOr<std::string> RunPasses(HloModule* module, const xc::CompileOptions& options, const Evaluate& evaluate) {
-  const auto& disabled = options.disabled_passes;
-  if (std::find(disabled.begin(), disabled.end(), "all") != disabled.end()) return "";
+absl::StatusOr<std::string> RunPasses(HloModule* module, const CompileOptions& options, const TargetInfo& target,
+                                      const Evaluate& evaluate) {
   PassContext context;
-  context.target.topk = true;
-  context.options.disabled_passes = disabled;
+  context.target = target;
+  context.options.disabled_passes = options.disabled_passes;
   context.options.stop_after = options.until_pass;
+  context.options.run_required = true;
   context.options.excess_precision = options.excess_precision;
   context.options.deadline = PassDeadline(options);
   Folder folder(evaluate);
@@ -56,4 +53,4 @@ absl::StatusOr<std::string> RunPasses(HloModule* module, const xc::CompileOption
   return report.ToString(context);
 }
 
-}  // namespace xc::cpu
+}  // namespace xc

@@ -1,0 +1,107 @@
+#include "backends/program/executable.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "absl/strings/str_cat.h"
+#include "backends/plan/planner.h"
+#include "backends/plan/prepare.h"
+#include "backends/program/passes.h"
+#include "backends/runtime/arena.h"
+#include "hlo/base/status.h"
+
+namespace xc {
+
+absl::StatusOr<PlannedModule> PlanModule(std::unique_ptr<HloModule> module, const CompileOptions& options,
+                                         const TargetInfo& target, const Evaluate& evaluate) {
+  PlannedModule planned;
+  planned.module = std::move(module);
+  HloModule* const m = planned.module.get();
+  XC_ASSIGN_OR_RETURN(planned.pass_report, RunPasses(m, options, target, evaluate));
+  XC_ASSIGN_OR_RETURN(planned.buffers, plan::Prepare(m, {options.max_memory_bytes, options.deadline}));
+  XC_ASSIGN_OR_RETURN(planned.plan, plan::MakePlan(*m, planned.buffers, target, options.deadline));
+  if (options.dump) options.dump("plan.txt", plan::ToString(planned.plan));
+  return planned;
+}
+
+absl::Status ProgramExecutable::SetProgram(PlannedModule* planned, const CompileOptions& options) {
+  if (options.keep_texts) plan_text_ = plan::ToString(planned->plan);
+  std::string entry = std::move(program_.entry);
+  XC_ASSIGN_OR_RETURN(program_, MakeProgram(planned->buffers, &planned->plan));
+  program_.entry = std::move(entry);
+  program_.module = std::move(planned->module);
+  pass_report_ = std::move(planned->pass_report);
+  buffers_ = std::move(planned->buffers);
+  return absl::OkStatus();
+}
+
+absl::Status ProgramExecutable::SetProgram(Program program, const HloModule& module) {
+  SetSignature(module);
+  program_ = std::move(program);
+  const auto sizes_match = [](const std::vector<Shape>& leaves, const auto& stored) {
+    return std::equal(leaves.begin(), leaves.end(), stored.begin(), stored.end(),
+                      [](const Shape& leaf, const auto& s) { return leaf.ByteSize() == s.bytes; });
+  };
+  if (!sizes_match(parameter_leaves(), program_.parameters) || !sizes_match(result_leaves(), program_.outputs)) {
+    return absl::InvalidArgumentError("it has other parameters or results than the module");
+  }
+  return absl::OkStatus();
+}
+
+void ProgramExecutable::Prepare(Evaluate evaluate) {
+  program_.calls.evaluate = std::move(evaluate);
+  std::vector<EvaluatedPart> evaluated;
+  for (const CallTable::Site& site : program_.calls.sites) {
+    evaluated.push_back(
+        {absl::StrCat(OpcodeName(site.instruction->opcode()), " ", site.instruction->name()), site.reason});
+  }
+  SetEvaluated(std::move(evaluated));
+  arenas_ = std::make_unique<ArenaPool>(program_.arena_bytes);
+  guarded_ = std::make_unique<ArenaPool>(program_.arena_bytes, /*guard=*/true);
+}
+
+absl::Status ProgramExecutable::Run(absl::Span<const void* const> parameters, absl::Span<void* const> results,
+                                    const RunOptions& options, std::vector<std::vector<int64_t>>* dynamic_sizes) const {
+  if (parameters.size() != parameter_leaves().size() || results.size() != result_leaves().size()) {
+    return absl::InvalidArgumentError(absl::StrCat("program takes ", parameter_leaves().size(), " buffers and gives ",
+                                                   result_leaves().size(), ", called with ", parameters.size(), " and ",
+                                                   results.size()));
+  }
+  if (dynamic_sizes != nullptr) dynamic_sizes->assign(results.size(), {});
+  ArenaPool* pool = options.guard_pages ? guarded_.get() : arenas_.get();
+  XC_ASSIGN_OR_RETURN(ArenaPool::Lease lease, pool->Acquire());
+  RunContext context(lease.data(), options.executor, options.thread_limit);
+  context.infeed = options.infeed;
+  context.outfeed = options.outfeed;
+  // Parameters that the module donates are written to.
+  std::vector<void*> inputs;
+  inputs.reserve(parameters.size());
+  for (const void* p : parameters) inputs.push_back(const_cast<void*>(p));
+  std::vector<Block> donated;
+  for (size_t i = 0; i < program_.parameters.size(); ++i) {
+    if (!program_.parameters[i].donated) continue;
+    XC_ASSIGN_OR_RETURN(Block block, Block::Allocate(program_.parameters[i].bytes));
+    std::memcpy(block.data(), inputs[i], program_.parameters[i].bytes);
+    inputs[i] = block.data();
+    donated.push_back(std::move(block));
+  }
+  Start({&context, inputs.data(), results.data(), lease.data(), program_.constants.data(), &program_.calls});
+  XC_RETURN_IF_ERROR(context.status());
+  for (size_t i = 0; i < program_.outputs.size(); ++i) {
+    const Program::Output& output = program_.outputs[i];
+    if (output.parameter >= 0 && output.bytes > 0) {
+      std::memcpy(results[i], static_cast<char*>(inputs[output.parameter]) + output.offset, output.bytes);
+    }
+  }
+  return absl::OkStatus();
+}
+
+std::string ProgramExecutable::Text(absl::string_view name) const {
+  if (name == "optimized_hlo") return program_.module == nullptr ? "" : program_.module->ToString();
+  if (name == "pass_times") return pass_report_;
+  if (name == "buffer_assignment") return buffers_.Report();
+  if (name == "plan") return plan_text_;
+  return Executable::Text(name);
+}
+
+}  // namespace xc
