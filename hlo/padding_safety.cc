@@ -180,13 +180,13 @@ absl::StatusOr<Copies> PaddingSafety::Constant(const Twin& t) {
 
 absl::StatusOr<Copies> PaddingSafety::While(const Twin& t) {
   Copies state = *t.from[0];
-  // What holds before a turn and after it holds always. Leaves only lose their mark, so this ends.
+  // What holds before an iteration and after it holds always. Leaves only lose their mark, so this ends.
   while (true) {
-    XC_ASSIGN_OR_RETURN(Copies turn, Run(*t.a.while_body(), *t.b.while_body(), {state}));
+    XC_ASSIGN_OR_RETURN(Copies iteration, Run(*t.a.while_body(), *t.b.while_body(), {state}));
     bool changed = false;
     for (size_t i = 0; i < state.size(); ++i) {
-      changed |= state[i] && !turn[i];
-      state[i] = state[i] && turn[i];
+      changed |= state[i] && !iteration[i];
+      state[i] = state[i] && iteration[i];
     }
     if (!changed) break;
   }

@@ -34,7 +34,7 @@ THREADED_TARGETS = [
     "//compiler:driver_test",
     "//jit/host/...",
     "//jit/launch/...",
-    "-//jit/host:growing_loops_test",  # these two read graphs as text (docs/testing.md)
+    "-//jit/host:dynamic_loops_test",  # these two read graphs as text (docs/testing.md)
     "-//jit/host:session_test",
     "//service:client_test",
     "//service:disk_cache_test",

@@ -1,6 +1,7 @@
-"""Loops whose state changes its shape from turn to turn, and branches of different shapes, with the plugin: loops that
-only make arrays longer, or make few turns of known number, are compiled; others stay in TensorFlow, and clusters inside
-and around them run (plugin_checks.py has the usage; XC_DECODERS names benchmarks/tensorflow_decoders.py)."""
+"""Loops whose state changes its shape from iteration to iteration, and branches of different shapes, with the plugin:
+loops that only make arrays longer, or make few iterations of a known number, are compiled; others stay in TensorFlow, and
+clusters inside and around them run (plugin_checks.py has the usage; XC_DECODERS names benchmarks/tensorflow_decoders.py).
+"""
 
 import os
 import time
@@ -11,7 +12,7 @@ from import_file import import_file
 from plugin_checks import alone, check, launched, run_checks, tf, xla_tf
 
 decoders = import_file(os.environ["XC_DECODERS"], "tensorflow_decoders")
-TURNS = 9
+ITERATIONS = 9
 
 
 def same_without_failures(make, calls, count, most=None):
@@ -35,9 +36,9 @@ def same_without_failures(make, calls, count, most=None):
     return after.compilations - before.compilations
 
 
-def decode(name, count, turns=TURNS, most=None):
+def decode(name, count, iterations=ITERATIONS, most=None):
     make = decoders.DECODERS[name]
-    make_function = lambda: tf.function(make(32, turns), input_signature=[tf.TensorSpec([None], tf.int32)])
+    make_function = lambda: tf.function(make(32, iterations), input_signature=[tf.TensorSpec([None], tf.int32)])
     calls = [[tf.constant(tokens, tf.int32)] for tokens in ([3, 11], [5], [3, 11])]
     return same_without_failures(make_function, calls, count, most)
 
@@ -68,7 +69,7 @@ def beam_search():
 
 @check
 def branches_of_different_lengths():
-    decode("branches", 3, turns=1)
+    decode("branches", 3, iterations=1)
 
 
 @check
@@ -116,7 +117,7 @@ def reasons():
     """The report says why such a loop stays outside."""
     rows_in_front(until=100.0, count=8)
     text = xla_tf.report()
-    assert "changes its shape from turn to turn" in text, text
+    assert "changes its shape from iteration to iteration" in text, text
 
 
 @check
@@ -125,12 +126,12 @@ def v1_loop_that_grows():
         p = v1.placeholder(tf.float32, [None, 4])
         w = tf.constant(np.linspace(-1, 1, 16, dtype=np.float32).reshape(4, 4))
 
-        def turn(i, rows, h):
+        def iteration(i, rows, h):
             h = tf.tanh(h @ w) * 2.0 + 1.0
             return i + 1, tf.concat([rows, h], 0), h
 
         shapes = tf.TensorShape([]), tf.TensorShape([None, 4]), tf.TensorShape([None, 4])
-        rows = v1.while_loop(lambda i, *_: i < TURNS, turn, (0, p, p * 0.5), shape_invariants=shapes)[1]
+        rows = v1.while_loop(lambda i, *_: i < ITERATIONS, iteration, (0, p, p * 0.5), shape_invariants=shapes)[1]
         out = tf.exp(-rows) * 2.0
         return [session.run(out, {p: np.ones((n, 4), np.float32)}) for n in (1, 2, 1)]
 
@@ -206,7 +207,7 @@ def uses_of_what_grew():
 
 
 def rows_in_front(until=None, **launches):
-    """Rows go in front, where code for all turns has no room. `until`: what stops the loop, too."""
+    """Rows go in front, where code for all iterations has no capacity. `until`: what stops the loop, too."""
 
     def body(x):
         rows, h, i = x[:0], x, 0
@@ -223,7 +224,7 @@ def rows_in_front(until=None, **launches):
 
 @check
 def growth_at_the_front():
-    """A few turns of known number have code each; else the loop stays in TensorFlow."""
+    """A few iterations of known number have code each; else the loop stays in TensorFlow."""
     compiled = rows_in_front(count=2, most=2)
     assert compiled == 1, compiled
     rows_in_front(until=100.0, count=8)
@@ -231,7 +232,7 @@ def growth_at_the_front():
 
 @check
 def an_error_in_one_turn():
-    """The third turn looks up what is not there: TensorFlow's error."""
+    """The third iteration looks up what is not there: TensorFlow's error."""
 
     def body(table, i):
         seen = i[:0]
@@ -261,7 +262,7 @@ def an_error_in_one_turn():
 
 @check
 def growth_in_an_inner_loop():
-    """The inner loop makes another number of turns in each of the outer one's, which have code each."""
+    """The inner loop has another trip count in each of the outer one's, which have code each."""
 
     def body(x):
         total = tf.zeros_like(x)
@@ -280,7 +281,7 @@ def growth_in_an_inner_loop():
 
 @check
 def shapes_made_of_the_counter():
-    """Of a few turns each has code; where the number is an argument, which may be large, clusters inside run."""
+    """Of a few iterations each has code; where the number is an argument, which may be large, clusters inside run."""
 
     def body(x, end=6):
         out = tf.zeros([4])
@@ -301,10 +302,10 @@ def growth_that_shows_when_called():
 
     def body(x, h):
         h = tf.nn.softmax(tf.tanh(h @ h) * 2.0)
-        turn = lambda i, rows: (i + 1, tf.concat([rows, tf.exp(-rows) * h[0, 0]], 0))
+        iteration = lambda i, rows: (i + 1, tf.concat([rows, tf.exp(-rows) * h[0, 0]], 0))
         more = lambda i, rows: i < 3 and tf.reduce_sum(rows) < 1e6
         invariants = tf.TensorShape([]), tf.TensorShape(None)
-        rows = tf.while_loop(more, turn, (0, x), shape_invariants=invariants)[1]
+        rows = tf.while_loop(more, iteration, (0, x), shape_invariants=invariants)[1]
         return tf.reduce_sum(tf.exp(-rows) * 2.0 + tf.sin(rows)), h * tf.exp(h)
 
     x = tf.constant(np.linspace(-1, 1, 8, dtype=np.float32).reshape(2, 4))

@@ -67,7 +67,7 @@ class FunctionLibrary;
 
 // Whether the node's op is `op`, or the same on references.
 bool IsV1Op(const Node& n, absl::string_view op);
-// Whether an edge between them closes a loop: from NextIteration to Merge, it gives the next turn its value.
+// Whether an edge between them closes a loop: from NextIteration to Merge, it gives the next iteration its value.
 bool IsBackEdge(const Node& from, const Node& to);
 
 // A graph whose nodes are numbered 0..size-1; removed nodes leave an empty slot until Compact().

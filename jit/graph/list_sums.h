@@ -1,5 +1,6 @@
-// Gradients of loops that read a TensorList add, in every turn, a list of zeros with one element written to the list of
-// gradients so far. Such a sum becomes a write of one element, whose cost and size do not depend on the other list.
+// Gradients of loops that read a TensorList add, in every iteration, a list of zeros with one element written to the
+// list of gradients so far. Such a sum becomes a write of one element, whose cost and size do not depend on the other
+// list.
 #ifndef XC_JIT_GRAPH_LIST_SUMS_H_
 #define XC_JIT_GRAPH_LIST_SUMS_H_
 

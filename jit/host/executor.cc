@@ -31,7 +31,7 @@ bool IsFree(const Node& node) {
 absl::StatusOr<std::unique_ptr<GraphExecutor>> GraphExecutor::Create(std::shared_ptr<const Graph> graph,
                                                                      const HostOptions& options,
                                                                      std::shared_ptr<ResourceStore> resources,
-                                                                     int depth, std::set<std::string> turn_nodes) {
+                                                                     int depth, std::set<std::string> iteration_nodes) {
   if (depth > kMaxDepth) {
     return absl::InvalidArgumentError(absl::StrCat("function '", graph->name, "' calls itself too deeply"));
   }
@@ -40,23 +40,23 @@ absl::StatusOr<std::unique_ptr<GraphExecutor>> GraphExecutor::Create(std::shared
   executor->options_ = options;
   executor->resources_ = std::move(resources);
   executor->depth_ = depth;
-  executor->turn_nodes_ = std::move(turn_nodes);
+  executor->iteration_nodes_ = std::move(iteration_nodes);
   XC_RETURN_IF_ERROR(executor->Plan());
   return executor;
 }
 
 absl::Status GraphExecutor::Plan() {
   if (options_.mode == HostMode::kJit) {
-    // What has another shape on each turn of a loop is compiled for each, and by itself.
+    // What has another shape on each iteration of a loop is compiled for each, and by itself.
     std::vector<int> groups;
-    if (!turn_nodes_.empty()) {
+    if (!iteration_nodes_.empty()) {
       groups.assign(original_->size(), 0);
       for (int id = 0; id < original_->size(); ++id) {
-        groups[id] = original_->has(id) && turn_nodes_.count(original_->node(id).name) != 0;
+        groups[id] = original_->has(id) && iteration_nodes_.count(original_->node(id).name) != 0;
       }
     }
     XC_ASSIGN_OR_RETURN(marking_, MarkForCompilation(*original_, options_.mark, groups));
-    turn_nodes_.merge(marking_.turn_nodes);
+    iteration_nodes_.merge(marking_.iteration_nodes);
   } else {
     marking_.nodes.resize(original_->size());
     for (NodeMark& m : marking_.nodes) m.reason = "clustering is off";
@@ -318,7 +318,7 @@ absl::StatusOr<std::vector<Tensor>> GraphExecutor::RunFunction(const NameAttrLis
     const auto library = original_->library();
     if (library == nullptr) return absl::NotFoundError("the graph has no function library");
     XC_ASSIGN_OR_RETURN(auto graph, library->Instantiate(name, library));
-    XC_ASSIGN_OR_RETURN(executor, Create(graph, options_, resources_, depth_ + 1, turn_nodes_));
+    XC_ASSIGN_OR_RETURN(executor, Create(graph, options_, resources_, depth_ + 1, iteration_nodes_));
     std::lock_guard<std::mutex> lock(functions_mutex_);
     auto [it, fresh] = functions_.emplace(name.name(), executor);
     if (!fresh && name.attr().empty()) executor = it->second;

@@ -33,7 +33,7 @@ class GraphExecutor {
   static absl::StatusOr<std::unique_ptr<GraphExecutor>> Create(std::shared_ptr<const Graph> graph,
                                                                const HostOptions& options,
                                                                std::shared_ptr<ResourceStore> resources, int depth = 0,
-                                                               std::set<std::string> turn_nodes = {});
+                                                               std::set<std::string> iteration_nodes = {});
 
   absl::StatusOr<std::vector<Tensor>> Run(const std::vector<Tensor>& args);
 
@@ -75,7 +75,7 @@ class GraphExecutor {
   HostOptions options_;
   std::shared_ptr<ResourceStore> resources_;
   int depth_ = 0;
-  std::set<std::string> turn_nodes_;  // see Marking::turn_nodes: these and the others form clusters apart
+  std::set<std::string> iteration_nodes_;  // see Marking::iteration_nodes: these and the others form clusters apart
   std::shared_ptr<const Graph> original_;
   Marking marking_;
   std::unique_ptr<Graph> graph_;  // with launch nodes

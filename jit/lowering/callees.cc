@@ -45,8 +45,8 @@ absl::Status Flatten(OpContext& c, GraphLowering& graph, Emitter& b, LoweredValu
     if (v.list->items == nullptr) return c.Unimplemented("a TensorList whose element shape is not known");
     leaves->push_back(v.list->items);
     if (v.list->size != nullptr) leaves->push_back(v.list->size);
-  } else if (v.grown != nullptr) {
-    leaves->insert(leaves->end(), {v.grown->items, v.grown->size});
+  } else if (v.dynamic != nullptr) {
+    leaves->insert(leaves->end(), {v.dynamic->items, v.dynamic->size});
   } else if (v.variable != nullptr) {
     if (!v.variable->initialized) return c.Unimplemented("a variable without a value");
     leaves->push_back(graph.Materialize(v.variable->value, b));
@@ -66,12 +66,12 @@ LoweredValue Rebuild(const LoweredValue& model, Emitter& b, Val tuple, int* at, 
     v.list = std::make_shared<ListValue>(*model.list);
     v.list->items = leaf;
     if (v.list->size != nullptr) v.list->size = b.Get(tuple, (*at)++);
-  } else if (model.grown != nullptr) {
-    GrownArray grown = *model.grown;
-    grown.items = leaf;
-    grown.size = b.Get(tuple, (*at)++);
+  } else if (model.dynamic != nullptr) {
+    DynamicArray dynamic = *model.dynamic;
+    dynamic.items = leaf;
+    dynamic.size = b.Get(tuple, (*at)++);
     v.dims = leaf->shape().dims();
-    v.grown = std::make_shared<const GrownArray>(std::move(grown));
+    v.dynamic = std::make_shared<const DynamicArray>(std::move(dynamic));
   } else if (model.variable != nullptr) {
     slot->type = model.variable->type;
     slot->value = LoweredValue();

@@ -2,7 +2,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "jit/kernels/kernel.h"
-#include "jit/lowering/grown.h"
+#include "jit/lowering/dynamic_array.h"
 
 namespace xc {
 namespace {
@@ -137,7 +137,7 @@ absl::Status GraphLowering::LowerNode(const Node& node) {
   }
   emitter_.SetSource(node.op, node.name);
   OpContext context(node, emitter_, *this, std::move(inputs));
-  XC_RETURN_IF_ERROR(HasGrown(context) ? LowerGrown(context, lowering->fn) : lowering->fn(context));
+  XC_RETURN_IF_ERROR(HasDynamicArray(context) ? LowerDynamicArray(context, lowering->fn) : lowering->fn(context));
   outputs = std::move(context.outputs());
   // A dynamic result would surface far away: every output was set, with the right type.
   for (int i = 0; i < node.num_outputs(); ++i) {
@@ -224,11 +224,11 @@ absl::StatusOr<LoweredCluster> LowerCluster(const Graph& graph, const std::vecto
       }
     } else if (r.constant != nullptr) {
       result.constant = r.constant;
-    } else if (r.grown != nullptr) {
+    } else if (r.dynamic != nullptr) {
       result.output = static_cast<int>(outputs.size());
       result.size_output = result.output + 1;
-      result.size_axis = r.grown->axis;
-      outputs.insert(outputs.end(), {r.grown->items, r.grown->size});
+      result.size_axis = r.dynamic->axis;
+      outputs.insert(outputs.end(), {r.dynamic->items, r.dynamic->size});
     } else {
       return absl::UnimplementedError(
           absl::StrCat("a result of cluster '", graph.name, "' is neither an array nor a constant"));

@@ -74,19 +74,19 @@ class Simulation {
     return results;
   }
 
-  // `bound`: whether the most turns that what is known allows are of use where their number is not known.
-  LoopTurns Loop(const Graph& condition, const Graph& body, const std::vector<Known>& before, int depth,
-                 const std::vector<LoopGrowth>& growths = {}, bool bound = false, int64_t max_turns = kMaxTurns) {
-    LoopTurns out;
+  // `bound`: whether the most iterations that what is known allows are of use where their number is not known.
+  TripCount Loop(const Graph& condition, const Graph& body, const std::vector<Known>& before, int depth,
+                 const std::vector<LoopGrowth>& growths = {}, bool bound = false, int64_t max_iterations = kMaxTurns) {
+    TripCount out;
     std::vector<Known> state = before;
-    for (int64_t turns = 0; turns <= max_turns; ++turns) {
+    for (int64_t iterations = 0; iterations <= max_iterations; ++iterations) {
       std::vector<Known> go = Evaluate(condition, state, depth + 1);
       const bool known = go.size() == 1 && go[0].constant != nullptr && go[0].constant->tensor.dtype() == DT_BOOL &&
                          go[0].constant->tensor.num_elements() == 1;
       if (!known && (!bound || budget_ < 0)) return out;
       out.exact &= known;
       if (known && !go[0].constant->tensor.data<uint8_t>()[0]) {
-        out.at_most = turns;
+        out.at_most = iterations;
         if (out.exact) out.after = std::move(state);
         return out;
       }
@@ -219,7 +219,7 @@ class Simulation {
     if (condition_graph == nullptr || body_graph == nullptr) return {};
     std::vector<Known> after = Loop(*condition_graph, *body_graph, in, depth + 1).after;
     if (!after.empty()) return after;
-    // Turns unknown: what the body leaves alone is still known.
+    // Iterations unknown: what the body leaves alone is still known.
     after.resize(in.size());
     for (size_t i = 0; i < in.size(); ++i) {
       after[i].is_list = in[i].is_list;
@@ -281,7 +281,7 @@ std::set<int> ArgumentsOf(const Graph& graph, int index) {
   return out;
 }
 
-// The loop's variables that the number of its turns hangs on.
+// The loop's variables that its trip count hangs on.
 std::set<int> NeededFor(const Graph& condition, const Graph& body) {
   std::set<int> needed = ArgumentsOf(condition, 0);
   std::vector<int> todo(needed.begin(), needed.end());
@@ -314,11 +314,11 @@ LoopSizes FindLoopSizes(const Graph& condition, const Graph& body, const std::ve
     if (i < static_cast<int>(before.size()) && before[i].constant == nullptr && !before[i].is_list)
       out.wanted.insert(i);
   }
-  out.why = "the number of turns is not known while compiling";
+  out.why = "the trip count is not known while compiling";
   return out;
 }
 
-LoopTurns FindLoopTurns(const Graph& condition, const Graph& body, const std::vector<Known>& before,
+TripCount FindTripCount(const Graph& condition, const Graph& body, const std::vector<Known>& before,
                         const std::vector<LoopGrowth>& growths) {
   bool all = false;
   std::set<int> wanted;
@@ -327,7 +327,7 @@ LoopTurns FindLoopTurns(const Graph& condition, const Graph& body, const std::ve
     if (before[i].dims.empty()) wanted.insert(i);
   }
   // Where more can be asked for, the loop may be without end as far as is known.
-  LoopTurns out = Simulation(wanted.empty() ? kMaxNodeRuns : kFewNodeRuns)
+  TripCount out = Simulation(wanted.empty() ? kMaxNodeRuns : kFewNodeRuns)
                       .Loop(condition, body, before, 0, growths, /*bound=*/true);
   if (out.at_most < 0) out.wanted = std::move(wanted);
   return out;

@@ -23,33 +23,33 @@ struct Known {
 };
 
 struct LoopSizes {
-  std::vector<Known> after;  // the loop variables at the end; empty if the number of turns is not known
+  std::vector<Known> after;  // the loop variables at the end; empty if the trip count is not known
   std::string why;           // then: why not
   std::set<int> wanted;      // loop variables whose first values would tell
 };
 
 LoopSizes FindLoopSizes(const Graph& condition, const Graph& body, const std::vector<Known>& before);
 
-// A loop variable that becomes `count` elements longer along dimension `axis` on each turn.
+// A loop variable that becomes `count` elements longer along dimension `axis` on each iteration.
 struct LoopGrowth {
   int variable = 0;
   int64_t axis = 0, count = 0;
 };
 
-struct LoopTurns {
+struct TripCount {
   int64_t at_most = -1;      // -1: no bound is known
   bool exact = true;         // whether the loop makes as many
   std::vector<Known> after;  // the loop variables at the end, if so
   std::set<int> wanted;      // if there is no bound: counters and limits whose first values may give one
 };
 
-LoopTurns FindLoopTurns(const Graph& condition, const Graph& body, const std::vector<Known>& before,
+TripCount FindTripCount(const Graph& condition, const Graph& body, const std::vector<Known>& before,
                         const std::vector<LoopGrowth>& growths);
 
-// The number of the loop's turns; -1 if it is not known, or greater than `most`.
+// The number of the loop's iterations; -1 if it is not known, or greater than `most`.
 int64_t KnownTurns(const Graph& condition, const Graph& body, const std::vector<Known>& before, int64_t most);
 
-// The loop variables that are counters and limits of the number of turns. `all`: whether it hangs on nothing else.
+// The loop variables that are counters and limits of the trip count. `all`: whether it hangs on nothing else.
 std::set<int> TurnCounters(const Graph& condition, const Graph& body, bool* all);
 
 // Whether the function may change the length of the list that is its argument `index`.

@@ -17,7 +17,7 @@
 namespace xc {
 
 struct ListValue;
-struct GrownArray;
+struct DynamicArray;
 struct VariableSlot;
 
 // A value on an edge of the graph being lowered: a host constant, an array in the computation, both, or a TensorList,
@@ -27,7 +27,7 @@ struct LoweredValue {
   std::shared_ptr<const HostConstant> constant;
   Val array = nullptr;
   std::shared_ptr<ListValue> list;
-  std::shared_ptr<const GrownArray> grown;
+  std::shared_ptr<const DynamicArray> dynamic;
   VariableSlot* variable = nullptr;
   Dims dims;
 };
@@ -42,16 +42,17 @@ struct ListValue {
   Val size = nullptr;
 };
 
-// An array that a loop makes longer on each turn: the first `size` (an s32 scalar) elements along `axis` of `items`,
-// which has room for all turns. `dims` of its value are those of `items`.
-struct GrownArray {
+// An array that a loop makes longer on each iteration: the first `size` (an s32 scalar) elements along `axis` of
+// `items`, which has capacity for all iterations. `dims` of its value are those of `items`.
+struct DynamicArray {
   Val items = nullptr;
   Val size = nullptr;
   int64_t axis = 0;
   int64_t least = 0;     // elements along `axis` that it always has
-  int64_t appended = 0;  // elements along `axis` that came to it on this turn
-  int64_t step = 0;      // elements along `axis` that come to it on each turn
-  int variable = -1;  // the loop variable that it was when the turn began; after the loop -1, and there is no room left
+  int64_t appended = 0;  // elements along `axis` that came to it on this iteration
+  int64_t step = 0;      // elements along `axis` that come to it on each iteration
+  int variable =
+      -1;  // the loop variable that it was when the iteration began; after the loop -1, and there is no capacity left
   bool zeros = false;  // whether what follows its last element is zero
 };
 

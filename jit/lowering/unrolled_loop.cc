@@ -10,13 +10,13 @@
 namespace xc {
 namespace {
 
-constexpr int64_t kMaxInstructions = 16384;       // of the computation that takes the turns in
+constexpr int64_t kMaxInstructions = 16384;       // of the computation that takes the iterations in
 constexpr int64_t kMaxBytes = int64_t{64} << 20;  // of an array whose shape changes
 constexpr int64_t kMaxNestedNodes = 4 * kMaxUnrolledNodes;
 constexpr int kMaxDepth = 32;
 
-// Of the outermost such loop that this thread lowers: nodes of all turns so far, with those of loops inside of it. What
-// folds to constants leaves no instructions that could be counted instead.
+// Of the outermost such loop that this thread lowers: nodes of all iterations so far, with those of loops inside of it.
+// What folds to constants leaves no instructions that could be counted instead.
 thread_local int64_t nodes_so_far = 0;
 thread_local int open_loops = 0;
 struct OpenLoop {
@@ -42,7 +42,7 @@ void CountNodes(const Graph& graph, int depth, int64_t* count) {
   }
 }
 
-// Whether the loop goes on after the turns so far.
+// Whether the loop goes on after the iterations so far.
 absl::StatusOr<bool> GoesOn(OpContext& c, const Graph& condition, const Graph& body,
                             const std::vector<LoweredValue>& state, bool first) {
   XC_ASSIGN_OR_RETURN(std::vector<LoweredValue> go, LowerInline(c, condition, state, 0));
@@ -57,7 +57,7 @@ absl::StatusOr<bool> GoesOn(OpContext& c, const Graph& condition, const Graph& b
     if (first && all && c.value(i).dims.empty() && !c.IsConstant(i)) asked = c.graph.RequestConstant(c.node, i);
   }
   if (!asked.ok() && c.graph.needs_args()) return asked;
-  return c.Unimplemented("the number of turns is not known while compiling");
+  return c.Unimplemented("the trip count is not known while compiling");
 }
 
 absl::Status CheckSizes(OpContext& c, const std::vector<LoweredValue>& before, const std::vector<LoweredValue>& after) {
@@ -86,17 +86,18 @@ int64_t TurnNodes(const Graph& condition, const Graph& body) {
 absl::Status LowerUnrolled(OpContext& c, const Graph& condition, const Graph& body, std::vector<LoweredValue> state) {
   const int64_t nodes = TurnNodes(condition, body);
   const OpenLoop open;
-  // Weights are one instruction for all turns.
+  // Weights are one instruction for all iterations.
   for (LoweredValue& v : state) {
     if (v.constant != nullptr && v.constant->tensor.num_elements() > 16) c.graph.Materialize(v, c.b);
   }
-  for (int64_t turns = 0;; ++turns) {
-    XC_ASSIGN_OR_RETURN(const bool more, GoesOn(c, condition, body, state, turns == 0));
+  for (int64_t iterations = 0;; ++iterations) {
+    XC_ASSIGN_OR_RETURN(const bool more, GoesOn(c, condition, body, state, iterations == 0));
     if (!more) break;
     nodes_so_far += nodes;
-    if ((turns + 1) * nodes > kMaxUnrolledNodes || nodes_so_far > kMaxNestedNodes ||
+    if ((iterations + 1) * nodes > kMaxUnrolledNodes || nodes_so_far > kMaxNestedNodes ||
         c.b.computation()->instruction_count() > kMaxInstructions) {
-      return c.Unimplemented(absl::StrCat("more than ", turns, " turns of ", nodes, " nodes would be too much code"));
+      return c.Unimplemented(
+          absl::StrCat("more than ", iterations, " iterations of ", nodes, " nodes would be too much code"));
     }
     XC_ASSIGN_OR_RETURN(std::vector<LoweredValue> next, LowerInline(c, body, state, 0));
     XC_RETURN_IF_ERROR(CheckSizes(c, state, next));

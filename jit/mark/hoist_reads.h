@@ -9,9 +9,9 @@
 
 namespace xc {
 
-// A ReadVariableOp in a frame that nothing in it assigns to gives the same value in every turn: it is read once before
-// the loop, so that the loop takes a value and not a variable, and can be compiled where variables cannot. Nodes named
-// in `preserve` stay.
+// A ReadVariableOp in a frame that nothing in it assigns to gives the same value in every iteration: it is read once
+// before the loop, so that the loop takes a value and not a variable, and can be compiled where variables cannot. Nodes
+// named in `preserve` stay.
 absl::Status HoistVariableReads(Graph& graph, const std::set<std::string>& preserve);
 
 }  // namespace xc

@@ -10,7 +10,7 @@
 #include "jit/kernels/kernel.h"
 #include "jit/lowering/lowering.h"
 #include "jit/mark/cycles.h"
-#include "jit/shapes/turn_shapes.h"
+#include "jit/shapes/iteration_shapes.h"
 
 namespace xc {
 namespace {
@@ -232,7 +232,7 @@ std::vector<int> Grow(const Graph& graph, const std::vector<int>& order, const L
     const Node& n = graph.node(id);
     auto add = [&](int src) {
       if (IsFreeConstant(graph.node(src))) return;
-      if (IsBackEdge(graph.node(src), n)) return;  // the next turn, not this one
+      if (IsBackEdge(graph.node(src), n)) return;  // the next iteration, not this one
       dag.AddEdge(src, id);
       const Node& from = graph.node(src);
       if (!candidate[src] || !candidate[id] || from.device != n.device || from.region != n.region) return;
@@ -302,11 +302,11 @@ absl::StatusOr<Marking> MarkForCompilation(const Graph& graph, const MarkOptions
   XC_ASSIGN_OR_RETURN(std::vector<int> order, graph.TopologicalOrder());
   std::vector<bool> candidate(graph.size(), false);
   Marker marker(graph, options);
-  TurnShapes turns = FindTurnShapes(graph);
-  marking.turn_nodes = std::move(turns.nodes);
+  IterationShapes iterations = FindIterationShapes(graph);
+  marking.iteration_nodes = std::move(iterations.nodes);
   for (int id : order) {
     marking.nodes[id].reason = marker.Why(graph.node(id), 0);
-    if (marking.nodes[id].reason.empty()) marking.nodes[id].reason = turns.changing[id];
+    if (marking.nodes[id].reason.empty()) marking.nodes[id].reason = iterations.changing[id];
     candidate[id] = marking.nodes[id].reason.empty();
   }
   // TensorLists must not cross the border of a cluster: their nodes fall out together until all edges are inside.

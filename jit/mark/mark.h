@@ -29,8 +29,8 @@ struct NodeMark {
 struct Marking {
   std::vector<NodeMark> nodes;  // by node id
   int num_clusters = 0;
-  // Nodes of functions: see TurnShapes::nodes.
-  std::set<std::string> turn_nodes;
+  // Nodes of functions: see IterationShapes::nodes.
+  std::set<std::string> iteration_nodes;
 };
 
 // Whether the node is a constant outside v1 control flow, which clusters copy.

@@ -105,7 +105,7 @@ TEST(Mark, WhatRunsInAnyCaseIsNotPartOfWhatMayNotRun) {
 }
 
 TEST(Mark, NeverMakesACycleThroughTheTurnsOfALoop) {
-  // a -> u (host) -> the loop's first variable, which is added to the second in every turn; that one leaves to b.
+  // a -> u (host) -> the loop's first variable, which is added to the second in every iteration; that one leaves to b.
   const std::string type = "attr { key: 'T' value { type: DT_FLOAT } }";
   const std::string frame = "attr { key: 'frame_name' value { s: 'w' } }", two = "attr { key: 'N' value { i: 2 } }";
   auto loop = [&](const std::string& first) {
@@ -121,7 +121,7 @@ TEST(Mark, NeverMakesACycleThroughTheTurnsOfALoop) {
   EXPECT_GE(m.cluster("a"), 0);
   EXPECT_GE(m.cluster("b"), 0);
   EXPECT_NE(m.cluster("a"), m.cluster("b"));
-  // One turn does not wait for the next.
+  // One iteration does not wait for the next.
   EXPECT_GE(m.cluster("sum"), 0);
   EXPECT_EQ(m.cluster("sum"), m.cluster("twice"));
   m = Mark(before + loop("x"));

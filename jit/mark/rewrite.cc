@@ -47,7 +47,7 @@ struct Limits {
   OutputsOfNodes fed;
   std::map<std::string, std::string> keep;  // control flow that keeps its first form, with the reason
   std::set<std::string> barred;             // nodes whose clusters the host could not order
-  std::set<std::string> turn_nodes;         // nodes of loops that would need other code on each turn
+  std::set<std::string> iteration_nodes;    // nodes of loops that would need other code on each iteration
 };
 
 // A function gives its results through _Retval nodes: of other preserved nodes only the place in the order matters.
@@ -88,7 +88,8 @@ absl::StatusOr<Marked> MarkFunctionalized(const GraphDef& def, const RewriteOpti
   for (const auto& [name, why] : options.left_out) pin(name, absl::StrCat("not compiled: ", why));
   for (const auto& node : limits.fed) pin(node.first, "the caller may give its value");
   for (const std::string& name : limits.barred) pin(name, "its cluster would wait for itself around a loop");
-  for (const std::string& name : limits.turn_nodes) pin(name, "its shape changes from turn to turn of a loop");
+  for (const std::string& name : limits.iteration_nodes)
+    pin(name, "its shape changes from iteration to iteration of a loop");
   std::vector<int> groups;
   if (!out.is_function) {
     XC_ASSIGN_OR_RETURN(groups, GroupByFeeds(*out.graph, limits.fed, options.preserve));
@@ -123,7 +124,7 @@ absl::StatusOr<Marked> MarkInTheEnd(const GraphDef& def, const RewriteOptions& o
     XC_ASSIGN_OR_RETURN(Marked marked, MarkFunctionalized(def, options, limits, &undo));
     size_t before = limits.keep.size();
     limits.keep.insert(undo.begin(), undo.end());
-    limits.turn_nodes.merge(marked.marking.turn_nodes);
+    limits.iteration_nodes.merge(marked.marking.iteration_nodes);
     if (undo.empty()) return marked;
     if (limits.keep.size() == before) return absl::InternalError("control flow that cannot be put back");
   }

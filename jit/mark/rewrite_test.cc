@@ -240,7 +240,7 @@ TEST(Rewrite, AVariableThatALoopOnlyReadsIsReadBeforeIt) {
   EXPECT_EQ(std::count(launch->input().begin(), launch->input().end(), "h"), 1);
   EXPECT_EQ(std::count(launch->input().begin(), launch->input().end(), "^first"), 1);
   EXPECT_EQ(Find(out->graph, "si"), nullptr);
-  // Where the loop assigns as well, every turn may read another value.
+  // Where the loop assigns as well, every iteration may read another value.
   auto assigns = loop(
       N("assign", "AssignVariableOp", "input: 'eh' input: 'add'", "attr { key: 'dtype' value { type: DT_INT32 } }"));
   out = RewriteGraphDef(assigns, options);

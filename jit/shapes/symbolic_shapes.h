@@ -1,5 +1,5 @@
 // Shapes before any is known: dimensions and small integers as symbols. Only for guesses that no result hangs on: what
-// is not known counts as the same on every turn of a loop.
+// is not known counts as the same on every iteration of a loop.
 #ifndef XC_JIT_SHAPES_SYMBOLIC_SHAPES_H_
 #define XC_JIT_SHAPES_SYMBOLIC_SHAPES_H_
 
@@ -26,7 +26,7 @@ class Symbols {
  public:
   // `exact`: the symbol is a size that the graph names, and no stand-in for what is not known.
   Size Fresh(bool varies, bool exact = false);
-  // Whether the value may be another one on the next turn of a loop.
+  // Whether the value may be another one on the next iteration of a loop.
   bool Varies(const Size& s) const { return symbol_varies(s.symbol); }
   Size Sum(const Size& a, const Size& b);
   Size Difference(const Size& a, const Size& b);

@@ -13,7 +13,7 @@ namespace xc_tensorflow {
 class HostSession {
  public:
   // Runs the graph (its session is made at the first call with these bytes, which stay where they are) on `args`, in
-  // the calling thread. A call hands over tensors by number, so that one turn of a loop costs little.
+  // the calling thread. A call hands over tensors by number, so that one iteration of a loop costs little.
   absl::Status Run(const char* graph_def, size_t size, const std::vector<tensorflow::Tensor>& args, int num_results,
                    std::vector<tensorflow::Tensor>* results);
 

@@ -118,7 +118,8 @@ class Launch : public tf::OpKernel {
     if (cluster_ != nullptr) core_.cluster_free(cluster_);
   }
 
-  // Run in the thread that made it ready: another core would have to fetch its weights anew on each turn of a loop.
+  // Run in the thread that made it ready: another core would have to fetch its weights anew on each iteration of a
+  // loop.
   bool IsExpensive() override { return false; }
 
   void Compute(tf::OpKernelContext* ctx) override {

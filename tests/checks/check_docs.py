@@ -6,7 +6,7 @@ import sys
 from files import list_files, read_lines, ROOT
 
 LINK = re.compile(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)")
-# A path of this repository as code: `jit/lowering/grown.h`, `compiler/**/x.cc` with a star for any folder.
+# A path of this repository as code: `jit/lowering/dynamic_array.h`, `compiler/**/x.cc` with a star for any folder.
 PATH = re.compile(r"`([a-z_]+(?:/[A-Za-z0-9_.*-]+)+\.(?:h|cc|c|py|md|def|proto|sh|bzl))`")
 
 

@@ -108,7 +108,7 @@ absl::Status Conditional(OpContext& c, Val selector, const std::vector<std::shar
     const LoweredValue& model = branches[0].results[i];
     if (model.variable != nullptr) return c.Unimplemented("a branch that gives a variable");
     for (const Branch& br : branches) {
-      if (br.results[i].grown != nullptr) return c.Unimplemented("a branch that gives an array which grew in a loop");
+      if (br.results[i].dynamic != nullptr) return c.Unimplemented("a branch that gives an array which grew in a loop");
       const ListValue* list = br.results[i].list.get();
       bool same = (list != nullptr) == (model.list != nullptr) &&
                   (list == nullptr || (list->size != nullptr) == (model.list->size != nullptr));

@@ -1,5 +1,5 @@
 // Lowering of functional loops. State that is a TensorList or a variable travels as its array; lists and arrays that
-// the loop makes longer as one with room for all turns, and the length so far.
+// the loop makes longer as one with capacity for all iterations, and the length so far.
 #include <algorithm>
 #include <optional>
 
@@ -11,7 +11,7 @@
 namespace xc {
 namespace {
 
-constexpr int64_t kMaxRoom = int64_t{64} << 20;  // bytes for all turns of an array that grows
+constexpr int64_t kMaxCapacity = int64_t{64} << 20;  // bytes for all iterations of an array that grows
 
 // Whether result `i` of the body is its argument `i` unchanged.
 bool IsInvariant(const Graph& body, const std::vector<int>& rets, int i) {
@@ -48,7 +48,7 @@ class WhileLowering {
     for (int i = 0; i < n; ++i) constant_[i] = c_.IsConstant(i) && IsInvariant(*body_, rets, i);
     XC_RETURN_IF_ERROR(FixLengths());
     // Lists that start without an element shape take the one that the body gives them; arrays that the body makes
-    // longer get room.
+    // longer get capacity.
     for (int attempt = 0;; ++attempt) {
       bool open = false;
       for (int i = 0; i < n; ++i) open |= c_.value(i).list != nullptr && c_.value(i).list->items == nullptr;
@@ -125,11 +125,11 @@ class WhileLowering {
     return absl::OkStatus();
   }
 
-  // Whether loop variable `i`, whose value after a turn is `r`, becomes longer along one dimension: room is made for
-  // it.
+  // Whether loop variable `i`, whose value after an iteration is `r`, becomes longer along one dimension: capacity is
+  // made for it.
   bool Grows(int i, const LoweredValue& r) {
     const LoweredValue& v = c_.value(i);
-    if (v.list != nullptr || v.variable != nullptr || v.grown != nullptr || (r.array == nullptr && !r.constant) ||
+    if (v.list != nullptr || v.variable != nullptr || v.dynamic != nullptr || (r.array == nullptr && !r.constant) ||
         r.dims.size() != v.dims.size() || r.type != v.type) {
       return false;
     }
@@ -147,49 +147,50 @@ class WhileLowering {
 
   // Arrays of the greatest size that they get for the growths from `first` on.
   absl::Status MakeRoom(size_t first) {
-    LoopTurns turns = FindLoopTurns(*condition_, *body_, before_, growths_);
-    if (turns.at_most < 0) {
-      absl::Status status = c_.Unimplemented("a loop variable that grows as long as nothing bounds the loop's turns");
-      for (int i : turns.wanted) {
+    TripCount iterations = FindTripCount(*condition_, *body_, before_, growths_);
+    if (iterations.at_most < 0) {
+      absl::Status status =
+          c_.Unimplemented("a loop variable that grows as long as nothing bounds the loop's iterations");
+      for (int i : iterations.wanted) {
         if (IsInteger(c_.type(i))) status = c_.graph.RequestConstant(c_.node, i);
       }
       return status;
     }
-    exact_ = turns.exact;
-    known_after_ = turns.after;
+    exact_ = iterations.exact;
+    known_after_ = iterations.after;
     for (size_t k = first; k < growths_.size(); ++k) {
       const LoopGrowth& g = growths_[k];
       LoweredValue& v = c_.value(g.variable);
       Dims dims = v.dims;
-      dims[g.axis] = std::max<int64_t>(turns.at_most, 1) * g.count;
+      dims[g.axis] = std::max<int64_t>(iterations.at_most, 1) * g.count;
       auto bytes = CheckedNumElements(dims);
-      if (!bytes.ok() || *bytes * static_cast<int64_t>(DataTypeSize(v.type)) > kMaxRoom) {
-        return c_.Unimplemented(absl::StrCat("loop variable ", g.variable, " grows in up to ", turns.at_most,
-                                             " turns: room for all of them would be too large"));
+      if (!bytes.ok() || *bytes * static_cast<int64_t>(DataTypeSize(v.type)) > kMaxCapacity) {
+        return c_.Unimplemented(absl::StrCat("loop variable ", g.variable, " grows in up to ", iterations.at_most,
+                                             " iterations: capacity for all of them would be too large"));
       }
-      Val room = c_.b.Full(ToElementType(v.type), dims, 0);
-      GrownArray grown;
-      grown.items = v.dims[g.axis] == 0 ? room : c_.b.Concat({c_.in(g.variable), room}, g.axis);
-      grown.size = c_.b.S32(v.dims[g.axis]);
-      grown.axis = g.axis;
-      grown.least = v.dims[g.axis];
-      grown.step = g.count;
-      grown.variable = g.variable;
-      grown.zeros = true;
-      v.dims = grown.items->shape().dims();
+      Val capacity = c_.b.Full(ToElementType(v.type), dims, 0);
+      DynamicArray dynamic;
+      dynamic.items = v.dims[g.axis] == 0 ? capacity : c_.b.Concat({c_.in(g.variable), capacity}, g.axis);
+      dynamic.size = c_.b.S32(v.dims[g.axis]);
+      dynamic.axis = g.axis;
+      dynamic.least = v.dims[g.axis];
+      dynamic.step = g.count;
+      dynamic.variable = g.variable;
+      dynamic.zeros = true;
+      v.dims = dynamic.items->shape().dims();
       v.constant = nullptr;
       v.array = nullptr;
-      v.grown = std::make_shared<const GrownArray>(std::move(grown));
+      v.dynamic = std::make_shared<const DynamicArray>(std::move(dynamic));
     }
     return absl::OkStatus();
   }
 
-  // Whether `r` is what a turn makes of the growing variable `i`.
+  // Whether `r` is what an iteration makes of the growing variable `i`.
   bool IsNext(int i, const LoweredValue& r) const {
     for (const LoopGrowth& g : growths_) {
       if (g.variable != i) continue;
-      return r.grown != nullptr && r.grown->variable == i && r.grown->axis == g.axis && r.grown->appended <= g.count &&
-             r.grown->zeros && r.dims == c_.value(i).dims;
+      return r.dynamic != nullptr && r.dynamic->variable == i && r.dynamic->axis == g.axis &&
+             r.dynamic->appended <= g.count && r.dynamic->zeros && r.dims == c_.value(i).dims;
     }
     return false;
   }
@@ -246,11 +247,11 @@ class WhileLowering {
     Val check = nested.TakeChecks(e);
     if (!final) {
       checks_ = check != nullptr;
-      // Shapes must not change from turn to turn.
+      // Shapes must not change from iteration to iteration.
       for (int i = 0; i < c_.num_inputs(); ++i) {
         if (carried_[i] < 0) continue;
         const LoweredValue& r = (*results)[i];
-        if (c_.value(i).grown != nullptr) {
+        if (c_.value(i).dynamic != nullptr) {
           if (!IsNext(i, r)) return c_.Unimplemented(absl::StrCat("loop variable ", i, " grows, but not by itself"));
           continue;
         }
@@ -269,7 +270,7 @@ class WhileLowering {
       for (LoweredValue& r : results_) {
         // Only shapes are looked at from here on; the computation itself is dropped with the unused ones.
         if (r.list == nullptr) r.array = nullptr;
-        r.grown = nullptr;
+        r.dynamic = nullptr;
       }
       return absl::OkStatus();
     }
@@ -280,7 +281,7 @@ class WhileLowering {
       std::vector<Val> leaf;
       XC_RETURN_IF_ERROR(Flatten(c_, nested, e, r, &leaf));
       const LoweredValue& model = c_.value(i);
-      size_t want = model.grown != nullptr || (model.list != nullptr && model.list->size != nullptr) ? 2 : 1;
+      size_t want = model.dynamic != nullptr || (model.list != nullptr && model.list->size != nullptr) ? 2 : 1;
       if (leaf.size() != want) return c_.Unimplemented(absl::StrCat("loop variable ", i, " becomes another list"));
       std::copy(leaf.begin(), leaf.end(), next.begin() + carried_[i]);
       if (slots[i].written) written_.push_back(i);
@@ -331,7 +332,7 @@ class WhileLowering {
       } else {
         int at = carried_[i];
         LoweredValue after = Rebuild(model, c_.b, loop, &at, nullptr);
-        if (after.grown != nullptr) after = exact_ ? Whole(i, after) : Ended(after);
+        if (after.dynamic != nullptr) after = exact_ ? Whole(i, after) : Ended(after);
         if (final_length_[i] >= 0) {
           // After the loop the length is known.
           if (final_length_[i] < after.list->length) {
@@ -351,21 +352,21 @@ class WhileLowering {
     return absl::OkStatus();
   }
 
-  // A growing variable after the loop: no turn's arrays are as long as it.
+  // A growing variable after the loop: no iteration's arrays are as long as it.
   static LoweredValue Ended(LoweredValue after) {
-    auto grown = std::make_shared<GrownArray>(*after.grown);
-    grown->variable = -1;
-    after.grown = std::move(grown);
+    auto dynamic = std::make_shared<DynamicArray>(*after.dynamic);
+    dynamic->variable = -1;
+    after.dynamic = std::move(dynamic);
     return after;
   }
 
-  // The array that the growing variable `i` is after a known number of turns.
+  // The array that the growing variable `i` is after a known trip count.
   LoweredValue Whole(int i, const LoweredValue& after) {
     LoweredValue v;
     v.type = after.type;
-    v.array = after.grown->items;
+    v.array = after.dynamic->items;
     v.dims = after.dims;
-    const int64_t axis = after.grown->axis;
+    const int64_t axis = after.dynamic->axis;
     if (!known_after_.empty() && known_after_[i].dims != v.dims) {
       v.dims = known_after_[i].dims;
       v.array = c_.b.SliceDim(v.array, axis, 0, v.dims[axis]);
@@ -381,7 +382,7 @@ class WhileLowering {
   std::vector<Known> before_;          // the state before the loop
   std::vector<Known> known_after_;     // the state after the loop, where it is known
   std::vector<LoopGrowth> growths_;    // of the arrays that get longer
-  bool exact_ = false;                 // then: whether the number of turns is known, and with it their lengths
+  bool exact_ = false;                 // then: whether the trip count is known, and with it their lengths
   std::vector<Shape> shapes_;
   std::vector<LoweredValue> results_;
   std::vector<int> written_;
@@ -402,7 +403,7 @@ absl::Status LowerWhile(OpContext& c) {
   if (!absl::IsUnimplemented(status)) return status;
   absl::Status unrolled = LowerUnrolled(c, *condition_graph, *body_graph, std::move(state));
   if (!absl::IsUnimplemented(unrolled)) return unrolled;
-  return absl::UnimplementedError(absl::StrCat(status.message(), "; nor turn by turn: ", unrolled.message()));
+  return absl::UnimplementedError(absl::StrCat(status.message(), "; nor iteration by iteration: ", unrolled.message()));
 }
 
 }  // namespace xc

@@ -1,32 +1,34 @@
-#include "jit/shapes/growing.h"
+#include "jit/shapes/dynamic_arrays.h"
 
 #include <vector>
 
-#include "jit/lowering/grown.h"
+#include "jit/lowering/dynamic_array.h"
 
 namespace xc {
 namespace {
 
 // The operand that may be an array that grows, for ops that take it only there; -1 for others.
 int GrowingOperand(const Node& n) {
-  switch (UseOfGrown(n)) {
-    case GrownUse::kAppend:
+  switch (UseOfDynamicArray(n)) {
+    case DynamicArrayUse::kAppend:
       return n.op == "Concat" ? 1 : 0;
-    case GrownUse::kLast:
-    case GrownUse::kPick:
-    case GrownUse::kReduce:
-    case GrownUse::kTranspose:
-    case GrownUse::kExpandDims:
+    case DynamicArrayUse::kLast:
+    case DynamicArrayUse::kPick:
+    case DynamicArrayUse::kReduce:
+    case DynamicArrayUse::kTranspose:
+    case DynamicArrayUse::kExpandDims:
       return 0;
     default:
       return -1;
   }
 }
 
-bool Passes(const Node& n) { return UseOfGrown(n) == GrownUse::kPass; }
+bool Passes(const Node& n) { return UseOfDynamicArray(n) == DynamicArrayUse::kPass; }
 
 // Operands of a fused product that are not its matrices: they may only come beside a matrix that grows.
-bool IsAppended(const Node& n, size_t operand) { return operand > 1 && UseOfGrown(n) == GrownUse::kProduct; }
+bool IsAppended(const Node& n, size_t operand) {
+  return operand > 1 && UseOfDynamicArray(n) == DynamicArrayUse::kProduct;
+}
 
 // The operand as a constant of the function; null if it is not one.
 const Node* ConstantOperand(const Graph& graph, const Node& n, size_t i) {
@@ -51,7 +53,7 @@ bool TakesLast(const Graph& graph, const Node& n) {
 
 }  // namespace
 
-bool TakesGrowing(const Graph& function, const std::set<OutputRef>& growing, std::set<int>* nodes) {
+bool TakesDynamicArrays(const Graph& function, const std::set<OutputRef>& growing, std::set<int>* nodes) {
   for (int id = 0; id < function.size(); ++id) {
     if (!function.has(id)) continue;
     const Node& n = function.node(id);
@@ -64,8 +66,8 @@ bool TakesGrowing(const Graph& function, const std::set<OutputRef>& growing, std
       takes = true;
     }
     if (!takes || n.op == "_Retval") continue;
-    const GrownUse use = UseOfGrown(n);
-    if (use == GrownUse::kNone || (use == GrownUse::kLast && !TakesLast(function, n))) return false;
+    const DynamicArrayUse use = UseOfDynamicArray(n);
+    if (use == DynamicArrayUse::kNone || (use == DynamicArrayUse::kLast && !TakesLast(function, n))) return false;
     nodes->insert(id);
   }
   return true;
@@ -83,15 +85,15 @@ bool TakesCut(const Graph& graph, const Node& node, const std::vector<bool>& cut
     }
   }
   *still = true;
-  switch (UseOfGrown(node)) {
-    case GrownUse::kNone:
-    case GrownUse::kAppend:  // there is no room any more
-    case GrownUse::kShape:   // whatever is made of the length would have to be known
+  switch (UseOfDynamicArray(node)) {
+    case DynamicArrayUse::kNone:
+    case DynamicArrayUse::kAppend:  // there is no capacity any more
+    case DynamicArrayUse::kShape:   // whatever is made of the length would have to be known
       return false;
-    case GrownUse::kLast:
+    case DynamicArrayUse::kLast:
       *still = false;
       return TakesLast(graph, node);
-    case GrownUse::kProduct:
+    case DynamicArrayUse::kProduct:
       *still = operands == 1;
       return true;
     default:
@@ -106,9 +108,9 @@ bool Appends(const Graph& body, int index) {
   for (;;) {
     const Node& n = body.node(at.node);
     if (n.op == "_Arg") return n.Int("index").value_or(-1) == index;
-    const GrownUse use = UseOfGrown(n);
-    if (use != GrownUse::kPass && use != GrownUse::kAppend && use != GrownUse::kPick) return false;
-    at = n.inputs[use == GrownUse::kPass ? at.index : GrowingOperand(n)];
+    const DynamicArrayUse use = UseOfDynamicArray(n);
+    if (use != DynamicArrayUse::kPass && use != DynamicArrayUse::kAppend && use != DynamicArrayUse::kPick) return false;
+    at = n.inputs[use == DynamicArrayUse::kPass ? at.index : GrowingOperand(n)];
   }
 }
 

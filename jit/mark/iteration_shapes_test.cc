@@ -1,6 +1,6 @@
 // What is known before any shape: loops that change the shape of their state, what of them does, and branches that give
 // different shapes.
-#include "jit/shapes/turn_shapes.h"
+#include "jit/shapes/iteration_shapes.h"
 
 #include <gtest/gtest.h>
 
@@ -55,20 +55,21 @@ std::string Function(const std::string& name, const std::vector<std::string>& ar
   return out + "} " + nodes + rets + "} ";
 }
 
-// A loop of `turns` over a counter, a [?, 4] state `x`, a [4, 4] state `h` and the weights `w`.
-std::string Loop(const std::string& body, const std::vector<std::string>& results, int turns = 5000) {
+// A loop of `iterations` over a counter, a [?, 4] state `x`, a [4, 4] state `h` and the weights `w`.
+std::string Loop(const std::string& body, const std::vector<std::string>& results, int iterations = 5000) {
   const std::vector<std::string> args = {"i", "x", "h", "w"};
   return Input("x", {-1, 4}) + Input("h", {-1, 4}) + Input("w", {4, 4}) + Ints("zero", {0}, true, "node") +
          N("loop", "StatelessWhile", {"zero", "x", "h", "w"},
            "attr { key: 'T' value { list { type: DT_INT32 type: DT_FLOAT type: DT_FLOAT type: DT_FLOAT } } } "
-           "attr { key: 'cond' value { func { name: 'test' } } } attr { key: 'body' value { func { name: 'turn' } } "
+           "attr { key: 'cond' value { func { name: 'test' } } } attr { key: 'body' value { func { name: 'iteration' } "
+           "} "
            "}") +
          N("after", "Exp", {"loop:2"}) + "library { " +
          Function("test", args,
-                  Ints("turns", {turns}, true, "node_def") +
-                      F("less", "Less", {"i", "turns:output:0"}, Type("T", "DT_INT32")),
+                  Ints("iterations", {iterations}, true, "node_def") +
+                      F("less", "Less", {"i", "iterations:output:0"}, Type("T", "DT_INT32")),
                   {"less:z:0"}) +
-         Function("turn", args,
+         Function("iteration", args,
                   Ints("one", {1}, true, "node_def") + Ints("axis", {0}, true, "node_def") +
                       F("next", "AddV2", {"i", "one:output:0"}, Type("T", "DT_INT32")) + body,
                   results) +
@@ -77,7 +78,7 @@ std::string Loop(const std::string& body, const std::vector<std::string>& result
 
 struct Found {
   std::unique_ptr<Graph> graph;
-  TurnShapes shapes;
+  IterationShapes shapes;
   std::string why(const std::string& name) {
     auto it = shapes.changing.find(graph->FindNode(name)->id);
     return it == shapes.changing.end() ? "" : it->second;
@@ -91,19 +92,19 @@ Found Find(const std::string& text) {
   auto graph = ImportGraphDef(*def);
   EXPECT_TRUE(graph.ok()) << graph.status();
   out.graph = *std::move(graph);
-  out.shapes = FindTurnShapes(*out.graph);
+  out.shapes = FindIterationShapes(*out.graph);
   return out;
 }
 
 const std::string kConcat = "attr { key: 'N' value { i: 2 } } " + Type("Tidx", "DT_INT32") + kFloat;
 const std::string kStep = F("product", "MatMul", {"h", "w"}) + F("tanh", "Tanh", {"product:product:0"});
 
-TEST(TurnShapes, AStateThatGrows) {
+TEST(IterationShapes, AStateThatGrows) {
   Found found =
       Find(Loop(kStep + F("grown", "ConcatV2", {"x", "tanh:y:0", "axis:output:0"}, kConcat) +
                     F("seen", "Cumsum", {"grown:output:0", "axis:output:0"}, kFloat + Type("Tidx", "DT_INT32")),
                 {"next:z:0", "grown:output:0", "tanh:y:0", "w"}));
-  EXPECT_EQ(found.why("loop"), "loop variable 1 changes its shape from turn to turn");
+  EXPECT_EQ(found.why("loop"), "loop variable 1 changes its shape from iteration to iteration");
   // What takes or gives a shape that changes, and nothing else.
   EXPECT_EQ(found.shapes.nodes, (std::set<std::string>{"grown", "seen"}));
   // The loop stays outside; what is around it does not.
@@ -115,17 +116,18 @@ TEST(TurnShapes, AStateThatGrows) {
   EXPECT_GE(marking->nodes[found.graph->FindNode("after")->id].cluster, 0);
 }
 
-TEST(TurnShapes, FewTurns) {
+TEST(IterationShapes, FewTurns) {
   // Each has its own code.
   const std::string body = kStep + F("grown", "ConcatV2", {"tanh:y:0", "x", "axis:output:0"}, kConcat);
   const std::vector<std::string> results = {"next:z:0", "grown:output:0", "tanh:y:0", "w"};
   Found found = Find(Loop(body, results, 5));
   EXPECT_EQ(found.why("loop"), "");
   EXPECT_TRUE(found.shapes.nodes.empty());
-  EXPECT_EQ(Find(Loop(body, results, 5000)).why("loop"), "loop variable 1 changes its shape from turn to turn");
+  EXPECT_EQ(Find(Loop(body, results, 5000)).why("loop"),
+            "loop variable 1 changes its shape from iteration to iteration");
 }
 
-TEST(TurnShapes, AStateThatKeepsItsShape) {
+TEST(IterationShapes, AStateThatKeepsItsShape) {
   // Through a shape that is computed, too.
   Found found = Find(Loop(kStep + F("size", "Shape", {"x"}, kFloat + Type("out_type", "DT_INT32")) +
                               F("same", "Reshape", {"x", "size:output:0"}, kFloat + Type("Tshape", "DT_INT32")) +
@@ -135,17 +137,17 @@ TEST(TurnShapes, AStateThatKeepsItsShape) {
   EXPECT_TRUE(found.shapes.nodes.empty());
 }
 
-TEST(TurnShapes, AShapeMadeOfTheCounter) {
+TEST(IterationShapes, AShapeMadeOfTheCounter) {
   Found found =
       Find(Loop(kStep + F("rows", "Range", {"axis:output:0", "i", "one:output:0"}, Type("Tidx", "DT_INT32")) +
                     F("count", "Size", {"rows:output:0"}, Type("T", "DT_INT32") + Type("out_type", "DT_INT32")) +
                     F("next2", "Maximum", {"count:output:0", "next:z:0"}, Type("T", "DT_INT32")),
                 {"next2:z:0", "x", "tanh:y:0", "w"}));
-  EXPECT_EQ(found.why("loop"), "node 'rows': its shape changes from turn to turn of 'turn'");
+  EXPECT_EQ(found.why("loop"), "node 'rows': its shape changes from iteration to iteration of 'iteration'");
   EXPECT_EQ(found.shapes.nodes, (std::set<std::string>{"rows", "count"}));
 }
 
-TEST(TurnShapes, BranchesOfDifferentShapes) {
+TEST(IterationShapes, BranchesOfDifferentShapes) {
   auto choice = [](const std::string& second) {
     return Input("x", {-1, 4}) + Input("p", {}, "DT_BOOL") + N("q", "LogicalNot", {"p"}, "") +
            N("if", "StatelessIf", {"q", "x"},
@@ -164,7 +166,7 @@ TEST(TurnShapes, BranchesOfDifferentShapes) {
   EXPECT_EQ(Find(choice("exp:y:0")).why("if"), "");
 }
 
-TEST(TurnShapes, NumbersThatAreTooLarge) {
+TEST(IterationShapes, NumbersThatAreTooLarge) {
   Symbols symbols;
   Size large{-1, kMaxNumber};
   EXPECT_FALSE(symbols.Product(large, large).IsNumber());

@@ -1,4 +1,4 @@
-#include "jit/shapes/turn_shapes.h"
+#include "jit/shapes/iteration_shapes.h"
 
 #include <algorithm>
 #include <memory>
@@ -10,7 +10,7 @@
 #include "jit/lowering/loop_sizes.h"
 #include "jit/lowering/lowering.h"
 #include "jit/lowering/unrolled_loop.h"
-#include "jit/shapes/growing.h"
+#include "jit/shapes/dynamic_arrays.h"
 #include "jit/shapes/shape_rules.h"
 
 namespace xc {
@@ -151,7 +151,7 @@ class Inference {
     return out;
   }
 
-  // Widens the state until one more turn changes nothing that is known of it.
+  // Widens the state until one more iteration changes nothing that is known of it.
   Tensors RunLoop(const Graph& condition, const Graph& body, const Tensors& before, int depth, std::string* why) {
     Tensors state = before;
     for (size_t i = 0; i < state.size(); ++i) state[i].state = next_state_++;
@@ -168,7 +168,7 @@ class Inference {
       if (!more || budget_ < 0) break;
     }
     --widening_;
-    bool counted = false;  // whether the number of turns hangs on counters alone
+    bool counted = false;  // whether the trip count hangs on counters alone
     const bool grow = !changed.empty() && Grow(condition, body, before, state, changed, depth, &counted);
     const std::set<std::string> found = found_;
     std::string inner;
@@ -177,7 +177,7 @@ class Inference {
     growing_.erase(&body);
     growing_.erase(&condition);
     if (!changed.empty() && !grow) {
-      *why = absl::StrCat("loop variable ", *changed.begin(), " changes its shape from turn to turn");
+      *why = absl::StrCat("loop variable ", *changed.begin(), " changes its shape from iteration to iteration");
     } else if (!inner.empty()) {
       *why = absl::StrCat(inner, " of '", body.name, "'");
     }
@@ -202,7 +202,7 @@ class Inference {
   }
 
   // Whether the loop variables only grow, in nodes that have code for that: these are left in peace from then on.
-  // Something that does not change in an outer loop must bound the turns.
+  // Something that does not change in an outer loop must bound the iterations.
   bool Grow(const Graph& condition, const Graph& body, const Tensors& before, const Tensors& state,
             const std::set<int>& variables, int depth, bool* counted) {
     const std::set<int> counters = TurnCounters(condition, body, counted);
@@ -214,7 +214,7 @@ class Inference {
       if (!Appends(body, i)) return false;
     }
     for (const Graph* function : {&body, &condition}) {
-      if (!TakesGrowing(*function, Varying(*function, state, depth), &growing_[function])) {
+      if (!TakesDynamicArrays(*function, Varying(*function, state, depth), &growing_[function])) {
         growing_.erase(&body);
         growing_.erase(&condition);
         return false;
@@ -223,9 +223,9 @@ class Inference {
     return true;
   }
 
-  // Whether each turn may have code of its own: they are few, by constants of the graph (a number that only a call
+  // Whether each iteration may have code of its own: they are few, by constants of the graph (a number that only a call
   // tells could turn out too large for code, when it is too late for clusters inside of the loop), and nothing but what
-  // differs from turn to turn keeps one from compiling.
+  // differs from iteration to iteration keeps one from compiling.
   bool Unrolls(const Graph& condition, const Graph& body, const Tensors& before, const Tensors& state, int depth) {
     bool counted = false;
     const std::set<int> counters = TurnCounters(condition, body, &counted);
@@ -238,16 +238,16 @@ class Inference {
     }
     const int64_t most = kMaxUnrolledNodes / TurnNodes(condition, body);
     if (KnownTurns(condition, body, known, most) < 0) return false;
-    Tensors turn = state;
-    for (SymbolicTensor& t : turn) {
+    Tensors iteration = state;
+    for (SymbolicTensor& t : iteration) {
       for (std::vector<Size>* sizes : {&t.dims, &t.elements}) {
         for (Size& s : *sizes) s = symbols_.Varies(s) ? symbols_.Fresh(false) : s;
       }
       t.shape_varies = t.varies = false;
     }
     std::string why;
-    Run(body, turn, depth + 1, &why);
-    if (why.empty()) Run(condition, turn, depth + 1, &why);
+    Run(body, iteration, depth + 1, &why);
+    if (why.empty()) Run(condition, iteration, depth + 1, &why);
     return why.empty();
   }
 
@@ -332,16 +332,16 @@ class Inference {
     return false;
   }
 
-  // Why the node has no code that serves for all turns of a loop, where that is certain.
+  // Why the node has no code that serves for all iterations of a loop, where that is certain.
   std::string WhyNotOneCode(const Node& n, const Tensors& inputs, const Tensors& outputs) const {
     const Lowering* lowering = LoweringRegistry::Get().Find(n.op);
     if (lowering == nullptr || (lowering->flags & (kControlFlow | kUsesLists))) return "";
     for (const SymbolicTensor& t : outputs) {
-      if (t.ranked && ShapeVaries(symbols_, t)) return "its shape changes from turn to turn";
+      if (t.ranked && ShapeVaries(symbols_, t)) return "its shape changes from iteration to iteration";
     }
     for (int i : ConstantOperands(n, *lowering)) {
       if (i < static_cast<int>(inputs.size()) && inputs[i].known && ValueVaries(symbols_, inputs[i])) {
-        return absl::StrCat("operand ", i, " must be constant, but changes from turn to turn");
+        return absl::StrCat("operand ", i, " must be constant, but changes from iteration to iteration");
       }
     }
     return "";
@@ -361,8 +361,8 @@ class Inference {
 
 }  // namespace
 
-TurnShapes FindTurnShapes(const Graph& graph) {
-  TurnShapes out;
+IterationShapes FindIterationShapes(const Graph& graph) {
+  IterationShapes out;
   bool any = false;
   for (int id = 0; id < graph.size() && !any; ++id) {
     any = graph.has(id) && (IsLoop(graph.node(id).op) || IsBranch(graph.node(id).op) || IsCall(graph.node(id).op));
@@ -370,7 +370,7 @@ TurnShapes FindTurnShapes(const Graph& graph) {
   if (!any) return out;
   Inference inference;
   inference.Run(graph, {}, 0, nullptr, &out.changing);
-  if (!inference.complete()) return TurnShapes();
+  if (!inference.complete()) return IterationShapes();
   out.nodes = inference.found();
   return out;
 }

@@ -1,7 +1,7 @@
 // Arrays that a loop makes longer, x = concat(x, y), in the ops that compiled code has for them: what adds to their
 // end, reads it, asks for their shape, works along other dimensions, or sums over them, as attention over a cache does.
-#ifndef XC_JIT_LOWERING_GROWN_H_
-#define XC_JIT_LOWERING_GROWN_H_
+#ifndef XC_JIT_LOWERING_DYNAMIC_ARRAY_H_
+#define XC_JIT_LOWERING_DYNAMIC_ARRAY_H_
 
 #include <string>
 
@@ -10,7 +10,7 @@
 namespace xc {
 
 // How an op may take such an array.
-enum class GrownUse {
+enum class DynamicArrayUse {
   kNone,         // not at all
   kPass,         // as it is
   kElementwise,  // any operand
@@ -24,14 +24,14 @@ enum class GrownUse {
   kTranspose,
   kExpandDims,
 };
-GrownUse UseOfGrown(const Node& node);
+DynamicArrayUse UseOfDynamicArray(const Node& node);
 
 // Whether an operand is such an array.
-bool HasGrown(OpContext& c);
+bool HasDynamicArray(OpContext& c);
 
 // Lowers such an op; `lowering` is the op's own, for arrays of fixed shape. Unimplemented: the op has no such form.
-absl::Status LowerGrown(OpContext& c, LoweringFn lowering);
+absl::Status LowerDynamicArray(OpContext& c, LoweringFn lowering);
 
 }  // namespace xc
 
-#endif  // XC_JIT_LOWERING_GROWN_H_
+#endif  // XC_JIT_LOWERING_DYNAMIC_ARRAY_H_

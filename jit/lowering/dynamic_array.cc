@@ -1,4 +1,4 @@
-#include "jit/lowering/grown.h"
+#include "jit/lowering/dynamic_array.h"
 
 #include <algorithm>
 #include <utility>
@@ -22,34 +22,34 @@ LoweredValue ArrayValue(DataType type, Val array) {
   return v;
 }
 
-LoweredValue GrownValue(DataType type, GrownArray grown) {
+LoweredValue DynamicArrayValue(DataType type, DynamicArray dynamic) {
   LoweredValue v;
   v.type = type;
-  v.dims = grown.items->shape().dims();
-  v.grown = std::make_shared<const GrownArray>(std::move(grown));
+  v.dims = dynamic.items->shape().dims();
+  v.dynamic = std::make_shared<const DynamicArray>(std::move(dynamic));
   return v;
 }
 
 // Output 0 as the array that `x` became, which grows along `axis`.
-void SetGrown(OpContext& c, GrownArray x, int64_t axis, bool zeros) {
+void SetDynamicArray(OpContext& c, DynamicArray x, int64_t axis, bool zeros) {
   x.items = c.outputs()[0].array;
   x.axis = axis;
   x.zeros = zeros;
-  c.set_value(0, GrownValue(c.out_type(0), std::move(x)));
+  c.set_value(0, DynamicArrayValue(c.out_type(0), std::move(x)));
 }
 
 // Parts `first` to `last` one after the other, the first of which grows.
 absl::Status Append(OpContext& c, int first, int last, int axis_operand) {
   XC_ASSIGN_OR_RETURN(int64_t axis, c.Int(axis_operand));
-  if (c.value(first).grown == nullptr) return Refused(c, ", not as the first part");
-  GrownArray grown = *c.value(first).grown;
-  if (grown.variable < 0) return Refused(c, ", after which there is no room");
+  if (c.value(first).dynamic == nullptr) return Refused(c, ", not as the first part");
+  DynamicArray dynamic = *c.value(first).dynamic;
+  if (dynamic.variable < 0) return Refused(c, ", after which there is no capacity");
   const int64_t rank = c.rank(first);
   XC_ASSIGN_OR_RETURN(axis, c.Axis(axis, rank));
-  if (axis != grown.axis) return Refused(c, ", along another dimension");
+  if (axis != dynamic.axis) return Refused(c, ", along another dimension");
   std::vector<Val> parts;
   for (int i = first + 1; i <= last; ++i) {
-    if (c.value(i).grown != nullptr) return Refused(c, ", twice");
+    if (c.value(i).dynamic != nullptr) return Refused(c, ", twice");
     Dims like = c.dims(i);
     if (static_cast<int64_t>(like.size()) == rank) like[axis] = c.dims(first)[axis];
     if (like != c.dims(first)) {
@@ -61,14 +61,14 @@ absl::Status Append(OpContext& c, int first, int last, int axis_operand) {
   if (!parts.empty()) {
     Val more = c.b.Concat(parts, axis);
     std::vector<Val> starts(rank, c.b.S32(0));
-    starts[axis] = grown.size;
+    starts[axis] = dynamic.size;
     const int64_t count = more->shape().dims()[axis];
-    grown.items = c.b.DynamicUpdateSlice(grown.items, more, starts);
-    grown.size = c.b.Add(grown.size, c.b.S32(count));
-    grown.appended += count;
-    grown.least += count;
+    dynamic.items = c.b.DynamicUpdateSlice(dynamic.items, more, starts);
+    dynamic.size = c.b.Add(dynamic.size, c.b.S32(count));
+    dynamic.appended += count;
+    dynamic.least += count;
   }
-  c.set_value(0, GrownValue(c.type(first), grown));
+  c.set_value(0, DynamicArrayValue(c.type(first), dynamic));
   return absl::OkStatus();
 }
 
@@ -91,7 +91,7 @@ absl::StatusOr<int64_t> EntryOf(OpContext& c, int64_t axis, int64_t rank, int64_
 
 // x[:, -2:] and the like: of the last elements, which are cut out first.
 absl::Status SliceOfEnd(OpContext& c, LoweringFn lowering) {
-  const GrownArray& x = *c.value(0).grown;
+  const DynamicArray& x = *c.value(0).dynamic;
   XC_ASSIGN_OR_RETURN(auto begin, c.Ints(1));
   XC_ASSIGN_OR_RETURN(auto end, c.Ints(2));
   XC_ASSIGN_OR_RETURN(auto strides, c.Ints(3));
@@ -116,8 +116,8 @@ absl::Status SliceOfEnd(OpContext& c, LoweringFn lowering) {
 
 // Picks along another dimension than the one that grows.
 absl::Status PickElsewhere(OpContext& c, LoweringFn lowering) {
-  if (c.value(0).grown == nullptr || c.value(1).grown != nullptr) return Refused(c, " as indices");
-  const GrownArray x = *c.value(0).grown;
+  if (c.value(0).dynamic == nullptr || c.value(1).dynamic != nullptr) return Refused(c, " as indices");
+  const DynamicArray x = *c.value(0).dynamic;
   int64_t axis = 0, batch = 0;
   if (c.node.op == "GatherV2") {
     XC_ASSIGN_OR_RETURN(axis, c.Int(2));
@@ -128,14 +128,14 @@ absl::Status PickElsewhere(OpContext& c, LoweringFn lowering) {
   if (x.axis == axis || x.axis < batch) return Refused(c, ", along that dimension");
   c.value(0) = ArrayValue(c.type(0), x.items);
   XC_RETURN_IF_ERROR(lowering(c));
-  SetGrown(c, x, x.axis > axis ? x.axis + c.rank(1) - batch - 1 : x.axis, x.zeros);
+  SetDynamicArray(c, x, x.axis > axis ? x.axis + c.rank(1) - batch - 1 : x.axis, x.zeros);
   return absl::OkStatus();
 }
 
 absl::Status ShapeOf(OpContext& c) {
   for (int i = 0; i < c.num_inputs(); ++i) {
     Val shape = c.b.Vector(c.out_etype(i), c.dims(i));
-    if (const GrownArray* x = c.value(i).grown.get(); x != nullptr) {
+    if (const DynamicArray* x = c.value(i).dynamic.get(); x != nullptr) {
       Val size = c.b.Reshape(c.b.Convert(x->size, c.out_etype(i)), {1});
       shape = c.b.DynamicUpdateSlice(shape, size, {c.b.S32(x->axis)});
     }
@@ -144,49 +144,49 @@ absl::Status ShapeOf(OpContext& c) {
   return absl::OkStatus();
 }
 
-// Whether two arrays are of the same length at any time: in one turn of a loop, or after one if it is one array's.
-bool SameLength(const GrownArray& a, const GrownArray& b) {
+// Whether two arrays are of the same length at any time: in one iteration of a loop, or after one if it is one array's.
+bool SameLength(const DynamicArray& a, const DynamicArray& b) {
   if (a.variable < 0 || b.variable < 0) return a.size == b.size;
   return a.least == b.least && a.appended == b.appended && a.step == b.step;
 }
 
 // The array with `fill`, a scalar, behind its last element.
-Val Filled(Emitter& b, const GrownArray& x, Val fill) {
+Val Filled(Emitter& b, const DynamicArray& x, Val fill) {
   Val place = b.Iota(ElementType::kS32, x.items->shape().dims(), x.axis);
   return b.Select(b.Lt(place, b.Splat(x.size, place->shape().dims())), x.items, fill);
 }
 
-Val WithZeros(Emitter& b, const GrownArray& x) {
+Val WithZeros(Emitter& b, const DynamicArray& x) {
   return x.zeros ? x.items : Filled(b, x, b.Scalar(x.items->type(), 0));
 }
 
 absl::Status Elementwise(OpContext& c, LoweringFn lowering) {
-  const GrownArray* x = nullptr;
+  const DynamicArray* x = nullptr;
   int64_t rank = 0;
   // Of the dimension that grows: its place from the last one on, and its size.
-  int64_t from_end = 0, room = 0;
+  int64_t from_end = 0, capacity = 0;
   for (int i = 0; i < c.num_inputs(); ++i) {
     rank = std::max(rank, c.rank(i));
-    const GrownArray* grown = c.value(i).grown.get();
-    if (grown == nullptr) continue;
-    const int64_t place = c.rank(i) - grown->axis, size = c.dims(i)[grown->axis];
-    if (x != nullptr && (place != from_end || size != room || !SameLength(*x, *grown))) {
+    const DynamicArray* dynamic = c.value(i).dynamic.get();
+    if (dynamic == nullptr) continue;
+    const int64_t place = c.rank(i) - dynamic->axis, size = c.dims(i)[dynamic->axis];
+    if (x != nullptr && (place != from_end || size != capacity || !SameLength(*x, *dynamic))) {
       return Refused(c, ", beside one that grows in another way");
     }
-    x = grown;
+    x = dynamic;
     from_end = place;
-    room = size;
+    capacity = size;
   }
-  const GrownArray grown = *x;
+  const DynamicArray dynamic = *x;
   for (int i = 0; i < c.num_inputs(); ++i) {
-    if (c.value(i).grown != nullptr) {
-      c.value(i) = ArrayValue(c.type(i), c.value(i).grown->items);
+    if (c.value(i).dynamic != nullptr) {
+      c.value(i) = ArrayValue(c.type(i), c.value(i).dynamic->items);
     } else if (c.rank(i) >= from_end && c.dims(i)[c.rank(i) - from_end] != 1) {
       return Refused(c, ", beside one of fixed length");
     }
   }
   XC_RETURN_IF_ERROR(lowering(c));
-  SetGrown(c, grown, rank - from_end, false);
+  SetDynamicArray(c, dynamic, rank - from_end, false);
   return absl::OkStatus();
 }
 
@@ -197,13 +197,13 @@ absl::Status Product(OpContext& c, LoweringFn lowering) {
   if (c.rank(0) < 2 || c.rank(1) < 2) return c.Error("operands must be matrices");
   const int64_t x_row = c.rank(0) - (x_turned ? 1 : 2), x_sum = c.rank(0) - (x_turned ? 2 : 1);
   const int64_t y_column = c.rank(1) - (y_turned ? 2 : 1), y_sum = c.rank(1) - (y_turned ? 1 : 2);
-  const std::shared_ptr<const GrownArray> x = c.value(0).grown, y = c.value(1).grown;
+  const std::shared_ptr<const DynamicArray> x = c.value(0).dynamic, y = c.value(1).dynamic;
   const int64_t rank = std::max(c.rank(0), c.rank(1));
   // What a fused op does to the product has to fit it as it is, but for one element or row for all of what grows.
   const int64_t from_end = x != nullptr ? 2 : 1;
   for (int i = 2; i < c.num_inputs(); ++i) {
-    const GrownArray* other = c.value(i).grown.get();
-    const GrownArray* with = x != nullptr ? x.get() : y.get();
+    const DynamicArray* other = c.value(i).dynamic.get();
+    const DynamicArray* with = x != nullptr ? x.get() : y.get();
     const bool both = x != nullptr && y != nullptr;
     if (other != nullptr && !both && with != nullptr && c.rank(i) - other->axis == from_end &&
         SameLength(*other, *with)) {
@@ -220,27 +220,27 @@ absl::Status Product(OpContext& c, LoweringFn lowering) {
     c.value(1) = ArrayValue(c.type(1), WithZeros(c.b, *y));
     return lowering(c);
   }
-  const GrownArray& grown = x != nullptr ? *x : *y;
-  if (grown.axis != (x != nullptr ? x_row : y_column)) return Refused(c, ", along the sum or a batch");
+  const DynamicArray& dynamic = x != nullptr ? *x : *y;
+  if (dynamic.axis != (x != nullptr ? x_row : y_column)) return Refused(c, ", along the sum or a batch");
   const int operand = x != nullptr ? 0 : 1;
-  c.value(operand) = ArrayValue(c.type(operand), grown.items);
+  c.value(operand) = ArrayValue(c.type(operand), dynamic.items);
   XC_RETURN_IF_ERROR(lowering(c));
-  SetGrown(c, grown, rank - (x != nullptr ? 2 : 1), false);
+  SetDynamicArray(c, dynamic, rank - (x != nullptr ? 2 : 1), false);
   return absl::OkStatus();
 }
 
 absl::Status Softmax(OpContext& c, LoweringFn lowering) {
-  const GrownArray x = *c.value(0).grown;
+  const DynamicArray x = *c.value(0).dynamic;
   const bool along = x.axis == c.rank(0) - 1;
   c.value(0) = ArrayValue(c.type(0), along ? Filled(c.b, x, c.b.Lowest(x.items->type())) : x.items);
   XC_RETURN_IF_ERROR(lowering(c));
-  SetGrown(c, x, x.axis, along && c.node.op == "Softmax" && x.least > 0);
+  SetDynamicArray(c, x, x.axis, along && c.node.op == "Softmax" && x.least > 0);
   return absl::OkStatus();
 }
 
 absl::Status Reduction(OpContext& c, LoweringFn lowering) {
-  if (c.value(1).grown != nullptr) return Refused(c, " as axes");
-  const GrownArray x = *c.value(0).grown;
+  if (c.value(1).dynamic != nullptr) return Refused(c, " as axes");
+  const DynamicArray x = *c.value(0).dynamic;
   XC_ASSIGN_OR_RETURN(std::vector<int64_t> axes, c.Ints(1));
   XC_ASSIGN_OR_RETURN(const bool keep, c.node.Bool("keep_dims"));
   bool along = false;
@@ -273,105 +273,105 @@ absl::Status Reduction(OpContext& c, LoweringFn lowering) {
     return absl::OkStatus();
   }
   XC_RETURN_IF_ERROR(lowering(c));
-  if (!along) SetGrown(c, x, axis, false);
+  if (!along) SetDynamicArray(c, x, axis, false);
   return absl::OkStatus();
 }
 
 absl::Status Transpose(OpContext& c, LoweringFn lowering) {
-  if (c.value(1).grown != nullptr) return Refused(c, " as a permutation");
-  const GrownArray x = *c.value(0).grown;
+  if (c.value(1).dynamic != nullptr) return Refused(c, " as a permutation");
+  const DynamicArray x = *c.value(0).dynamic;
   XC_ASSIGN_OR_RETURN(const std::vector<int64_t> order, c.Ints(1));
   c.value(0) = ArrayValue(c.type(0), x.items);
   XC_RETURN_IF_ERROR(lowering(c));
   for (size_t d = 0; d < order.size(); ++d) {
-    if (order[d] == x.axis || order[d] + c.rank(0) == x.axis) SetGrown(c, x, static_cast<int64_t>(d), x.zeros);
+    if (order[d] == x.axis || order[d] + c.rank(0) == x.axis) SetDynamicArray(c, x, static_cast<int64_t>(d), x.zeros);
   }
   return absl::OkStatus();
 }
 
 absl::Status ExpandDims(OpContext& c, LoweringFn lowering) {
-  if (c.value(1).grown != nullptr) return Refused(c, " as an axis");
-  const GrownArray x = *c.value(0).grown;
+  if (c.value(1).dynamic != nullptr) return Refused(c, " as an axis");
+  const DynamicArray x = *c.value(0).dynamic;
   XC_ASSIGN_OR_RETURN(int64_t axis, c.Int(1));
   XC_ASSIGN_OR_RETURN(axis, c.Axis(axis, c.rank(0) + 1));
   c.value(0) = ArrayValue(c.type(0), x.items);
   XC_RETURN_IF_ERROR(lowering(c));
-  SetGrown(c, x, x.axis + (axis <= x.axis), x.zeros);
+  SetDynamicArray(c, x, x.axis + (axis <= x.axis), x.zeros);
   return absl::OkStatus();
 }
 
 }  // namespace
 
-bool HasGrown(OpContext& c) {
+bool HasDynamicArray(OpContext& c) {
   for (int i = 0; i < c.num_inputs(); ++i) {
-    if (c.value(i).grown != nullptr) return true;
+    if (c.value(i).dynamic != nullptr) return true;
   }
   return false;
 }
 
-GrownUse UseOfGrown(const Node& node) {
+DynamicArrayUse UseOfDynamicArray(const Node& node) {
   static const auto* const kUses = [] {
-    auto* uses = new absl::flat_hash_map<std::string, GrownUse>;
-    auto add = [&](GrownUse use, std::initializer_list<const char*> ops) {
+    auto* uses = new absl::flat_hash_map<std::string, DynamicArrayUse>;
+    auto add = [&](DynamicArrayUse use, std::initializer_list<const char*> ops) {
       for (const char* name : ops) uses->emplace(name, use);
     };
-    add(GrownUse::kPass, {"Identity", "IdentityN", "StopGradient", "PreventGradient", "Snapshot"});
+    add(DynamicArrayUse::kPass, {"Identity", "IdentityN", "StopGradient", "PreventGradient", "Snapshot"});
     // None of these can fail on what follows the last element.
-    add(GrownUse::kElementwise,
+    add(DynamicArrayUse::kElementwise,
         {"Add",      "AddV2", "Sub",       "Mul",          "RealDiv", "Maximum",  "Minimum",  "SquaredDifference",
          "Equal",    "Less",  "LessEqual", "GreaterEqual", "Greater", "NotEqual", "SelectV2", "LogicalAnd",
          "Cast",     "Neg",   "Abs",       "Exp",          "Expm1",   "Log",      "Log1p",    "LogicalOr",
          "Sqrt",     "Rsqrt", "Square",    "Tanh",         "Sigmoid", "Erf",      "Erfc",     "LogicalNot",
          "Sin",      "Cos",   "Floor",     "Ceil",         "Round",   "Sign",     "Relu",     "Relu6",
          "Softplus", "Elu",   "Selu",      "LeakyRelu",    "DivNoNan"});
-    add(GrownUse::kAppend, {"Concat", "ConcatV2"});
-    add(GrownUse::kLast, {"StridedSlice"});
-    add(GrownUse::kPick, {"Gather", "GatherV2"});
-    add(GrownUse::kShape, {"Shape", "ShapeN"});
-    add(GrownUse::kProduct, {"MatMul", "BatchMatMul", "BatchMatMulV2", "BatchMatMulV3"});
-    add(GrownUse::kSoftmax, {"Softmax", "LogSoftmax"});
-    add(GrownUse::kReduce, {"Sum", "Mean", "Max", "Min", "Prod", "Any", "All"});
-    add(GrownUse::kTranspose, {"Transpose"});
-    add(GrownUse::kExpandDims, {"ExpandDims"});
+    add(DynamicArrayUse::kAppend, {"Concat", "ConcatV2"});
+    add(DynamicArrayUse::kLast, {"StridedSlice"});
+    add(DynamicArrayUse::kPick, {"Gather", "GatherV2"});
+    add(DynamicArrayUse::kShape, {"Shape", "ShapeN"});
+    add(DynamicArrayUse::kProduct, {"MatMul", "BatchMatMul", "BatchMatMulV2", "BatchMatMulV3"});
+    add(DynamicArrayUse::kSoftmax, {"Softmax", "LogSoftmax"});
+    add(DynamicArrayUse::kReduce, {"Sum", "Mean", "Max", "Min", "Prod", "Any", "All"});
+    add(DynamicArrayUse::kTranspose, {"Transpose"});
+    add(DynamicArrayUse::kExpandDims, {"ExpandDims"});
     return uses;
   }();
   auto use = [](const std::string& op) {
     auto it = kUses->find(op);
-    return it == kUses->end() ? GrownUse::kNone : it->second;
+    return it == kUses->end() ? DynamicArrayUse::kNone : it->second;
   };
   // Of a fused op what its first one does, if the others work on elements.
   const std::vector<std::string> ops = OpsOf(node);
   for (size_t i = 1; i < ops.size(); ++i) {
-    const bool elementwise = ops[i] == "BiasAdd" || use(ops[i]) == GrownUse::kElementwise;
-    if (!elementwise) return GrownUse::kNone;
+    const bool elementwise = ops[i] == "BiasAdd" || use(ops[i]) == DynamicArrayUse::kElementwise;
+    if (!elementwise) return DynamicArrayUse::kNone;
   }
   return use(ops[0]);
 }
 
-absl::Status LowerGrown(OpContext& c, LoweringFn lowering) {
-  const GrownUse use = UseOfGrown(c.node);
-  if (use == GrownUse::kPass) return lowering(c);
+absl::Status LowerDynamicArray(OpContext& c, LoweringFn lowering) {
+  const DynamicArrayUse use = UseOfDynamicArray(c.node);
+  if (use == DynamicArrayUse::kPass) return lowering(c);
   switch (use) {
-    case GrownUse::kElementwise:
+    case DynamicArrayUse::kElementwise:
       return Elementwise(c, lowering);
-    case GrownUse::kAppend:
+    case DynamicArrayUse::kAppend:
       return c.node.op == "Concat" ? Append(c, 1, c.num_inputs() - 1, 0)
                                    : Append(c, 0, c.num_inputs() - 2, c.num_inputs() - 1);
-    case GrownUse::kLast:
+    case DynamicArrayUse::kLast:
       return SliceOfEnd(c, lowering);
-    case GrownUse::kPick:
+    case DynamicArrayUse::kPick:
       return PickElsewhere(c, lowering);
-    case GrownUse::kShape:
+    case DynamicArrayUse::kShape:
       return ShapeOf(c);
-    case GrownUse::kProduct:
+    case DynamicArrayUse::kProduct:
       return Product(c, lowering);
-    case GrownUse::kSoftmax:
+    case DynamicArrayUse::kSoftmax:
       return Softmax(c, lowering);
-    case GrownUse::kReduce:
+    case DynamicArrayUse::kReduce:
       return Reduction(c, lowering);
-    case GrownUse::kTranspose:
+    case DynamicArrayUse::kTranspose:
       return Transpose(c, lowering);
-    case GrownUse::kExpandDims:
+    case DynamicArrayUse::kExpandDims:
       return ExpandDims(c, lowering);
     default:
       return Refused(c, "");

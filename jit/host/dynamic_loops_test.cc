@@ -1,5 +1,5 @@
-// Loops that change the shape of an array on each turn, compiled as a whole: results and shapes are those of the ops
-// one by one.
+// Loops that change the shape of an array on each iteration, compiled as a whole: results and shapes are those of the
+// ops one by one.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -64,13 +64,13 @@ std::string Function(const std::string& name, const std::string& nodes, const st
 
 const std::string kConcat = "attr { key: 'N' value { i: 2 } } " + kFloat + kIndex;
 const std::string kCounted = N("test", "Less", {"i", "n"}, kInt);
-// Less than n turns, and as long as the sum of h is below 100.
+// Less than n iterations, and as long as the sum of h is below 100.
 const std::string kOpen = N("less", "Less", {"i", "n"}, kInt) + Ints("axes", {0, 1}, false) +
                           N("sum", "Sum", {"h", "axes:output:0"}, kFloat + kIndex) + Number("limit", 100) +
                           N("below", "Less", {"sum:output:0", "limit:output:0"}) +
                           N("test", "LogicalAnd", {"less:z:0", "below:z:0"}, "");
-// A turn: h doubles, and `joined`, x and a column of h, is the next x.
-const std::string kTurn =
+// An iteration: h doubles, and `joined`, x and a column of h, is the next x.
+const std::string kIteration =
     Ints("one", {1}, true) + N("next", "AddV2", {"i", "one:output:0"}, kInt) + N("twice", "AddV2", {"h", "h"}) +
     N("column", "Sum", {"h", "one:output:0"}, kFloat + kIndex + "attr { key: 'keep_dims' value { b: true } }") +
     N("joined", "ConcatV2", {"x", "column:output:0", "one:output:0"}, kConcat);
@@ -82,11 +82,12 @@ std::string Loop(const std::string& condition, const std::string& body, const st
          Ints("zero", {0}, true, "node") +
          N("loop", "StatelessWhile", {"zero", "n", "x", "h"},
            "attr { key: 'T' value { list { type: DT_INT32 type: DT_INT32 type: DT_FLOAT type: DT_FLOAT } } } "
-           "attr { key: 'cond' value { func { name: 'test' } } } attr { key: 'body' value { func { name: 'turn' } } }",
+           "attr { key: 'cond' value { func { name: 'test' } } } attr { key: 'body' value { func { name: 'iteration' } "
+           "} }",
            "node") +
          (more.empty() ? N("y", "Identity", {"loop:2"}, kFloat, "node") : more) + "library { " +
-         Function("test", condition, {"test:z:0"}) + Function("turn", kTurn + body, {"next:z:0", "n", x, "twice:z:0"}) +
-         "}";
+         Function("test", condition, {"test:z:0"}) +
+         Function("iteration", kIteration + body, {"next:z:0", "n", x, "twice:z:0"}) + "}";
 }
 
 Tensor Floats(const Dims& dims, const std::vector<float>& values) {
@@ -100,7 +101,7 @@ struct Outcome {
   LaunchStats stats;
 };
 
-Outcome Run(const std::string& text, HostMode mode, const std::string& platform, int turns, const Tensor& x,
+Outcome Run(const std::string& text, HostMode mode, const std::string& platform, int iterations, const Tensor& x,
             const Tensor& h) {
   auto def = ParseGraphDef(text, true);
   EXPECT_TRUE(def.ok()) << def.status() << text;
@@ -112,7 +113,7 @@ Outcome Run(const std::string& text, HostMode mode, const std::string& platform,
   EXPECT_TRUE(session.ok()) << session.status();
   Outcome out;
   if (!session.ok()) return out;
-  auto results = (*session)->Run({Tensor::Scalar<int32_t>(DT_INT32, turns), x, h});
+  auto results = (*session)->Run({Tensor::Scalar<int32_t>(DT_INT32, iterations), x, h});
   EXPECT_TRUE(results.ok()) << results.status();
   if (results.ok()) out.results = *std::move(results);
   out.stats = (*session)->executor().stats();
@@ -120,11 +121,11 @@ Outcome Run(const std::string& text, HostMode mode, const std::string& platform,
 }
 
 // Compiled for both platforms; `whole`: in one cluster, without the ops one by one.
-Dims Check(const std::string& text, int turns, const Tensor& x, bool whole = true, float h = 1, double error = 0) {
+Dims Check(const std::string& text, int iterations, const Tensor& x, bool whole = true, float h = 1, double error = 0) {
   const Tensor state = Floats({2, 3}, {h, 2, 3, 4, 5, 6});
-  const Outcome expected = Run(text, HostMode::kHost, "interpreter", turns, x, state);
+  const Outcome expected = Run(text, HostMode::kHost, "interpreter", iterations, x, state);
   for (const char* platform : {"interpreter", "cpu"}) {
-    const Outcome got = Run(text, HostMode::kJit, platform, turns, x, state);
+    const Outcome got = Run(text, HostMode::kJit, platform, iterations, x, state);
     EXPECT_EQ(got.results.size(), expected.results.size());
     for (size_t i = 0; i < std::min(got.results.size(), expected.results.size()); ++i) {
       const Tensor &a = got.results[i], &b = expected.results[i];
@@ -144,7 +145,7 @@ Dims Check(const std::string& text, int turns, const Tensor& x, bool whole = tru
 
 const Tensor kNothing = Floats({2, 0}, {}), kSome = Floats({2, 2}, {-1, -2, -3, -4});
 
-TEST(GrowingLoops, OfAKnownNumberOfTurns) {
+TEST(DynamicLoops, OfAKnownTripCount) {
   const std::string text = Loop(kCounted, "", "joined:output:0");
   EXPECT_EQ(Check(text, 4, kNothing), (Dims{2, 4}));
   EXPECT_EQ(Check(text, 4, kSome), (Dims{2, 6}));
@@ -152,7 +153,7 @@ TEST(GrowingLoops, OfAKnownNumberOfTurns) {
   EXPECT_EQ(Check(text, 0, kNothing), (Dims{2, 0}));
 }
 
-TEST(GrowingLoops, UntilAConditionOnWhatIsComputed) {
+TEST(DynamicLoops, UntilAConditionOnWhatIsComputed) {
   const std::string text = Loop(kOpen, "", "joined:output:0");
   EXPECT_EQ(Check(text, 9, kSome), (Dims{2, 5}));
   EXPECT_EQ(Check(text, 2, kSome), (Dims{2, 4}));
@@ -162,7 +163,7 @@ TEST(GrowingLoops, UntilAConditionOnWhatIsComputed) {
 }
 
 // The last columns, and rows in another order, of what there is so far.
-TEST(GrowingLoops, LastElementsAndPicksElsewhere) {
+TEST(DynamicLoops, LastElementsAndPicksElsewhere) {
   auto slice = [](const std::string& begin, const std::string& end, int end_mask, int shrink) {
     return begin + end + Ints("ones", {1, 1}, false) +
            N("last", "StridedSlice", {"x", "begin:output:0", "end:output:0", "ones:output:0"},
@@ -190,14 +191,14 @@ TEST(GrowingLoops, LastElementsAndPicksElsewhere) {
                                 Type("Tparams", "DT_FLOAT") + Type("Tindices", "DT_INT32") + Type("Taxis", "DT_INT32"));
     EXPECT_EQ(Check(Loop(condition, picks, "picked:output:0"), 3, kSome), (Dims{2, 5}));
   }
-  // Of two elements there are at the start, three cannot be the last: no code serves all turns.
+  // Of two elements there are at the start, three cannot be the last: no code serves all iterations.
   const std::string third = slice(from(-3), whole, 3, 0) + joined("last:output:0");
   EXPECT_EQ(Check(Loop(kOpen, third, "more:output:0"), 2, kSome, false), (Dims{2, 9}));
-  // But each of a few turns has its own.
+  // But each of a few iterations has its own.
   EXPECT_EQ(Check(Loop(kCounted, third, "more:output:0"), 2, kSome), (Dims{2, 9}));
 }
 
-TEST(GrowingLoops, ConditionsOnTheLength) {
+TEST(DynamicLoops, ConditionsOnTheLength) {
   const std::string shorter =
       N("shape", "Shape", {"x"}, kFloat + Type("out_type", "DT_INT32")) + Ints("at", {1}, false) +
       Ints("to", {2}, false) +
@@ -208,7 +209,7 @@ TEST(GrowingLoops, ConditionsOnTheLength) {
   EXPECT_EQ(Check(Loop(shorter, "", "joined:output:0"), 1, kSome), (Dims{2, 2}));
 }
 
-TEST(GrowingLoops, UsesOfTheResult) {
+TEST(DynamicLoops, UsesOfTheResult) {
   const std::string more = N("y", "AddV2", {"loop:2", "loop:2"}, kFloat, "node");
   EXPECT_EQ(Check(Loop(kCounted, "", "joined:output:0", more), 3, kSome), (Dims{2, 5}));
   EXPECT_EQ(Check(Loop(kOpen, "", "joined:output:0", more), 3, kSome), (Dims{2, 5}));
@@ -218,14 +219,14 @@ TEST(GrowingLoops, UsesOfTheResult) {
       N("gram", "MatMul", {"loop:2", "loop:2"}, kFloat + "attr { key: 'transpose_b' value { b: true } } ", "node") +
       N("y", "AddV2", {"sum", "gram"}, kFloat, "node");
   EXPECT_EQ(Check(Loop(kOpen, "", "joined:output:0", sums), 9, kSome, true, 1, 1e-5), (Dims{2, 2}));
-  // There is no room for more: the concatenation is left out.
+  // There is no capacity for more: the concatenation is left out.
   const std::string longer =
       Ints("last", {1}, true, "node") + N("y", "ConcatV2", {"loop:2", "h", "last"}, kConcat, "node");
   EXPECT_EQ(Check(Loop(kOpen, "", "joined:output:0", longer), 9, kSome), (Dims{2, 8}));
 }
 
 // The next column is made of all columns so far: attention, sums, and a largest value.
-TEST(GrowingLoops, ReadAsAWhole) {
+TEST(DynamicLoops, ReadAsAWhole) {
   const std::string keep = kFloat + kIndex + "attr { key: 'keep_dims' value { b: true } }";
   auto turned = [](const std::string& operand) {
     return kFloat + absl::StrCat("attr { key: 'transpose_", operand, "' value { b: true } } ");
@@ -247,8 +248,8 @@ TEST(GrowingLoops, ReadAsAWhole) {
                            N("all", "Sum", {"gram:product:0", "one:output:0"}, keep) +
                            N("more", "ConcatV2", {"joined:output:0", "all:output:0", "one:output:0"}, kConcat);
   // Along the other dimension, transposed and with one more dimension.
-  const std::string rows = Ints("turn", {1, 0}, false) + Ints("none", {0}, true) +
-                           N("other", "Transpose", {"x", "turn:output:0"}, kFloat + Type("Tperm", "DT_INT32")) +
+  const std::string rows = Ints("iteration", {1, 0}, false) + Ints("none", {0}, true) +
+                           N("other", "Transpose", {"x", "iteration:output:0"}, kFloat + Type("Tperm", "DT_INT32")) +
                            N("three", "ExpandDims", {"other:y:0", "none:output:0"}, kFloat + Type("Tdim", "DT_INT32")) +
                            N("by_row", "Sum", {"three:output:0", "two:output:0"}, kFloat + kIndex) +
                            Ints("two", {2}, true) + N("all", "Sum", {"by_row:output:0", "one:output:0"}, keep) +
@@ -270,8 +271,10 @@ const std::string kRunningSums =
     N("all", "Sum", {"sums:out:0", "one:output:0"}, kFloat + kIndex + "attr { key: 'keep_dims' value { b: true } }") +
     N("more", "ConcatV2", {"joined:output:0", "all:output:0", "one:output:0"}, kConcat);
 
-// Turns by a constant of the graph.
-std::string Turns(int turns) { return Ints("turns", {turns}, true) + N("test", "Less", {"i", "turns:output:0"}, kInt); }
+// Iterations by a constant of the graph.
+std::string Iterations(int iterations) {
+  return Ints("iterations", {iterations}, true) + N("test", "Less", {"i", "iterations:output:0"}, kInt);
+}
 
 // A few of them have code each.
 TEST(UnrolledLoops, ShapesThatChangeInAnyWay) {
@@ -285,11 +288,11 @@ TEST(UnrolledLoops, ShapesThatChangeInAnyWay) {
   const std::string twice = N("more", "ConcatV2", {"x", "x", "one:output:0"}, kConcat);
   const std::string shorter =
       slice(Ints("begin", {0, 1}, false), Ints("end", {0, 0}, false), 3) + N("more", "Exp", {"part:output:0"});
-  EXPECT_EQ(Check(Loop(Turns(3), front, "more:output:0"), 3, kSome), (Dims{2, 5}));
-  EXPECT_EQ(Check(Loop(Turns(3), twice, "more:output:0"), 3, kSome), (Dims{2, 16}));
-  EXPECT_EQ(Check(Loop(Turns(0), twice, "more:output:0"), 0, kSome), (Dims{2, 2}));
-  EXPECT_EQ(Check(Loop(Turns(3), shorter, "more:y:0"), 3, kSome, true, 1, 1e-5), (Dims{2, 0}));
-  EXPECT_EQ(Check(Loop(Turns(3), kRunningSums, "more:output:0"), 3, kSome), (Dims{2, 8}));
+  EXPECT_EQ(Check(Loop(Iterations(3), front, "more:output:0"), 3, kSome), (Dims{2, 5}));
+  EXPECT_EQ(Check(Loop(Iterations(3), twice, "more:output:0"), 3, kSome), (Dims{2, 16}));
+  EXPECT_EQ(Check(Loop(Iterations(0), twice, "more:output:0"), 0, kSome), (Dims{2, 2}));
+  EXPECT_EQ(Check(Loop(Iterations(3), shorter, "more:y:0"), 3, kSome, true, 1, 1e-5), (Dims{2, 0}));
+  EXPECT_EQ(Check(Loop(Iterations(3), kRunningSums, "more:output:0"), 3, kSome), (Dims{2, 8}));
   // The shape stays, but that of a part hangs on the counter.
   const std::string stop =
       Ints("two", {2}, true) + N("stop", "Pack", {"two:output:0", "next:z:0"},
@@ -300,23 +303,23 @@ TEST(UnrolledLoops, ShapesThatChangeInAnyWay) {
                            N("sum", "Sum", {"part:output:0", "one:output:0"},
                              kFloat + kIndex + "attr { key: 'keep_dims' value { b: true } }") +
                            N("more", "AddV2", {"x", "sum:output:0"});
-  EXPECT_EQ(Check(Loop(Turns(3), part, "more:z:0"), 3, kSome), (Dims{2, 2}));
+  EXPECT_EQ(Check(Loop(Iterations(3), part, "more:z:0"), 3, kSome), (Dims{2, 2}));
 }
 
-// A loop without end, whose turns hold only constants, ends the compilation.
+// A loop without end, whose iterations hold only constants, ends the compilation.
 TEST(UnrolledLoops, WithoutEnd) {
   auto constant = [](const std::string& name, const std::string& type, const std::string& tensor) {
     return N(name, "Const", {},
              Type("dtype", type) + absl::StrCat("attr { key: 'value' value { tensor { dtype: ", type, " tensor_shape ",
                                                 tensor, " } } }"));
   };
-  const std::string loop =
-      N("loop", "StatelessWhile", {"i", "n", "x", "h"},
-        "attr { key: 'T' value { list { type: DT_INT32 type: DT_INT32 type: DT_FLOAT type: DT_FLOAT } } } "
-        "attr { key: 'cond' value { func { name: 'test' } } } attr { key: 'body' value { func { name: 'turn' } } }");
+  const std::string loop = N(
+      "loop", "StatelessWhile", {"i", "n", "x", "h"},
+      "attr { key: 'T' value { list { type: DT_INT32 type: DT_INT32 type: DT_FLOAT type: DT_FLOAT } } } "
+      "attr { key: 'cond' value { func { name: 'test' } } } attr { key: 'body' value { func { name: 'iteration' } } }");
   const std::string text =
       "library { " + Function("test", constant("always", "DT_BOOL", "{} bool_val: true"), {"always:output:0"}) +
-      Function("turn", constant("wide", "DT_FLOAT", "{ dim { size: 2 } dim { size: 9 } } float_val: 1"),
+      Function("iteration", constant("wide", "DT_FLOAT", "{ dim { size: 2 } dim { size: 9 } } float_val: 1"),
                {"i", "n", "wide:output:0", "h"}) +
       Function("whole", loop, {"loop:output:0", "loop:output:1", "loop:output:2", "loop:output:3"}) + "}";
   auto graph = ImportGraphDef(ParseGraphDef(text, true).value());
@@ -335,17 +338,17 @@ TEST(UnrolledLoops, WithoutEnd) {
 }
 
 // What has no code: the loop runs op by op, and the report says why.
-TEST(GrowingLoops, WhatStaysWithTheHost) {
+TEST(DynamicLoops, WhatStaysWithTheHost) {
   auto graph = ImportGraphDef(ParseGraphDef(Loop(kOpen, kRunningSums, "more:output:0"), true).value()).value();
   auto marking = MarkForCompilation(*graph, {});
   ASSERT_TRUE(marking.ok()) << marking.status();
   EXPECT_THAT(marking->nodes[graph->FindNode("loop")->id].reason,
-              HasSubstr("loop variable 2 changes its shape from turn to turn"));
-  // No bound on the turns, or one that is too large.
+              HasSubstr("loop variable 2 changes its shape from iteration to iteration"));
+  // No bound on the iterations, or one that is too large.
   EXPECT_EQ(Check(Loop(kOpen, "", "joined:output:0"), 1 << 30, kSome, false), (Dims{2, 5}));
-  // More turns than there may be code for, or a number that only the call tells.
+  // More iterations than there may be code for, or a number that only the call tells.
   const std::string front = N("more", "ConcatV2", {"column:output:0", "x", "one:output:0"}, kConcat);
-  EXPECT_EQ(Check(Loop(Turns(800), front, "more:output:0"), 800, kSome, false), (Dims{2, 802}));
+  EXPECT_EQ(Check(Loop(Iterations(800), front, "more:output:0"), 800, kSome, false), (Dims{2, 802}));
   EXPECT_EQ(Check(Loop(kCounted, front, "more:output:0"), 3, kSome, false), (Dims{2, 5}));
 }
 
