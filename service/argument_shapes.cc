@@ -6,8 +6,8 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "hlo/base/status.h"
-#include "hlo/io.h"
 #include "hlo/shape_inference/shape_inference.h"
+#include "importers/io.h"
 #include "service/npy.h"
 
 namespace xc {

@@ -2,7 +2,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "hlo/base/status.h"
-#include "hlo/io.h"
+#include "importers/io.h"
 #include "service/files.h"
 #include "service/npy.h"
 #include "service/option_text.h"

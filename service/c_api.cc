@@ -8,7 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "hlo/base/status.h"
-#include "hlo/io.h"
+#include "importers/io.h"
 #include "service/argument_shapes.h"
 #include "service/bundle.h"
 #include "service/c_status.h"

@@ -1,7 +1,7 @@
 #include "service/content_hash.h"
 
 #include "absl/strings/escaping.h"
-#include "hlo/fingerprint.h"
+#include "hlo/analysis/fingerprint.h"
 #include "llvm/Support/BLAKE3.h"
 
 namespace xc {

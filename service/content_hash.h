@@ -16,7 +16,7 @@ using ContentHash = std::array<uint8_t, 32>;
 
 // Of texts, told apart from others that join to the same bytes.
 ContentHash HashOf(absl::string_view first, absl::string_view second = "");
-// Of all that makes a module's fingerprint (hlo/fingerprint.h).
+// Of all that makes a module's fingerprint (hlo/analysis/fingerprint.h).
 ContentHash HashOf(const HloModule& module);
 
 // 64 hexadecimal digits.

@@ -4,7 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "compiler/cost_analysis.h"
-#include "hlo/io.h"
+#include "importers/io.h"
 
 namespace xc {
 

@@ -16,10 +16,10 @@ BAZEL = str(ROOT / "third_party" / "bazel")
 # What reads, checks and prints modules from outside, under the address and undefined-behaviour sanitizers in every run;
 # with --sanitize, all tests but those tagged "unsanitized" (docs/testing.md).
 SANITIZED_ALWAYS = [
-    "//hlo:io_test",
+    "//importers:io_test",
     "//hlo:parser_test",
     "//hlo:printer_test",
-    "//hlo/stablehlo:bytecode_test",
+    "//importers/stablehlo:bytecode_test",
     "//hlo/verifier:verifier_test",
     "//tests/bad_modules/...",
     "//tests/fuzz:bytecode_mutants_test",

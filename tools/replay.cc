@@ -9,7 +9,7 @@
 #include "absl/strings/str_split.h"
 #include "backends/registry.h"
 #include "hlo/base/status.h"
-#include "hlo/io.h"
+#include "importers/io.h"
 #include "service/argument_shapes.h"
 #include "service/bundle.h"
 #include "service/client.h"

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "hlo/builder.h"
+#include "hlo/builder/builder.h"
 
 namespace xc {
 namespace {

@@ -5,8 +5,8 @@
 #include "absl/strings/str_cat.h"
 #include "backends/interpreter/evaluator.h"
 #include "backends/interpreter/strided.h"
+#include "hlo/analysis/reshape_groups.h"
 #include "hlo/base/status.h"
-#include "hlo/reshape_groups.h"
 #include "hlo/shape_inference/shape_inference.h"
 
 namespace xc::interp {

@@ -10,7 +10,7 @@
 #include "compiler/fuse/emittable.h"
 #include "compiler/fuse/fuse.h"
 #include "compiler/memory/in_place.h"
-#include "hlo/fingerprint.h"
+#include "hlo/analysis/fingerprint.h"
 
 namespace xc::plan {
 namespace {

@@ -6,7 +6,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "hlo/base/status.h"
-#include "hlo/io.h"
+#include "hlo/wire/module_proto.h"
 #include "hlo/wire/shape_proto.h"
 #include "proto/program.pb.h"
 
@@ -70,7 +70,7 @@ bool LiesInParameter(const pb::ProgramProto::Output& output, const pb::ProgramPr
 
 absl::Status ReadFallbacks(const pb::ProgramProto& proto, Program* program) {
   if (proto.fallbacks().empty()) return absl::OkStatus();
-  XC_ASSIGN_OR_RETURN(program->module, ReadModule(proto.module()));
+  XC_ASSIGN_OR_RETURN(program->module, ModuleFromBytes(proto.module()));
   absl::flat_hash_map<std::string, const HloInstruction*> by_name;
   for (const auto& computation : program->module->computations()) {
     for (const auto& i : computation->instructions()) by_name[i->name()] = i.get();
@@ -153,7 +153,7 @@ absl::StatusOr<std::string> WriteProgram(const Program& program, const std::vect
     proto.add_reasons(site.reason);
   }
   if (!program.calls.sites.empty()) {
-    XC_ASSIGN_OR_RETURN(*proto.mutable_module(), WriteModule(*program.module, ModuleFormat::kBinaryProto));
+    XC_ASSIGN_OR_RETURN(*proto.mutable_module(), ModuleToBytes(*program.module));
   }
   std::string bytes;
   if (!proto.SerializeToString(&bytes)) return absl::ResourceExhaustedError("larger than a message can be");

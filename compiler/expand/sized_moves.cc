@@ -5,8 +5,8 @@
 #include "absl/strings/str_cat.h"
 #include "compiler/expand/sized_ops.h"
 #include "compiler/make.h"
+#include "hlo/analysis/reshape_groups.h"
 #include "hlo/base/status.h"
-#include "hlo/reshape_groups.h"
 
 namespace xc::sized {
 namespace {

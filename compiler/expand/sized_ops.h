@@ -6,7 +6,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
-#include "hlo/builder.h"
+#include "hlo/builder/builder.h"
 
 namespace xc::sized {
 

@@ -1,7 +1,7 @@
 // Conditionals with a known predicate become the branch that it picks.
 #include "compiler/make.h"
 #include "compiler/simplify/simplify.h"
-#include "hlo/pattern.h"
+#include "hlo/analysis/pattern.h"
 
 namespace xc {
 

@@ -1,7 +1,7 @@
 // Rewrite rows of type conversions.
 #include "compiler/make.h"
 #include "compiler/simplify/simplify.h"
-#include "hlo/pattern.h"
+#include "hlo/analysis/pattern.h"
 
 namespace xc {
 namespace {

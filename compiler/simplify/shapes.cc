@@ -3,7 +3,7 @@
 
 #include "compiler/make.h"
 #include "compiler/simplify/simplify.h"
-#include "hlo/pattern.h"
+#include "hlo/analysis/pattern.h"
 
 namespace xc {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "compiler/make.h"
 #include "compiler/simplify/simplify.h"
-#include "hlo/pattern.h"
+#include "hlo/analysis/pattern.h"
 
 namespace xc {
 namespace {

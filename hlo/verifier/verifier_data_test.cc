@@ -6,9 +6,9 @@
 #include <cstdlib>
 #include <map>
 
-#include "hlo/equality.h"
-#include "hlo/fingerprint.h"
-#include "hlo/sample_modules.h"
+#include "hlo/analysis/equality.h"
+#include "hlo/analysis/fingerprint.h"
+#include "hlo/testing/sample_modules.h"
 #include "hlo/text/parser.h"
 #include "hlo/text/printer.h"
 #include "hlo/verifier/verifier.h"

@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "hlo/builder.h"
+#include "hlo/builder/builder.h"
 #include "hlo/text/parser.h"
 
 namespace xc {

@@ -3,8 +3,10 @@
 #define XC_HLO_WIRE_MODULE_PROTO_H_
 
 #include <memory>
+#include <string>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "hlo/module.h"
 #include "hlo/text/parser.h"
 #include "proto/hlo.pb.h"
@@ -24,6 +26,12 @@ absl::StatusOr<pb::HloModuleProto> ModuleToProto(const HloModule& module);
 // as ParseModule's; errors name the computation and instruction. Fields that have no place in the module are kept and
 // written again.
 absl::StatusOr<std::unique_ptr<HloModule>> ModuleFromProto(pb::HloModuleProto proto, const ParseOptions& options = {});
+
+// The message as bytes: the same module gives the same bytes. Errors: a message above 2 GiB.
+absl::StatusOr<std::string> ModuleToBytes(const HloModule& module);
+
+// Reads what ModuleToBytes wrote.
+absl::StatusOr<std::unique_ptr<HloModule>> ModuleFromBytes(absl::string_view bytes);
 
 }  // namespace xc
 

@@ -6,8 +6,8 @@
 #include <set>
 
 #include "absl/strings/str_cat.h"
+#include "hlo/analysis/padding_safety.h"
 #include "hlo/base/status.h"
-#include "hlo/padding_safety.h"
 
 namespace xc {
 namespace {

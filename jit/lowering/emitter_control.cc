@@ -4,7 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "hlo/base/status.h"
-#include "hlo/builder.h"
+#include "hlo/builder/builder.h"
 #include "hlo/shape_inference/shape_inference.h"
 #include "jit/lowering/emitter.h"
 

@@ -3,11 +3,11 @@
 #include <cstdlib>
 
 #include "gtest/gtest.h"
-#include "hlo/equality.h"
-#include "hlo/stablehlo/stablehlo.h"
+#include "hlo/analysis/equality.h"
 #include "hlo/text/parser.h"
 #include "hlo/text/printer.h"
 #include "hlo/verifier/verifier.h"
+#include "importers/stablehlo/stablehlo.h"
 #include "tests/fuzz/mutants.h"
 #include "tests/fuzz/open_size_seeds.h"
 

@@ -7,8 +7,8 @@
 #include <sstream>
 
 #include "gtest/gtest.h"
-#include "hlo/equality.h"
-#include "hlo/fingerprint.h"
+#include "hlo/analysis/equality.h"
+#include "hlo/analysis/fingerprint.h"
 #include "hlo/text/parser.h"
 #include "hlo/text/printer.h"
 #include "hlo/verifier/verifier.h"

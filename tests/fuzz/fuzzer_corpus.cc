@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "hlo/io.h"
+#include "importers/io.h"
 #include "proto/program.pb.h"
 #include "tests/fuzz/mutants.h"
 

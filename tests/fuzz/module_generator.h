@@ -12,7 +12,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
-#include "hlo/builder.h"
+#include "hlo/builder/builder.h"
 #include "tests/fuzz/random_module.h"
 #include "tests/fuzz/random_values.h"
 

@@ -2,10 +2,10 @@
 #include <cstdint>
 #include <cstdlib>
 
-#include "hlo/io.h"
 #include "hlo/text/printer.h"
 #include "hlo/verifier/verifier.h"
 #include "hlo/wire/module_proto.h"
+#include "importers/io.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   xc::pb::HloModuleProto proto;

@@ -3,7 +3,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "backends/registry.h"
-#include "hlo/equality.h"
+#include "hlo/analysis/equality.h"
 #include "hlo/text/parser.h"
 #include "hlo/text/printer.h"
 #include "hlo/wire/module_proto.h"

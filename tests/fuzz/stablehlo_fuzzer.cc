@@ -3,11 +3,11 @@
 #include <cstdint>
 #include <cstdlib>
 
-#include "hlo/equality.h"
-#include "hlo/stablehlo/stablehlo.h"
+#include "hlo/analysis/equality.h"
 #include "hlo/text/parser.h"
 #include "hlo/text/printer.h"
 #include "hlo/verifier/verifier.h"
+#include "importers/stablehlo/stablehlo.h"
 #include "tests/fuzz/open_size_seeds.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {

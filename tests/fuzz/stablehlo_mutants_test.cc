@@ -1,11 +1,11 @@
 // Damaged StableHLO is refused with a message or read as another program; what is read and valid prints as HLO text
 // that reads back as the same.
 #include "gtest/gtest.h"
-#include "hlo/equality.h"
-#include "hlo/stablehlo/stablehlo.h"
+#include "hlo/analysis/equality.h"
 #include "hlo/text/parser.h"
 #include "hlo/text/printer.h"
 #include "hlo/verifier/verifier.h"
+#include "importers/stablehlo/stablehlo.h"
 #include "tests/fuzz/mutants.h"
 #include "tests/fuzz/open_size_seeds.h"
 

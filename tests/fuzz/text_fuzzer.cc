@@ -2,10 +2,10 @@
 #include <cstdint>
 #include <cstdlib>
 
-#include "hlo/equality.h"
-#include "hlo/io.h"
+#include "hlo/analysis/equality.h"
 #include "hlo/text/printer.h"
 #include "hlo/verifier/verifier.h"
+#include "importers/io.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   xc::ParseOptions options;

@@ -1,6 +1,6 @@
 // Damaged text is refused with a message or read as another program; what is read can be printed and read again.
 #include "gtest/gtest.h"
-#include "hlo/equality.h"
+#include "hlo/analysis/equality.h"
 #include "hlo/text/parser.h"
 #include "hlo/text/printer.h"
 #include "hlo/verifier/verifier.h"

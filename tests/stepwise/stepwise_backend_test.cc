@@ -8,10 +8,10 @@
 #include <string>
 #include <vector>
 
-#include "hlo/io.h"
-#include "hlo/sample_modules.h"
+#include "hlo/testing/sample_modules.h"
 #include "hlo/text/parser.h"
 #include "hlo/verifier/verifier.h"
+#include "importers/io.h"
 #include "service/client.h"
 #include "service/compare.h"
 #include "service/inputs.h"

@@ -2,9 +2,9 @@
 // module, metadata included, or B an error that contains the words of the third column.
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "hlo/analysis/equality.h"
 #include "hlo/base/status.h"
-#include "hlo/equality.h"
-#include "hlo/io.h"
+#include "importers/io.h"
 #include "tests/wire/plan.h"
 
 namespace xc {

@@ -1,8 +1,8 @@
 // The half of the wire test that needs this project's code: for each line `TEXT<TAB>THEIRS<TAB>OURS` of the plan, reads
 // the text, compares it with the message THEIRS that jaxlib made of it, and writes its own message to OURS.
+#include "hlo/analysis/equality.h"
 #include "hlo/base/status.h"
-#include "hlo/equality.h"
-#include "hlo/io.h"
+#include "importers/io.h"
 #include "service/files.h"
 #include "tests/wire/plan.h"
 

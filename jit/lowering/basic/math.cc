@@ -2,7 +2,7 @@
 #include <cmath>
 #include <limits>
 
-#include "hlo/special_functions.h"
+#include "hlo/builder/special_functions.h"
 #include "jit/lowering/lowering.h"
 
 namespace xc {

@@ -8,7 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
-#include "hlo/stablehlo/stablehlo.h"
+#include "importers/stablehlo/stablehlo.h"
 #include "jit/lowering/graph_lowering.h"
 
 namespace xc {

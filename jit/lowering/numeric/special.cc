@@ -3,7 +3,7 @@
 #include <cmath>
 #include <limits>
 
-#include "hlo/special_functions.h"
+#include "hlo/builder/special_functions.h"
 #include "jit/kernels/kernel.h"
 #include "jit/lowering/lowering.h"
 
