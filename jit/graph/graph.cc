@@ -8,7 +8,7 @@
 #include "absl/strings/strip.h"
 #include "hlo/base/check.h"
 #include "hlo/base/status.h"
-#include "jit/graph/functionalize.h"
+#include "jit/graph/transforms/functionalize.h"
 
 namespace xc {
 namespace {

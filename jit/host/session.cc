@@ -4,11 +4,11 @@
 #include <set>
 
 #include "absl/strings/str_cat.h"
-#include "jit/graph/extract.h"
-#include "jit/graph/functionalize.h"
+#include "jit/graph/transforms/extract.h"
+#include "jit/graph/transforms/functionalize.h"
 #include "jit/host/explain.h"
 #include "jit/host/ref_variables.h"
-#include "jit/kernels/tables.h"
+#include "jit/kernels/state/tables.h"
 
 namespace xc {
 namespace {

@@ -10,7 +10,7 @@
 #include "absl/status/statusor.h"
 #include "hlo/base/status.h"
 #include "jit/graph/graph.h"
-#include "jit/kernels/resources.h"
+#include "jit/kernels/state/resources.h"
 
 namespace xc {
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "jit/launch/batch_padding.h"
+#include "jit/launch/batch/batch_padding.h"
 #include "jit/launch/clock.h"
 #include "jit/launch/cluster_compiler.h"
 

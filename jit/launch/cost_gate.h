@@ -6,9 +6,9 @@
 #include <cstdint>
 #include <memory>
 
-#include "jit/launch/family_times.h"
+#include "jit/launch/batch/family_times.h"
+#include "jit/launch/batch/served_code.h"
 #include "jit/launch/policy.h"
-#include "jit/launch/served_code.h"
 
 namespace xc {
 

@@ -29,13 +29,13 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
-#include "jit/launch/batch_buckets.h"
+#include "jit/launch/batch/batch_buckets.h"
+#include "jit/launch/batch/served_code.h"
 #include "jit/launch/code_worth.h"
 #include "jit/launch/cost_gate.h"
 #include "jit/launch/counters.h"
 #include "jit/launch/policy.h"
 #include "jit/launch/run_code.h"
-#include "jit/launch/served_code.h"
 #include "jit/launch/signature.h"
 
 namespace xc {

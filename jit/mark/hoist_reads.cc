@@ -7,7 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "hlo/base/status.h"
-#include "jit/graph/extract.h"
+#include "jit/graph/transforms/extract.h"
 
 namespace xc {
 namespace {

@@ -5,8 +5,8 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "jit/graph/frames.h"
 #include "jit/graph/fused.h"
+#include "jit/graph/transforms/frames.h"
 #include "jit/kernels/kernel.h"
 #include "jit/lowering/lowering.h"
 #include "jit/mark/cycles.h"

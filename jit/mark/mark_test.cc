@@ -5,7 +5,7 @@
 
 #include <random>
 
-#include "jit/graph/functionalize.h"
+#include "jit/graph/transforms/functionalize.h"
 #include "jit/mark/cycles.h"
 #include "jit/mark/encapsulate.h"
 

@@ -5,9 +5,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "hlo/base/status.h"
-#include "jit/graph/frames.h"
-#include "jit/graph/functionalize.h"
 #include "jit/graph/serialize.h"
+#include "jit/graph/transforms/frames.h"
+#include "jit/graph/transforms/functionalize.h"
 #include "jit/mark/encapsulate.h"
 #include "jit/mark/feeds.h"
 #include "jit/mark/fold_reads.h"

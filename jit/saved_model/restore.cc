@@ -2,7 +2,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "hlo/base/status.h"
-#include "jit/kernels/tables.h"
+#include "jit/kernels/state/tables.h"
 
 namespace xc {
 namespace {

@@ -6,7 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "hlo/base/status.h"
-#include "jit/kernels/tables.h"
+#include "jit/kernels/state/tables.h"
 #include "jit/saved_model/checkpoint.h"
 #include "jit/saved_model/restore.h"
 #include "proto/checkpoint.pb.h"

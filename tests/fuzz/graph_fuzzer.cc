@@ -7,9 +7,9 @@
 
 #include "absl/status/status.h"
 #include "google/protobuf/stubs/logging.h"
-#include "jit/graph/functionalize.h"
 #include "jit/graph/graph.h"
 #include "jit/graph/serialize.h"
+#include "jit/graph/transforms/functionalize.h"
 
 namespace {
 
