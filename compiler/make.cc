@@ -1,86 +1,96 @@
-// Makers of single instructions.
+// Makers of single instructions: the builder's, on instructions instead of its ops.
 #include "compiler/make.h"
 
-#include <algorithm>
 #include <numeric>
+#include <utility>
+#include <vector>
+
+#include "hlo/builder/builder.h"
 
 namespace xc::make {
 
-HloInstruction* Unary(HloOpcode opcode, HloInstruction* x) {
-  return x->parent()->Add(opcode, WithoutLayout(x->shape()), {x});
+namespace {
+
+// The instruction that the builder makes. Where operands break a rule of their op, an instruction of the first one's
+// shape, so that the verifier, which looks at every module that a pass has changed, names it.
+HloInstruction* Add(HloOpcode opcode, absl::Span<HloInstruction* const> operands, Attributes attributes = {},
+                    absl::Span<HloComputation* const> called = {}, const Shape* given = nullptr) {
+  HloComputation* computation = operands[0]->parent();
+  HloBuilder b(computation);
+  const std::vector<Op> ops(operands.begin(), operands.end());
+  if (const Op made = b.Make(opcode, ops, attributes, called, given)) return made.instruction();
+  HloInstruction* wrong = computation->Add(opcode, WithoutLayout(given ? *given : operands[0]->shape()), operands);
+  *wrong->mutable_attributes() = std::move(attributes);
+  for (HloComputation* c : called) wrong->AddCalledComputation(c);
+  return wrong;
 }
 
-HloInstruction* Binary(HloOpcode opcode, HloInstruction* a, HloInstruction* b) {
-  return a->parent()->Add(opcode, WithoutLayout(a->shape()), {a, b});
-}
+}  // namespace
+
+HloInstruction* Unary(HloOpcode opcode, HloInstruction* x) { return Add(opcode, {x}); }
+
+HloInstruction* Binary(HloOpcode opcode, HloInstruction* a, HloInstruction* b) { return Add(opcode, {a, b}); }
 
 HloInstruction* Compare(CompareDirection direction, HloInstruction* a, HloInstruction* b) {
-  HloInstruction* c = a->parent()->Add(HloOpcode::kCompare, Shape(ElementType::kPred, a->shape().dims()), {a, b});
-  c->set_attr<AttrKind::kDirection>(direction);
-  return c;
+  Attributes attributes;
+  attributes.Set<AttrKind::kDirection>(direction);
+  return Add(HloOpcode::kCompare, {a, b}, std::move(attributes));
 }
 
 HloInstruction* Select(HloInstruction* p, HloInstruction* on_true, HloInstruction* on_false) {
-  return p->parent()->Add(HloOpcode::kSelect, WithoutLayout(on_true->shape()), {p, on_true, on_false});
+  return Add(HloOpcode::kSelect, {p, on_true, on_false});
 }
 
 HloInstruction* Convert(HloInstruction* x, ElementType type) {
   if (x->type() == type) return x;
-  return x->parent()->Add(HloOpcode::kConvert, WithType(WithoutLayout(x->shape()), type), {x});
+  const Shape shape = WithType(WithoutLayout(x->shape()), type);
+  return Add(HloOpcode::kConvert, {x}, {}, {}, &shape);
 }
 
 HloInstruction* Broadcast(HloInstruction* x, Int64List dims, Int64List dimensions) {
-  HloInstruction* b = x->parent()->Add(HloOpcode::kBroadcast, Shape(x->type(), std::move(dims)), {x});
-  b->set_attr<AttrKind::kDimensions>(std::move(dimensions));
-  return b;
+  const Shape shape(x->type(), std::move(dims));
+  Attributes attributes;
+  attributes.Set<AttrKind::kDimensions>(std::move(dimensions));
+  return Add(HloOpcode::kBroadcast, {x}, std::move(attributes), {}, &shape);
 }
 
 HloInstruction* Reshape(HloInstruction* x, Int64List dims) {
   if (x->shape().dims() == dims) return x;
-  return x->parent()->Add(HloOpcode::kReshape, Shape(x->type(), std::move(dims)), {x});
+  const Shape shape(x->type(), std::move(dims));
+  return Add(HloOpcode::kReshape, {x}, {}, {}, &shape);
 }
 
 HloInstruction* Transpose(HloInstruction* x, Int64List permutation) {
   if (IsIdentity(permutation)) return x;
-  Int64List dims;
-  for (int64_t d : permutation) dims.push_back(x->shape().dim(d));
-  HloInstruction* t = x->parent()->Add(HloOpcode::kTranspose, Shape(x->type(), std::move(dims)), {x});
-  t->set_attr<AttrKind::kDimensions>(std::move(permutation));
-  return t;
+  Attributes attributes;
+  attributes.Set<AttrKind::kDimensions>(std::move(permutation));
+  return Add(HloOpcode::kTranspose, {x}, std::move(attributes));
 }
 
 HloInstruction* Slice(HloInstruction* x, Int64List starts, Int64List limits, Int64List strides) {
-  Int64List dims;
-  for (size_t i = 0; i < starts.size(); ++i) {
-    dims.push_back(std::max<int64_t>(0, (limits[i] - starts[i] + strides[i] - 1) / strides[i]));
-  }
-  HloInstruction* s = x->parent()->Add(HloOpcode::kSlice, Shape(x->type(), std::move(dims)), {x});
-  s->set_attr<AttrKind::kSlice>({std::move(starts), std::move(limits), std::move(strides)});
-  return s;
+  Attributes attributes;
+  attributes.Set<AttrKind::kSlice>({std::move(starts), std::move(limits), std::move(strides)});
+  return Add(HloOpcode::kSlice, {x}, std::move(attributes));
 }
 
-HloInstruction* Element(HloInstruction* tuple, int64_t index) {
-  HloInstruction* g = tuple->parent()->Add(HloOpcode::kGetTupleElement, tuple->shape().tuple_shape(index), {tuple});
-  g->set_attr<AttrKind::kIndex>(index);
-  return g;
+HloInstruction* GetTupleElement(HloInstruction* tuple, int64_t index) {
+  Attributes attributes;
+  attributes.Set<AttrKind::kIndex>(index);
+  return Add(HloOpcode::kGetTupleElement, {tuple}, std::move(attributes));
 }
 
 HloInstruction* Tuple(HloComputation* computation, absl::Span<HloInstruction* const> elements) {
-  std::vector<Shape> shapes;
-  for (const HloInstruction* element : elements) shapes.push_back(element->shape());
-  return computation->Add(HloOpcode::kTuple, Shape::Tuple(std::move(shapes)), elements);
+  HloBuilder b(computation);
+  const std::vector<Op> ops(elements.begin(), elements.end());
+  return b.Tuple(ops).instruction();
 }
 
 HloInstruction* Scalar(HloComputation* computation, ElementType type, double value) {
-  Literal literal(Shape::Scalar(type));
-  literal.SetDouble(0, value);
-  return computation->Add(HloInstruction::CreateConstant(std::move(literal)));
+  return HloBuilder(computation).Scalar(type, value).instruction();
 }
 
 HloInstruction* ScalarInt(HloComputation* computation, ElementType type, int64_t value) {
-  Literal literal(Shape::Scalar(type));
-  literal.SetInt(0, value);
-  return computation->Add(HloInstruction::CreateConstant(std::move(literal)));
+  return HloBuilder(computation).ScalarInt(type, value).instruction();
 }
 
 HloInstruction* Splat(HloComputation* computation, ElementType type, const Int64List& dims, double value) {
@@ -89,14 +99,9 @@ HloInstruction* Splat(HloComputation* computation, ElementType type, const Int64
 }
 
 HloInstruction* Reduce(HloInstruction* x, HloInstruction* init, Int64List dimensions, HloComputation* combiner) {
-  Int64List dims;
-  for (int64_t d = 0; d < x->shape().rank(); ++d) {
-    if (std::find(dimensions.begin(), dimensions.end(), d) == dimensions.end()) dims.push_back(x->shape().dim(d));
-  }
-  HloInstruction* r = x->parent()->Add(HloOpcode::kReduce, Shape(x->type(), std::move(dims)), {x, init});
-  r->set_attr<AttrKind::kDimensions>(std::move(dimensions));
-  r->AddCalledComputation(combiner);
-  return r;
+  Attributes attributes;
+  attributes.Set<AttrKind::kDimensions>(std::move(dimensions));
+  return Add(HloOpcode::kReduce, {x, init}, std::move(attributes), {combiner});
 }
 
 HloComputation* Combiner(HloModule* module, HloOpcode opcode, ElementType type) {

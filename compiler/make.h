@@ -1,4 +1,4 @@
-// Short forms for the instructions that passes make, added to the computation of their first operand.
+// Short forms of the builder for the instructions that passes make, added to the computation of their first operand.
 #ifndef XC_COMPILER_MAKE_H_
 #define XC_COMPILER_MAKE_H_
 
@@ -17,7 +17,7 @@ HloInstruction* Reshape(HloInstruction* x, Int64List dims);
 // Dimension i of the result is dimension permutation[i] of `x`.
 HloInstruction* Transpose(HloInstruction* x, Int64List permutation);
 HloInstruction* Slice(HloInstruction* x, Int64List starts, Int64List limits, Int64List strides);
-HloInstruction* Element(HloInstruction* tuple, int64_t index);
+HloInstruction* GetTupleElement(HloInstruction* tuple, int64_t index);
 HloInstruction* Tuple(HloComputation* computation, absl::Span<HloInstruction* const> elements);
 // A constant scalar, rounded to `type`.
 HloInstruction* Scalar(HloComputation* computation, ElementType type, double value);

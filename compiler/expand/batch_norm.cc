@@ -97,7 +97,7 @@ I* Widened(I* op) {
   if (shape.IsTuple()) {
     std::vector<I*> parts;
     for (int64_t i = 0; i < shape.tuple_size(); ++i) {
-      parts.push_back(make::Convert(make::Element(wide, i), op->shape().tuple_shape(i).type()));
+      parts.push_back(make::Convert(make::GetTupleElement(wide, i), op->shape().tuple_shape(i).type()));
     }
     result = make::Tuple(op->parent(), parts);
   } else {

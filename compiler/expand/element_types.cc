@@ -63,7 +63,8 @@ I* TopK(I* op) {
   const Shape &values = op->shape().tuple_shape(0), &numbers = op->shape().tuple_shape(1);
   I* topk = op->parent()->Add(op->CloneWith(
       Shape::Tuple({WithType(WithoutLayout(values), wide), WithoutLayout(numbers)}), {make::Convert(x, wide)}));
-  return make::Tuple(op->parent(), {make::Convert(make::Element(topk, 0), type), make::Element(topk, 1)});
+  return make::Tuple(op->parent(),
+                     {make::Convert(make::GetTupleElement(topk, 0), type), make::GetTupleElement(topk, 1)});
 }
 
 I* Solve(I* op) {
@@ -82,7 +83,8 @@ I* RandomBits(I* op) {
   I* bytes = op->parent()->Add(op->CloneWith(
       Shape::Tuple({WithoutLayout(op->shape().tuple_shape(0)), WithType(WithoutLayout(bits), ElementType::kU8)}),
       op->operands()));
-  return make::Tuple(op->parent(), {make::Element(bytes, 0), make::Convert(make::Element(bytes, 1), bits.type())});
+  return make::Tuple(op->parent(),
+                     {make::GetTupleElement(bytes, 0), make::Convert(make::GetTupleElement(bytes, 1), bits.type())});
 }
 
 // Random numbers are made in f32 or whole bytes; what the conversion rounds up to the end of a uniform range becomes

@@ -57,7 +57,8 @@ HloInstruction* ForLeaves(HloInstruction* value, const Shape& shape, F convert) 
   if (!shape.IsTuple()) return convert(value, shape);
   std::vector<HloInstruction*> elements;
   for (int64_t i = 0; i < shape.tuple_size(); ++i) {
-    HloInstruction* element = value->opcode() == HloOpcode::kTuple ? value->operand(i) : make::Element(value, i);
+    HloInstruction* element =
+        value->opcode() == HloOpcode::kTuple ? value->operand(i) : make::GetTupleElement(value, i);
     elements.push_back(ForLeaves(element, shape.tuple_shape(i), convert));
   }
   return make::Tuple(value->parent(), elements);
@@ -89,7 +90,8 @@ bool TakeTuplesApart(HloInstruction* call) {
   for (HloInstruction* operand : std::vector<HloInstruction*>(call->operands().begin(), call->operands().end())) {
     for (const auto& [index, shape] : Leaves(operand->shape())) {
       HloInstruction* leaf = operand;
-      for (int64_t i : index) leaf = leaf->opcode() == HloOpcode::kTuple ? leaf->operand(i) : make::Element(leaf, i);
+      for (int64_t i : index)
+        leaf = leaf->opcode() == HloOpcode::kTuple ? leaf->operand(i) : make::GetTupleElement(leaf, i);
       leaves.push_back(leaf);
     }
   }

@@ -58,7 +58,7 @@ HloInstruction* StartTuple(HloInstruction* start, HloInstruction* first, HloInst
 
 HloInstruction* TupleElement(HloInstruction* tuple, int64_t index) {
   if (!tuple->shape().IsTuple() || tuple->shape().tuple_size() <= index) return nullptr;
-  return make::Element(tuple, index);
+  return make::GetTupleElement(tuple, index);
 }
 
 // Whether `value` needs `other` to be computed first.
@@ -106,7 +106,7 @@ absl::flat_hash_map<const HloInstruction*, HloInstruction*> SentToSelf(const Hlo
 }
 
 HloInstruction* ElementAt(HloInstruction* tuple, const ShapeIndex& index) {
-  for (int64_t i : index) tuple = make::Element(tuple, i);
+  for (int64_t i : index) tuple = make::GetTupleElement(tuple, i);
   return tuple;
 }
 
@@ -120,19 +120,19 @@ HloInstruction* WithSlices(HloInstruction* permute, const std::vector<Int64List>
   HloInstruction *inputs = permute->operand(0), *outputs = permute->operand(1);
   std::vector<HloInstruction*> results;
   for (int64_t b = 0; outputs->shape().IsTuple() && b < outputs->shape().tuple_size(); ++b) {
-    results.push_back(make::Element(outputs, b));
+    results.push_back(make::GetTupleElement(outputs, b));
   }
   if (!outputs->shape().IsTuple()) results.push_back(outputs);
   for (const PermuteSlice& slice : *slices) {
     HloInstruction*& result = results[std::max<int64_t>(slice.buffer, 0)];
-    std::vector<HloInstruction*> read = {slice.buffer < 0 ? inputs : make::Element(inputs, slice.buffer)};
+    std::vector<HloInstruction*> read = {slice.buffer < 0 ? inputs : make::GetTupleElement(inputs, slice.buffer)};
     HloInstruction* starts = ElementAt(permute->operand(2), slice.starts);
-    for (int64_t d = 0; d < starts->shape().tuple_size(); ++d) read.push_back(make::Element(starts, d));
+    for (int64_t d = 0; d < starts->shape().tuple_size(); ++d) read.push_back(make::GetTupleElement(starts, d));
     HloInstruction* sent = computation->Add(HloOpcode::kDynamicSlice, Shape(read[0]->type(), slice.sizes), read);
     sent->set_attr<AttrKind::kDynamicSliceSizes>(slice.sizes);
     std::vector<HloInstruction*> write = {result, sent};
     starts = ElementAt(permute->operand(3), slice.starts);
-    for (int64_t d = 0; d < starts->shape().tuple_size(); ++d) write.push_back(make::Element(starts, d));
+    for (int64_t d = 0; d < starts->shape().tuple_size(); ++d) write.push_back(make::GetTupleElement(starts, d));
     result = computation->Add(HloOpcode::kDynamicUpdateSlice, WithoutLayout(result->shape()), write);
   }
   return outputs->shape().IsTuple() ? make::Tuple(computation, results) : results[0];

@@ -83,7 +83,7 @@ I* AsScan(I* window, I* array, const Running& running) {
   scan->set_attr<AttrKind::kNumCarries>(1);
   if (running.reverse) scan->set_attr<AttrKind::kIsReverse>(true);
   scan->AddCalledComputation(body);
-  return make::Element(scan, 0);
+  return make::GetTupleElement(scan, 0);
 }
 
 // With the dimension of the sums first, where steps along it would read and write columns of memory.

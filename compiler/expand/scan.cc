@@ -81,25 +81,25 @@ I* AsLoop(I* scan, int64_t inputs, int64_t outputs, int64_t carries) {
 
   HloComputation* condition = module->AddComputation("scan_condition");
   I* seen = condition->Add(I::CreateParameter(0, shape, "state"));
-  condition->set_root(make::Compare(CompareDirection::kLt, make::Element(seen, 0),
+  condition->set_root(make::Compare(CompareDirection::kLt, make::GetTupleElement(seen, 0),
                                     make::ScalarInt(condition, ElementType::kS64, length)));
 
   HloComputation* body = module->AddComputation("scan_body");
   I* old = body->Add(I::CreateParameter(0, shape, "state"));
-  I *step = make::Element(old, 0), *zero = make::ScalarInt(body, ElementType::kS64, 0);
+  I *step = make::GetTupleElement(old, 0), *zero = make::ScalarInt(body, ElementType::kS64, 0);
   I* t = scan->attr_or<AttrKind::kIsReverse>(false)
              ? make::Binary(HloOpcode::kSubtract, make::ScalarInt(body, ElementType::kS64, length - 1), step)
              : step;
   std::vector<I*> arguments;
-  for (int64_t i = 0; i < inputs; ++i) arguments.push_back(SliceAt(make::Element(old, 1 + i), dim, t, zero));
-  for (int64_t i = 0; i < carries; ++i) arguments.push_back(make::Element(old, 1 + inputs + outputs + i));
+  for (int64_t i = 0; i < inputs; ++i) arguments.push_back(SliceAt(make::GetTupleElement(old, 1 + i), dim, t, zero));
+  for (int64_t i = 0; i < carries; ++i) arguments.push_back(make::GetTupleElement(old, 1 + inputs + outputs + i));
   I* call = body->Add(HloOpcode::kCall, scan->to_apply()->root()->shape(), arguments);
   call->AddCalledComputation(scan->to_apply());
-  const auto result = [&](int64_t i) { return call->shape().IsTuple() ? make::Element(call, i) : call; };
+  const auto result = [&](int64_t i) { return call->shape().IsTuple() ? make::GetTupleElement(call, i) : call; };
   std::vector<I*> next = {make::Binary(HloOpcode::kAdd, step, make::ScalarInt(body, ElementType::kS64, 1))};
-  for (int64_t i = 0; i < inputs; ++i) next.push_back(make::Element(old, 1 + i));
+  for (int64_t i = 0; i < inputs; ++i) next.push_back(make::GetTupleElement(old, 1 + i));
   for (int64_t i = 0; i < outputs; ++i) {
-    next.push_back(UpdateAt(make::Element(old, 1 + inputs + i), result(i), dim, t, zero));
+    next.push_back(UpdateAt(make::GetTupleElement(old, 1 + inputs + i), result(i), dim, t, zero));
   }
   for (int64_t i = 0; i < carries; ++i) next.push_back(result(outputs + i));
   body->set_root(make::Tuple(body, next));
@@ -108,7 +108,7 @@ I* AsLoop(I* scan, int64_t inputs, int64_t outputs, int64_t carries) {
   loop->AddCalledComputation(condition);
   loop->AddCalledComputation(body);
   std::vector<I*> results;
-  for (int64_t i = 0; i < outputs + carries; ++i) results.push_back(make::Element(loop, 1 + inputs + i));
+  for (int64_t i = 0; i < outputs + carries; ++i) results.push_back(make::GetTupleElement(loop, 1 + inputs + i));
   return scan->shape().IsTuple() ? make::Tuple(computation, results) : results[0];
 }
 

@@ -54,7 +54,7 @@ HloInstruction* Sorted(HloInstruction* call, const ApproxTopKForm& form) {
   missing[form.dimension] = std::max<int64_t>(form.kept - size, 0);
   std::vector<HloInstruction*> results;
   for (int64_t i = 0; i < form.arrays; ++i) {
-    HloInstruction* array = form.arrays == 1 ? sort : make::Element(sort, i);
+    HloInstruction* array = form.arrays == 1 ? sort : make::GetTupleElement(sort, i);
     HloInstruction* first = make::Slice(array, Int64List(rank, 0), limits, Int64List(rank, 1));
     if (form.kept > size) {
       HloInstruction* rest = make::Broadcast(call->operand(form.arrays + i), missing, {});
@@ -123,7 +123,7 @@ absl::StatusOr<bool> RecognizeTopK(HloModule* module, PassContext& context) {
       topk->set_attr<AttrKind::kK>(k);
       topk->set_attr<AttrKind::kLargest>(true);
       for (HloInstruction* element : std::vector<HloInstruction*>(sort->users())) {
-        HloInstruction* part = make::Element(topk, element->tuple_index());
+        HloInstruction* part = make::GetTupleElement(topk, element->tuple_index());
         for (HloInstruction* slice : std::vector<HloInstruction*>(element->users())) slice->ReplaceAllUsesWith(part);
       }
       context.Count("topk.recognized");

@@ -397,7 +397,7 @@ class ComputationFuser {
       fusion->set_attr<AttrKind::kMetadata>(*metadata);
     }
     for (size_t r = 0; r < roots.size(); ++r) {
-      HloInstruction* result = several ? make::Element(fusion, static_cast<int64_t>(r)) : fusion;
+      HloInstruction* result = several ? make::GetTupleElement(fusion, static_cast<int64_t>(r)) : fusion;
       roots[r]->ReplaceAllUsesWith(result);
     }
     context_.Count("fuse.fusions");
