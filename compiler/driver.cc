@@ -24,7 +24,7 @@ class Driver {
 
   absl::StatusOr<PipelineReport> Run() {
     XC_RETURN_IF_ERROR(CheckNames());
-    if (callbacks_.verify) {
+    if (callbacks_.verify && callbacks_.verify_all) {
       if (absl::Status status = callbacks_.verify(*module_); !status.ok()) return status;
     }
     if (callbacks_.dump) callbacks_.dump(0, "before", *module_);
@@ -82,14 +82,14 @@ class Driver {
     run.changed = *changed;
     run.instructions_after = module_->InstructionCount();
     report_.runs.push_back(run);
-    if (*changed || context_.options.verify_always) {
-      if (callbacks_.verify) {
-        if (absl::Status status = callbacks_.verify(*module_); !status.ok()) {
-          return Annotate(absl::InternalError(status.message()), number, row.pass, "after");
-        }
+    const bool verified = (*changed || context_.options.verify_always) && callbacks_.verify_all;
+    if (callbacks_.verify && (verified || module_->suspect())) {
+      if (absl::Status status = callbacks_.verify(*module_); !status.ok()) {
+        return Annotate(absl::InternalError(status.message()), number, row.pass, "after");
       }
-      if (callbacks_.dump && *changed) callbacks_.dump(number, row.pass, *module_);
+      module_->set_suspect(false);
     }
+    if (callbacks_.dump && *changed) callbacks_.dump(number, row.pass, *module_);
     const std::string& stop = context_.options.stop_after;
     if (!stop.empty() && (stop == row.pass || stop == absl::StrCat(number))) stopped_ = true;
     return *changed;

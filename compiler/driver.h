@@ -25,6 +25,8 @@ struct PassRun {
 struct DriverCallbacks {
   // Checks a module after a pass that changed it (and before the first).
   std::function<absl::Status(const HloModule&)> verify;
+  // Whether every change is checked, or only a module that is suspect (HloModule::suspect).
+  bool verify_all = true;
   // Receives the module before the first pass (number 0, pass "before") and after each pass that changed it.
   std::function<void(int number, absl::string_view pass, const HloModule&)> dump;
 };

@@ -2,9 +2,11 @@
 #include "compiler/driver.h"
 
 #include "absl/strings/str_cat.h"
+#include "compiler/make.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "hlo/text/parser.h"
+#include "hlo/verifier/verifier.h"
 
 namespace xc {
 namespace {
@@ -115,6 +117,31 @@ TEST(Driver, ErrorsNameThePass) {
   };
   EXPECT_THAT(std::string(RunPipeline(module.get(), context, callbacks, wraps).status().message()),
               HasSubstr("after pass 1 (wrap): broken"));
+}
+
+// Adds a scalar to an array, which no rule allows, and takes that back or not.
+template <bool kTakeBack>
+absl::StatusOr<bool> AddMismatched(HloModule* module, PassContext&) {
+  HloComputation* entry = module->entry();
+  HloInstruction* scalar = make::Scalar(entry, ElementType::kF32, 1);
+  HloInstruction* array = make::Splat(entry, ElementType::kF32, {2}, 1);
+  HloInstruction* sum = make::Binary(HloOpcode::kAdd, array, make::Compare(CompareDirection::kEq, scalar, scalar));
+  if (kTakeBack) entry->Remove(sum);
+  return true;
+}
+
+TEST(Driver, SuspectModulesAreVerified) {
+  DriverCallbacks callbacks;
+  callbacks.verify_all = false;
+  callbacks.verify = [](const HloModule& m) { return VerifyModule(m); };
+  PassContext context;
+  auto module = Parse();
+  const PipelineRow fails[] = {{"p", "mismatch", AddMismatched<false>, 0, ""}};
+  EXPECT_THAT(std::string(RunPipeline(module.get(), context, callbacks, fails).status().message()),
+              HasSubstr("after pass 1 (mismatch)"));
+  module = Parse();
+  const PipelineRow passes[] = {{"p", "mismatch", AddMismatched<true>, 0, ""}};
+  EXPECT_TRUE(RunPipeline(module.get(), context, callbacks, passes).ok());
 }
 
 TEST(Driver, DeadlineIsKept) {

@@ -12,13 +12,14 @@ namespace xc::make {
 namespace {
 
 // The instruction that the builder makes. Where operands break a rule of their op, an instruction of the first one's
-// shape, so that the verifier, which looks at every module that a pass has changed, names it.
+// shape, and the module is to be verified.
 HloInstruction* Add(HloOpcode opcode, absl::Span<HloInstruction* const> operands, Attributes attributes = {},
                     absl::Span<HloComputation* const> called = {}, const Shape* given = nullptr) {
   HloComputation* computation = operands[0]->parent();
   HloBuilder b(computation);
   const std::vector<Op> ops(operands.begin(), operands.end());
   if (const Op made = b.Make(opcode, ops, attributes, called, given)) return made.instruction();
+  computation->module()->set_suspect(true);
   HloInstruction* wrong = computation->Add(opcode, WithoutLayout(given ? *given : operands[0]->shape()), operands);
   *wrong->mutable_attributes() = std::move(attributes);
   for (HloComputation* c : called) wrong->AddCalledComputation(c);

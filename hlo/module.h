@@ -162,6 +162,11 @@ class HloModule {
   absl::flat_hash_map<const HloComputation*, std::vector<HloInstruction*>>& schedule() { return schedule_; }
   const absl::flat_hash_map<const HloComputation*, std::vector<HloInstruction*>>& schedule() const { return schedule_; }
 
+  // Whether an instruction was made that breaks a rule of its op. The pass driver verifies such a module, whatever else
+  // it verifies, since the instruction may be gone again.
+  bool suspect() const { return suspect_; }
+  void set_suspect(bool suspect) { suspect_ = suspect; }
+
   // A deep copy with the same names and ids.
   std::unique_ptr<HloModule> Clone() const;
   int64_t InstructionCount() const;
@@ -177,6 +182,7 @@ class HloModule {
 
  private:
   std::string name_;
+  bool suspect_ = false;
   std::vector<std::unique_ptr<HloComputation>> computations_;
   HloComputation* entry_ = nullptr;
   ModuleConfig config_;

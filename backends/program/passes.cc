@@ -40,11 +40,11 @@ absl::StatusOr<std::string> RunPasses(HloModule* module, const CompileOptions& o
   Folder folder(evaluate);
   if (evaluate) context.evaluator = &folder;
   DriverCallbacks callbacks;
-#ifndef NDEBUG
   callbacks.verify = [](const HloModule& m) { return VerifyModule(m); };
+#ifdef NDEBUG
+  callbacks.verify_all = options.dump != nullptr;
 #endif
   if (options.dump) {
-    callbacks.verify = [](const HloModule& m) { return VerifyModule(m); };
     callbacks.dump = [&](int number, absl::string_view pass, const HloModule& m) {
       options.dump(number == 0 ? "000.before_passes.hlo" : Format("%03d.after_%s.hlo", number, pass), m.ToString());
     };
