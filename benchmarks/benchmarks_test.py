@@ -25,6 +25,8 @@ import inputs
 import measure
 import ml_dtypes
 import numpy as np
+import search
+import search_modules
 
 TYPES = dict(
     pred=np.bool_,
@@ -211,6 +213,45 @@ class Modules(unittest.TestCase):
                 engines.read_floats(path)
         with self.assertRaisesRegex(measure.Failure, "differs"):
             engines.checked({}, 1e-3)
+
+
+class Search(unittest.TestCase):
+    def test_modules_are_read(self):
+        names = sorted(search_modules.makers())
+        self.assertGreater(len(names), 4000)
+        chosen = names[::199] + [f"random/0/{i}" for i in range(20)]
+        with tempfile.TemporaryDirectory() as folder:
+            for number, name in enumerate(chosen):
+                case = search_modules.case(name)
+                self.assertEqual(case, search_modules.case(name))
+                (pathlib.Path(folder) / f"{number}.hlo").write_text(case.text)
+            for number, name in enumerate(chosen):
+                done = subprocess.run(
+                    [XLA, "opt", f"{folder}/{number}.hlo", "--passes=none"], capture_output=True, text=True
+                )
+                self.assertEqual(done.returncode, 0, f"{name}: {done.stderr}")
+
+    def test_the_summary_groups_by_cause_the_worst_first(self):
+        row = lambda name, ratio, **more: dict(
+            name=name, ratio=ratio, ours_us=ratio, xla_us=1, ours_temp=2, xla_temp=1, difference=0.0, **more
+        )
+        rows = [
+            row("dot/f32/square", 1.2),
+            row("sort/f32/7/LT", 1.3, without={"fusion": 0.5, "licm": 0.8}),
+            row("topk/f32/7_1", 2.5, evaluated=["topk t: no code"]),
+            row("dot/f32/tiny", 1.6),
+            row("dot/f32/batch", 0.5),
+            dict(name="dot/s8/batch", error="refused"),
+        ]
+        state = dict(header=dict(commit="c", cpu="p", cpus_used="0", seed=1), rows={r["name"]: r for r in rows})
+        text = search.summary(state)
+        self.assertIn("6 modules, 5 with a ratio", text)
+        self.assertIn("above 1.05: 4, above 1.5: 2.", text)
+        groups = [line.split(" | ")[0].strip("| ") for line in text.splitlines() if line.startswith("| ")]
+        expected = ["evaluated: topk", "dot/f32/tiny", "slower by the pass fusion", "dot/f32/square"]
+        self.assertEqual(groups, ["cause", *expected])
+        self.assertIn("| slower by the pass fusion | 1 | 1.30 |", text)
+        self.assertIn("- dot/s8/batch: refused", text)
 
 
 class Comparison(unittest.TestCase):

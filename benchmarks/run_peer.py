@@ -145,4 +145,5 @@ def main():
     del guard
 
 
-main()
+if __name__ == "__main__":
+    main()
