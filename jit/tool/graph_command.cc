@@ -13,6 +13,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "hlo/base/format.h"
+#include "hlo/base/json.h"
 #include "hlo/base/status.h"
 #include "jit/host/session.h"
 #include "jit/saved_model/saved_model.h"
@@ -109,19 +110,6 @@ std::string Difference(const Tensor& got, const Tensor& want, double* largest) {
 
 double Milliseconds(std::chrono::steady_clock::time_point since) {
   return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - since).count();
-}
-
-std::string JsonText(const std::string& text) {
-  std::string out = "\"";
-  for (char c : text) {
-    if (c == '"' || c == '\\') out.push_back('\\');
-    if (static_cast<unsigned char>(c) < 32) {
-      out += ' ';
-    } else {
-      out.push_back(c);
-    }
-  }
-  return out + "\"";
 }
 
 struct CaseResult {
@@ -230,6 +218,7 @@ absl::StatusOr<CaseResult> RunMadeUp(Session& session, Session& reference, int64
 }  // namespace
 
 int RunGraphCommand(const GraphCommandOptions& options) {
+  const auto bad = [&](const absl::Status& status) { return options.fail ? options.fail(status) : BadInput(status); };
   bool directory = IsDirectory(options.path);
   std::string file = options.path;
   SessionOptions session_options;
@@ -240,16 +229,16 @@ int RunGraphCommand(const GraphCommandOptions& options) {
     file = absl::StrCat(options.path, FileExists(options.path + "/graph.pb") ? "/graph.pb" : "/graph.pbtxt");
     if (FileExists(options.path + "/meta.json")) {
       auto text = ReadFile(options.path + "/meta.json");
-      if (!text.ok()) return BadInput(text.status());
+      if (!text.ok()) return bad(text.status());
       google::protobuf::Struct meta;
       if (!google::protobuf::util::JsonStringToMessage(*text, &meta).ok()) {
-        return BadInput(absl::InvalidArgumentError("meta.json is not valid JSON"));
+        return bad(absl::InvalidArgumentError("meta.json is not valid JSON"));
       }
       session_options.inputs = Names(meta, "inputs");
       session_options.outputs = Names(meta, "outputs");
     }
     auto entries = ListDirectory(options.path);
-    if (!entries.ok()) return BadInput(entries.status());
+    if (!entries.ok()) return bad(entries.status());
     for (const std::string& entry : *entries) {
       if (absl::StartsWith(entry, "case")) cases.push_back(options.path + "/" + entry);
     }
@@ -257,17 +246,17 @@ int RunGraphCommand(const GraphCommandOptions& options) {
   if (options.mode == "host") {
     session_options.host.mode = HostMode::kHost;
   } else if (options.mode != "jit") {
-    return BadInput(absl::InvalidArgumentError(absl::StrCat("--mode must be jit or host, not '", options.mode, "'")));
+    return bad(absl::InvalidArgumentError(absl::StrCat("--mode must be jit or host, not '", options.mode, "'")));
   }
   auto backend = BackendByName(options.platform);
-  if (!backend.ok()) return BadInput(backend.status());
+  if (!backend.ok()) return bad(backend.status());
   session_options.host.launch.platform = options.platform;
   if (options.policy == "lazy") {
     session_options.host.launch.policy.when = CompileWhen::kLazy;
   } else if (options.policy == "background") {
     session_options.host.launch.policy.when = CompileWhen::kBackground;
   } else if (options.policy != "atonce") {
-    return BadInput(absl::InvalidArgumentError(
+    return bad(absl::InvalidArgumentError(
         absl::StrCat("--policy must be atonce, lazy or background, not '", options.policy, "'")));
   }
   session_options.host.launch.thread_limit = static_cast<int>(options.threads);
@@ -285,22 +274,22 @@ int RunGraphCommand(const GraphCommandOptions& options) {
     return LoadSavedModel(options.path, saved);
   };
   auto session = load(session_options.host.mode);
-  if (!session.ok()) return BadInput(session.status());
+  if (!session.ok()) return bad(session.status());
   double load_ms = Milliseconds(start);
 
   int wrong = 0;
   std::vector<CaseResult> results;
   for (const std::string& path : cases) {
     auto result = RunCase(**session, path, std::max<int64_t>(options.runs, 1));
-    if (!result.ok()) return BadInput(result.status());
+    if (!result.ok()) return bad(result.status());
     wrong += !result->problem.empty();
     results.push_back(*std::move(result));
   }
   if (saved_model && cases.empty()) {
     auto reference = load(HostMode::kHost);
-    if (!reference.ok()) return BadInput(reference.status());
+    if (!reference.ok()) return bad(reference.status());
     auto result = RunMadeUp(**session, **reference, std::max<int64_t>(options.runs, 1));
-    if (!result.ok()) return BadInput(result.status());
+    if (!result.ok()) return bad(result.status());
     wrong += !result->problem.empty();
     results.push_back(*std::move(result));
   }
@@ -342,7 +331,7 @@ int RunGraphCommand(const GraphCommandOptions& options) {
   if (options.explain) std::fputs((*session)->Explain().c_str(), options.json ? stderr : stdout);
   if (!options.explain_html.empty()) {
     absl::Status status = WriteFile(options.explain_html, (*session)->ExplainAsHtml());
-    if (!status.ok()) return BadInput(status);
+    if (!status.ok()) return bad(status);
   }
   return wrong == 0 ? 0 : 1;
 }

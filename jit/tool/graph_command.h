@@ -3,6 +3,7 @@
 #define XC_JIT_TOOL_GRAPH_COMMAND_H_
 
 #include <cstdint>
+#include <functional>
 #include <string>
 
 #include "service/client.h"
@@ -21,6 +22,7 @@ struct GraphCommandOptions {
   int64_t runs = 5;
   int64_t threads = 0;
   int64_t min_cluster_size = 2;
+  std::function<int(const absl::Status&)> fail;  // says what the input has wrong; null: "error: …" on stderr, 2
 };
 
 // Prints to stdout and stderr; returns the exit status: 0, 1 (a wrong result) or 2 (bad input).
