@@ -173,7 +173,7 @@ def run_bazel(tally, targets, config=""):
     name = f"bazel test --config={config}" if config else "bazel test"
     with tempfile.TemporaryDirectory() as scratch:
         events = os.path.join(scratch, "events.json")
-        command = [BAZEL, "test", "--keep_going", f"--build_event_json_file={events}"]
+        command = [BAZEL, "test", "--stamp", "--keep_going", f"--build_event_json_file={events}"]
         if config:
             command.append(f"--config={config}")
         code = subprocess.run(command + ["--"] + targets, cwd=ROOT, stdin=subprocess.DEVNULL).returncode

@@ -16,6 +16,9 @@
 #include "service/inputs.h"
 #include "tools/commands.h"
 #include "tools/hoist_constants.h"
+#include "tools/progress.h"
+#include "tools/report.h"
+#include "tools/units.h"
 
 namespace xc {
 namespace {
@@ -108,6 +111,9 @@ int CheckCommand(const std::vector<std::string>& args) {
                              : slash == std::string::npos ? "."
                                                           : manifest.substr(0, slash);
   int64_t passed = 0, failed = 0, number = 0;
+  Report& report = Report::Get();
+  JsonList failures;
+  Progress progress("checking");
   std::vector<std::string> folded;
   for (absl::string_view line : absl::StrSplit(*text, '\n', absl::SkipWhitespace())) {
     const std::vector<std::string> columns = absl::StrSplit(line, '\t');
@@ -129,9 +135,11 @@ int CheckCommand(const std::vector<std::string>& args) {
       ++passed;
     } else {
       ++failed;
-      std::printf("%s: %s\n", columns[0].c_str(), std::string(status.message()).c_str());
+      report.Line(absl::StrCat(columns[0], ": ", status.message()));
       std::fflush(stdout);
+      failures.Add(JsonObject().Add("program", columns[0]).Add("error", std::string(status.message())).ToString());
     }
+    progress.Set(absl::StrCat(passed, " passed, ", failed, " failed"));
     Client::Default()->cache().Clear();
   }
   if (passed + failed == 0) {
@@ -139,12 +147,14 @@ int CheckCommand(const std::vector<std::string>& args) {
   }
   // Their names where there should be few.
   if (!folded.empty()) {
-    std::printf("%lld folded while compiling%s%s\n", static_cast<long long>(folded.size()),
-                options.parameters ? ": " : "", options.parameters ? absl::StrJoin(folded, ", ").c_str() : "");
+    report.Line(absl::StrCat(folded.size(), " folded while compiling", options.parameters ? ": " : "",
+                             options.parameters ? absl::StrJoin(folded, ", ") : ""));
   }
   const bool too_many = max_folded >= 0 && static_cast<int64_t>(folded.size()) > max_folded;
-  if (too_many) std::printf("at most %lld should fold\n", static_cast<long long>(max_folded));
-  std::printf("%lld passed, %lld failed\n", static_cast<long long>(passed), static_cast<long long>(failed));
+  if (too_many) report.Line(absl::StrCat("at most ", max_folded, " should fold"));
+  report.Line(absl::StrCat(passed, " passed, ", failed, " failed"));
+  report.fields.Add("passed", passed).Add("failed", failed).Add("folded", static_cast<int64_t>(folded.size()));
+  report.fields.AddJson("failures", failures.ToString());
   return failed > 0 || too_many ? 1 : 0;
 }
 

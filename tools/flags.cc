@@ -3,6 +3,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "tools/suggest.h"
 
 namespace xc {
 
@@ -72,8 +73,8 @@ absl::Status FlagSet::Parse(const std::vector<std::string>& args) {
       }
     }
     if (flag == nullptr) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("unknown flag '", args[i], "': --help lists those that there are"));
+      return absl::InvalidArgumentError(absl::StrCat("unknown flag '", args[i], "': --help lists those that there are",
+                                                     DidYouMean(name, Names(), "--")));
     }
     if (equals != absl::string_view::npos) {
       if (absl::Status status = Set(flag, arg.substr(equals + 1)); !status.ok()) return status;
@@ -86,6 +87,12 @@ absl::Status FlagSet::Parse(const std::vector<std::string>& args) {
     }
   }
   return absl::OkStatus();
+}
+
+std::vector<std::string> FlagSet::Names() const {
+  std::vector<std::string> names = {"help"};
+  for (const Flag& flag : flags_) names.push_back(flag.name);
+  return names;
 }
 
 std::string FlagSet::Help() const {

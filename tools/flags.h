@@ -29,6 +29,7 @@ class FlagSet {
   // to positional(). `--` ends the flags. `--help` sets help_wanted().
   absl::Status Parse(const std::vector<std::string>& args);
   const std::vector<std::string>& positional() const { return positional_; }
+  std::vector<std::string>* mutable_positional() { return &positional_; }
   bool help_wanted() const { return help_wanted_; }
   std::string Help() const;
 
@@ -39,6 +40,7 @@ class FlagSet {
     double at_least = 0;
   };
   Flag* Find(absl::string_view name);
+  std::vector<std::string> Names() const;
   absl::Status Set(Flag* flag, absl::string_view text);
 
   std::string usage_, about_;

@@ -2,6 +2,8 @@
 #include "backends/registry.h"
 #include "jit/tool/graph_command.h"
 #include "tools/commands.h"
+#include "tools/progress.h"
+#include "tools/report.h"
 
 namespace xc {
 
@@ -25,7 +27,6 @@ int GraphCommand(const std::vector<std::string>& args) {
       "policy", &options.policy,
       "when clusters are compiled: atonce, lazy (after three runs by the host's kernels) or background (these serve "
       "until the code is ready)");
-  flags.Add("json", &options.json, "print one line of JSON");
   flags.Add("runs", &options.runs, "runs per case");
   flags.Add("threads", &options.threads, "threads to run with (0: all)");
   flags.Add("min_cluster_size", &options.min_cluster_size, "ops that a cluster must have at least");
@@ -33,7 +34,12 @@ int GraphCommand(const std::vector<std::string>& args) {
   if (!ParseFlags(flags, args, &exit_status)) return exit_status;
   if (flags.positional().size() != 1) return Fail(absl::InvalidArgumentError("`xla graph` takes one DIR or FILE.pb"));
   options.path = flags.positional()[0];
-  return RunGraphCommand(options);
+  options.json = Report::Get().json;
+  options.fail = Fail;
+  const Progress progress("running the graph");
+  const int status = RunGraphCommand(options);
+  if (status != 2) Report::Get().SetPrinted();  // its own line
+  return status;
 }
 
 }  // namespace xc

@@ -4,10 +4,12 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
 #include "backends/plan/planner.h"
 #include "backends/plan/prepare.h"
 #include "backends/registry.h"
 #include "compiler/driver.h"
+#include "hlo/base/format.h"
 #include "hlo/base/status.h"
 #include "hlo/verifier/verifier.h"
 #include "importers/io.h"
@@ -15,6 +17,8 @@
 #include "service/files.h"
 #include "tools/commands.h"
 #include "tools/folder.h"
+#include "tools/progress.h"
+#include "tools/report.h"
 
 namespace xc {
 namespace {
@@ -45,10 +49,15 @@ absl::StatusOr<std::vector<PipelineRow>> SelectedRows(absl::string_view passes) 
 absl::Status ListPasses(const std::string& platform) {
   XC_ASSIGN_OR_RETURN(Backend * backend, BackendByName(platform));
   XC_ASSIGN_OR_RETURN(const TargetInfo target, backend->Target({}));
+  JsonList passes;
   for (const PipelineRow& row : Pipeline()) {
-    std::printf("%-12s %-28s %s%s%s\n", row.phase, row.pass, row.required ? "(Required.) " : "",
-                row.RunsFor(target) ? "" : absl::StrCat("(Not run for ", platform, ".) ").c_str(), row.why);
+    JsonObject pass;
+    pass.Add("phase", row.phase).Add("pass", row.pass).Add("required", row.required);
+    passes.Add(pass.Add("runs", row.RunsFor(target)).Add("why", row.why).ToString());
+    Report::Get().Line(Format("%-12s %-28s %s%s%s", row.phase, row.pass, row.required ? "(Required.) " : "",
+                              row.RunsFor(target) ? "" : absl::StrCat("(Not run for ", platform, ".) "), row.why));
   }
+  Report::Get().fields.AddJson("passes", passes.ToString());
   return absl::OkStatus();
 }
 
@@ -79,25 +88,45 @@ absl::Status Optimize(const std::string& path, const Settings& s) {
   context.options.stop_after = s.until;
   context.options.excess_precision = s.excess_precision;
   context.options.disabled_passes = absl::StrSplit(s.disable, ',', absl::SkipEmpty());
+  Report& out = Report::Get();
+  JsonList stages;
   DriverCallbacks callbacks;
   callbacks.verify = [](const HloModule& m) { return VerifyModule(m); };
   callbacks.dump = [&](int number, absl::string_view pass, const HloModule& m) {
     if (s.print_after.empty() || !std::regex_search(std::string(pass), print_after)) return;
-    std::printf("// after pass %d, %s\n%s\n", number, std::string(pass).c_str(), m.ToString().c_str());
+    out.Line(absl::StrCat("// after pass ", number, ", ", pass, "\n", m.ToString()));
+    JsonObject stage;
+    stage.Add("number", int64_t{number}).Add("pass", pass);
+    stages.Add(stage.Add("module", m.ToString()).ToString());
   };
+  const Progress progress("optimizing");
   XC_ASSIGN_OR_RETURN(PipelineReport report, RunPipeline(module.get(), context, callbacks, rows));
-  if (s.stats) {
-    std::fputs(report.ToString(context).c_str(), stdout);
+  JsonList passes;
+  for (const PassRun& run : report.runs) {
+    JsonObject pass;
+    pass.Add("number", int64_t{run.number}).Add("pass", run.pass).Add("ms", run.milliseconds);
+    pass.Add("changed", run.changed).Add("instructions_before", run.instructions_before);
+    passes.Add(pass.Add("instructions_after", run.instructions_after).ToString());
   }
+  JsonObject rules;
+  for (const auto& [rule, count] : context.counters) rules.Add(rule, count);
+  out.fields.Add("module", module->name()).Add("instructions", module->InstructionCount());
+  out.fields.AddJson("passes", passes.ToString()).AddJson("rules", rules.ToString());
+  if (!s.print_after.empty()) out.fields.AddJson("after", stages.ToString());
+  if (s.stats) out.Line(std::string(absl::StripSuffix(report.ToString(context), "\n")));
   std::string text;
   if (s.plan) {
     XC_ASSIGN_OR_RETURN(text, PlanText(module.get(), context.target));
   } else {
     text = module->ToString();
   }
-  if (!s.out.empty()) return WriteFile(s.out, text);
+  if (!s.out.empty()) {
+    out.fields.Add("written", s.out);
+    return WriteFile(s.out, text);
+  }
   if (s.stats) return absl::OkStatus();
-  std::printf("%s\n", text.c_str());
+  out.fields.Add(s.plan ? "plan" : "text", text);
+  out.Line(text);
   return absl::OkStatus();
 }
 

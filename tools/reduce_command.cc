@@ -1,8 +1,10 @@
 // `xla reduce`: shrinks a failing module.
+#include <spawn.h>
 #include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 
@@ -18,7 +20,10 @@
 #include "service/files.h"
 #include "service/inputs.h"
 #include "tools/commands.h"
+#include "tools/progress.h"
 #include "tools/reduce.h"
+#include "tools/report.h"
+#include "tools/units.h"
 
 namespace xc {
 namespace {
@@ -63,12 +68,26 @@ bool Fails(const HloModule& module, const Settings& s) {
   return false;
 }
 
+// Runs a command of the shell; its wait status. Unlike by std::system, Ctrl-C ends both.
+absl::StatusOr<int> RunShell(const std::string& command) {
+  const char* const arguments[] = {"sh", "-c", command.c_str(), nullptr};
+  pid_t child = 0;
+  int status = 0;
+  if (posix_spawn(&child, "/bin/sh", nullptr, nullptr, const_cast<char* const*>(arguments), environ) != 0) {
+    return absl::InvalidArgumentError("there is no /bin/sh to run the command");
+  }
+  while (waitpid(child, &status, 0) < 0) {
+    if (errno != EINTR) return absl::InternalError("waiting for the command failed");
+  }
+  return status;
+}
+
 // Runs the command with the module's file as its last argument.
 absl::StatusOr<bool> CommandFails(const HloModule& module, const std::string& command, const std::string& file) {
   XC_RETURN_IF_ERROR(WriteFile(file, module.ToString()));
-  const int status = std::system(absl::StrCat(command, " '", file, "' >/dev/null 2>&1").c_str());
+  XC_ASSIGN_OR_RETURN(const int status, RunShell(absl::StrCat(command, " '", file, "' >/dev/null 2>&1")));
   // What a shell ends with that cannot run the command, or does not find it.
-  if (status == -1 || (WIFEXITED(status) && (WEXITSTATUS(status) == 126 || WEXITSTATUS(status) == 127))) {
+  if ((WIFEXITED(status) && (WEXITSTATUS(status) == 126 || WEXITSTATUS(status) == 127))) {
     return absl::InvalidArgumentError(absl::StrCat("the command `", command, "` cannot be run"));
   }
   return !(WIFEXITED(status) && WEXITSTATUS(status) == 0);
@@ -90,6 +109,7 @@ absl::Status Reduce(const std::string& path, const Settings& s) {
     if (descriptor < 0) return absl::InternalError("no temporary file can be made");
     close(descriptor);
     file = scratch;
+    RemoveOnInterrupt(file);
   }
   absl::Status error;
   const auto fails = [&](const HloModule& candidate) {
@@ -104,11 +124,12 @@ absl::Status Reduce(const std::string& path, const Settings& s) {
     ReduceOptions options;
     options.deadline = absl::Now() + absl::Seconds(s.seconds);
     options.progress = [](const HloModule& smaller) {
-      std::fprintf(stderr, "%lld instructions\n", static_cast<long long>(smaller.InstructionCount()));
+      std::fprintf(stderr, "%s\n", HumanCount(smaller.InstructionCount(), "instruction").c_str());
     };
     module = ReduceModule(std::move(module), fails, options);
   }
   if (!file.empty()) unlink(file.c_str());
+  RemoveOnInterrupt("");
   XC_RETURN_IF_ERROR(error);
   if (!failing) {
     return absl::InvalidArgumentError(absl::StrCat(
@@ -116,8 +137,14 @@ absl::Status Reduce(const std::string& path, const Settings& s) {
   }
   std::fprintf(stderr, "reduced from %lld to %lld instructions\n", static_cast<long long>(before),
                static_cast<long long>(module->InstructionCount()));
-  if (!s.out.empty()) return WriteFile(s.out, module->ToString());
-  std::printf("%s\n", module->ToString().c_str());
+  Report& report = Report::Get();
+  report.fields.Add("instructions_before", before).Add("instructions_after", module->InstructionCount());
+  if (!s.out.empty()) {
+    report.fields.Add("written", s.out);
+    return WriteFile(s.out, module->ToString());
+  }
+  report.fields.Add("text", module->ToString());
+  report.Line(module->ToString());
   return absl::OkStatus();
 }
 

@@ -21,7 +21,11 @@
 #include "tools/bisect.h"
 #include "tools/commands.h"
 #include "tools/program.h"
+#include "tools/progress.h"
+#include "tools/report.h"
+#include "tools/stdin_file.h"
 #include "tools/transfers.h"
+#include "tools/units.h"
 
 namespace xc {
 namespace {
@@ -67,7 +71,7 @@ struct Settings {
   int64_t nesting_limit = ParseOptions().max_nesting, call_depth_limit = ParseOptions().max_call_depth;
   int64_t elided_limit_mb = ParseOptions().max_elided_bytes >> 20;
   double seconds = 0, compile_timeout_s = 0;
-  bool json = false, guard_pages = false, dump_values = false, compile_only = false, fill_elided = true, bisect = false;
+  bool guard_pages = false, dump_values = false, compile_only = false, fill_elided = true, bisect = false;
   bool excess_precision = false;
 };
 
@@ -85,6 +89,12 @@ absl::Status CheckTogether(const Settings& s) {
   XC_ASSIGN_OR_RETURN(const TargetInfo target, backend->Target({}));
   if (!target.passes) return bad("--cpu and --excess_precision are for platforms that compile");
   return absl::OkStatus();
+}
+
+absl::StatusOr<std::shared_ptr<const Executable>> Compile(std::unique_ptr<HloModule> module,
+                                                          const std::string& platform, const CompileOptions& options) {
+  const Progress progress("compiling");
+  return Client::Default()->Compile(std::move(module), platform, options);
 }
 
 absl::Status Replay(const std::string& path, Settings s, bool* wrong) {
@@ -140,17 +150,22 @@ absl::Status Replay(const std::string& path, Settings s, bool* wrong) {
     return absl::InvalidArgumentError("a program with infeed or outfeed runs once: no --runs, --seconds or --bisect");
   }
   std::unique_ptr<HloModule> original = bundle.module->Clone();
-  const std::string name = BaseName(path, ".hlo");
+  const std::string name = NameStdin(path) == path ? BaseName(path, ".hlo") : "stdin";
+  Report& report = Report::Get();
   const absl::Time compile_start = absl::Now();
   XC_ASSIGN_OR_RETURN(std::shared_ptr<const Executable> executable,
-                      Client::Default()->Compile(std::move(bundle.module), s.platform, options));
+                      Compile(std::move(bundle.module), s.platform, options));
   const double compile_s = absl::ToDoubleSeconds(absl::Now() - compile_start);
   for (const EvaluatedPart& part : executable->evaluated()) {
     std::fprintf(stderr, "evaluated, without code: %s: %s\n", part.what.c_str(), part.reason.c_str());
   }
   if (s.compile_only) {
-    std::printf("%s compiled for %s in %.3f s, %lld bytes of temporary memory\n", name.c_str(), s.platform.c_str(),
-                compile_s, static_cast<long long>(executable->temp_bytes()));
+    report.fields.Add("module", name).Add("parse_s", parse_s).Add("compile_s", compile_s);
+    report.fields.Add("outputs", static_cast<int64_t>(executable->result_leaves().size()));
+    report.fields.Add("rss_mb", ResidentMegabytes()).Add("temp_bytes", executable->temp_bytes());
+    report.fields.Add("evaluated", static_cast<int64_t>(executable->evaluated().size()));
+    report.Line(absl::StrCat(name, " compiled for ", s.platform, " in ", HumanSeconds(compile_s), ", ",
+                             HumanBytes(executable->temp_bytes()), " of temporary memory"));
     return absl::OkStatus();
   }
   // Only timed, a run holds its inputs and outputs once, in the buffers that it uses.
@@ -160,6 +175,7 @@ absl::Status Replay(const std::string& path, Settings s, bool* wrong) {
                       LoadInputs(executable->parameter_leaves(), s.inputs, std::move(arguments)));
   std::vector<Literal> outputs;
   double best_ms = 0, median_ms = 0;
+  const Progress progress("running");
   if (values) {
     const absl::Time run_start = absl::Now();
     XC_ASSIGN_OR_RETURN(outputs, transfers.Run(*executable, Pointers(inputs), run));
@@ -179,37 +195,39 @@ absl::Status Replay(const std::string& path, Settings s, bool* wrong) {
     XC_RETURN_IF_ERROR(AddToBundle(s.dump_to, "inputs", inputs));
     XC_RETURN_IF_ERROR(AddToBundle(s.dump_to, "outputs", outputs));
   }
-  if (s.json) {
-    std::printf(
-        "{\"module\": \"%s\", \"parse_s\": %.4f, \"compile_s\": %.4f, \"run_ms\": %.5f, \"median_ms\": %.5f, "
-        "\"outputs\": %zu, \"rss_mb\": %lld, \"temp_bytes\": %lld, \"evaluated\": %zu}\n",
-        name.c_str(), parse_s, compile_s, best_ms, median_ms, executable->result_leaves().size(),
-        static_cast<long long>(ResidentMegabytes()), static_cast<long long>(executable->temp_bytes()),
-        executable->evaluated().size());
-  } else {
-    const size_t evaluated = executable->evaluated().size();
-    std::printf("%s on %s: parsed in %.3f s, compiled in %.3f s, run %.3f ms (best of %lld), %zu outputs%s\n",
-                name.c_str(), s.platform.c_str(), parse_s, compile_s, best_ms, static_cast<long long>(s.runs),
-                executable->result_leaves().size(),
-                evaluated > 0 ? absl::StrCat(", ", evaluated, " evaluated").c_str() : "");
-  }
+  const int64_t evaluated = static_cast<int64_t>(executable->evaluated().size());
+  const int64_t outputs_count = static_cast<int64_t>(executable->result_leaves().size());
+  report.fields.Add("module", name).Add("parse_s", parse_s).Add("compile_s", compile_s).Add("run_ms", best_ms);
+  report.fields.Add("median_ms", median_ms).Add("outputs", outputs_count).Add("rss_mb", ResidentMegabytes());
+  report.fields.Add("temp_bytes", executable->temp_bytes()).Add("evaluated", evaluated);
+  report.Line(absl::StrCat(name, " on ", s.platform, ": parsed in ", HumanSeconds(parse_s), ", compiled in ",
+                           HumanSeconds(compile_s), ", run ", HumanSeconds(best_ms / 1e3), " (best of ", s.runs, "), ",
+                           HumanCount(outputs_count, "output"),
+                           evaluated > 0 ? absl::StrCat(", ", evaluated, " evaluated") : ""));
   if (s.against.empty()) return absl::OkStatus();
 
-  CompileOptions plain;
-  XC_ASSIGN_OR_RETURN(std::shared_ptr<const Executable> other,
-                      Client::Default()->Compile(original->Clone(), s.against, plain));
-  XC_ASSIGN_OR_RETURN(std::vector<Literal> expected, transfers.Run(*other, Pointers(inputs), run));
+  XC_ASSIGN_OR_RETURN(std::shared_ptr<const Executable> other, Compile(original->Clone(), s.against, CompileOptions()));
+  std::vector<Literal> expected;
+  {
+    const Progress progress(absl::StrCat("running on ", s.against));
+    XC_ASSIGN_OR_RETURN(expected, transfers.Run(*other, Pointers(inputs), run));
+  }
+  JsonList differences;
   for (size_t i = 0; i < outputs.size(); ++i) {
     const std::string difference = CompareNorm(outputs[i], expected[i]);
     if (difference.empty()) continue;
     *wrong = true;
-    std::printf("output %zu differs from %s: %s\n", i, s.against.c_str(), difference.c_str());
+    differences.Add(JsonObject().Add("output", static_cast<int64_t>(i)).Add("problem", difference).ToString());
+    report.Line(absl::StrCat("output ", i, " differs from ", s.against, ": ", difference));
   }
+  report.fields.Add("against", s.against).Add("agree", !*wrong).AddJson("differences", differences.ToString());
   if (!*wrong) {
-    if (!s.json) std::printf("all %zu outputs agree with %s\n", outputs.size(), s.against.c_str());
+    report.Line(absl::StrCat("all ", HumanCount(outputs_count, "output"), " agree with ", s.against));
   } else if (s.bisect) {
+    const Progress progress("bisecting");
     XC_ASSIGN_OR_RETURN(std::string verdict, BisectPasses(*original, s.platform, options, run, inputs, expected));
-    std::printf("%s\n", verdict.c_str());
+    report.fields.Add("bisect", verdict);
+    report.Line(verdict);
   }
   return absl::OkStatus();
 }
@@ -237,7 +255,6 @@ int ReplayCommand(const std::vector<std::string>& args) {
   flags.Add("runs", &s.runs, "runs to time", 1);
   flags.Add("seconds", &s.seconds, "stop timing after this many seconds (0: never)");
   flags.Add("threads", &s.threads, "threads to compile and run with (0: all)");
-  flags.Add("json", &s.json, "print one line of JSON");
   flags.Add("cpu", &s.cpu, "generate code for this CPU: x86-64-v2, x86-64-v3, x86-64-v4, or a CPU's name");
   flags.Add("passes", &s.passes, "`none`: only the passes that the backend cannot do without");
   flags.Add("disable", &s.disable, "names of passes not to run, separated by commas");

@@ -11,6 +11,8 @@
 #include "service/files.h"
 #include "tools/commands.h"
 #include "tools/folder.h"
+#include "tools/progress.h"
+#include "tools/report.h"
 #include "tools/view.h"
 
 namespace xc {
@@ -28,6 +30,7 @@ absl::Status View(const std::string& path, const std::string& out, const std::st
     context.evaluator = &folder;
     XC_RETURN_IF_ERROR(RunPipeline(module.get(), context, {}).status());
   }
+  const Progress progress("drawing");
   std::string picture;
   if (absl::EndsWith(out, ".html")) {
     // A module that cannot be laid out in memory is drawn without its buffers.
@@ -43,6 +46,7 @@ absl::Status View(const std::string& path, const std::string& out, const std::st
   } else {
     return absl::InvalidArgumentError("-o needs a file that ends with .html, .svg or .dot");
   }
+  Report::Get().fields.Add("written", out).Add("bytes", static_cast<int64_t>(picture.size()));
   return WriteFile(out, picture);
 }
 

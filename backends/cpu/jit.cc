@@ -276,6 +276,8 @@ absl::StatusOr<Target> GetTarget(const std::string& name) {
   return target;
 }
 
+std::string LlvmVersion() { return LLVM_VERSION_STRING; }
+
 std::string LlvmIdentity() {
   const std::string build = BuildId(reinterpret_cast<const void*>(&LLVMInitializeX86Target));
   return build.empty() ? "" : absl::StrCat("llvm ", LLVM_VERSION_STRING, " ", build);

@@ -38,6 +38,8 @@ struct Target {
 // An unknown name, or one that this machine cannot run, is an error.
 absl::StatusOr<Target> GetTarget(const std::string& name);
 
+// LLVM's version, such as "19.1.7".
+std::string LlvmVersion();
 // LLVM's version, and the build of its library where it is a shared one; empty if that cannot be told.
 std::string LlvmIdentity();
 
