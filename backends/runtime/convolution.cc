@@ -1,14 +1,17 @@
 // Checks a convolution, turns pointwise ones into matrix products, brings the others into the channels-last form that
-// oneDNN is fast on (forward, or the transposes of forward that gradients are), and else multiplies patches.
+// oneDNN is fast on (forward, or the transposes of forward that gradients are), and else multiplies patches; with few
+// features, adds up lines.
 #include "backends/runtime/convolution.h"
 
 #include <algorithm>
 #include <atomic>
 #include <cstring>
+#include <optional>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "backends/runtime/arena.h"
+#include "backends/runtime/conv_lines.h"
 #include "backends/runtime/conv_patches.h"
 #include "backends/runtime/matmul.h"
 #include "backends/runtime/onednn.h"
@@ -470,6 +473,7 @@ absl::Status Convolution(RunContext* ctx, const ConvDesc& d, const void* lhs, co
   MatmulDesc product;
   if (AsMatmul(d, &product)) return Matmul(ctx, product, lhs, rhs, out);
   if (AsProductOfPatches(d, &product)) return MultiplyPatches(ctx, d, product, lhs, rhs, out);
+  if (const std::optional<ConvDesc> lines = AsLines(d)) return ConvolutionByLines(ctx, *lines, lhs, rhs, out);
   absl::Status status = ByOneDnn(ctx, d, lhs, rhs, out);
   if (!absl::IsUnimplemented(status)) return status;
   return ConvolutionByPatches(ctx, d, lhs, rhs, out);

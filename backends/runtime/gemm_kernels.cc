@@ -390,6 +390,8 @@ void RunGemm(const GemmTile& t, void* scratch) {
 bool Skinny(const GemmTile& tile, void* scratch);
 bool Tiny(const GemmTile& tile, int64_t count, int64_t a_batch, int64_t b_batch, int64_t c_batch);
 bool Solve(RtType type, int64_t n, const void* u, int64_t ldu, bool unit, int64_t rows, void* y, int64_t ldy);
-const GemmKernels kKernels = {GemmScratch, RunGemm, kUnpackedRows, Skinny, Tiny, Solve};
+bool Lines(RtType type, const LineRun* runs, int64_t num_runs, int64_t taps, int64_t in_step, int64_t weight_step,
+           int64_t count, void* out);
+const GemmKernels kKernels = {GemmScratch, RunGemm, kUnpackedRows, Skinny, Tiny, Solve, Lines};
 
 }  // namespace xc::XC_GEMM_ISA

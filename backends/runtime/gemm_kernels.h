@@ -21,6 +21,13 @@ struct GemmTile {
   int64_t c_m, c_n;
 };
 
+// Taps of a sum of lines: `taps` of them, each `in_step` elements of `in` and `weight_step` of `weights` behind the one
+// before.
+struct LineRun {
+  const void* in;
+  const void* weights;
+};
+
 struct GemmKernels {
   // Bytes of scratch (64-byte aligned) that gemm needs for `tile`; -1 when it does not have these types.
   int64_t (*gemm_scratch)(const GemmTile& tile);
@@ -38,11 +45,16 @@ struct GemmKernels {
   // column-major; n is at most kSolveSize. What a row becomes does not depend on the others. False when it does not
   // take the type.
   bool (*solve)(RtType type, int64_t n, const void* u, int64_t ldu, bool unit, int64_t rows, void* y, int64_t ldy);
+  // out[y] = sum over runs and their taps t of in[y + t * in_step] * weights[t * weight_step], for y < count, in that
+  // order. False when it does not take the type (f32 and f64) or a count below kLineCount.
+  bool (*lines)(RtType type, const LineRun* runs, int64_t num_runs, int64_t taps, int64_t in_step, int64_t weight_step,
+                int64_t count, void* out);
 };
 
 inline constexpr int64_t kSkinnyRows = 4;
 inline constexpr int64_t kTinySize = 16;
 inline constexpr int64_t kSolveSize = 64;
+inline constexpr int64_t kLineCount = 16;
 
 // The best kernels for this CPU.
 const GemmKernels& BestGemmKernels();
