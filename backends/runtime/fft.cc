@@ -3,9 +3,9 @@
 #include "backends/runtime/fft.h"
 
 #include <algorithm>
-#include <atomic>
 #include <complex>
 #include <cstring>
+#include <list>
 #include <memory>
 #include <mutex>
 #include <utility>
@@ -13,185 +13,108 @@
 
 #include "absl/strings/str_cat.h"
 #include "backends/runtime/arena.h"
+#include "backends/runtime/fft_groups.h"
 #include "backends/runtime/fft_plan.h"
-#include "backends/runtime/scratch.h"
 #include "hlo/base/status.h"
 
 namespace xc {
 namespace {
 
-// Equal transforms along one axis: line number l = (o, i) starts at o * outer_stride + i * inner_stride (in numbers,
-// real or complex), and its points are `stride` apart.
-struct Lines {
-  int64_t outer_stride, inner_stride, stride;
-  int64_t At(int64_t line, int64_t inner) const { return line / inner * outer_stride + line % inner * inner_stride; }
-};
-
-template <typename T>
-const FftKernel<T>& Kernel() {
-  if constexpr (sizeof(T) == 4) {
-    return BestFftKernels().f32;
-  } else {
-    return BestFftKernels().f64;
-  }
-}
-
-// Points moved of one line before the next line's turn: about a cache line of each.
-constexpr int64_t kRun = 8;
-
-// Work areas for one group of lines: two arrays of `points` values and the plan's scratch.
-template <typename T>
-struct Work {
-  T *re, *im, *scratch;
-};
-
-template <typename T>
-absl::StatusOr<Work<T>> GetWork(const FftPlan<T>& plan, int64_t points, int64_t lanes) {
-  const int64_t pad = 64 / sizeof(T);
-  const int64_t array = (points * lanes + pad - 1) / pad * pad;
-  XC_ASSIGN_OR_RETURN(char* memory,
-                      ThreadScratch((2 * array + FftScratch(plan) * lanes + pad) * sizeof(T), kKernelScratch));
-  T* base = reinterpret_cast<T*>(memory);
-  return Work<T>{base, base + array, base + 2 * array};
-}
-
-// Runs group(first_line, lines_in_group, vector) for groups of lines, in parallel.
-template <typename T, typename Group>
-absl::Status ForGroups(RunContext* ctx, int64_t lines, int64_t n, Group group) {
-  const int64_t lanes = Kernel<T>().lanes;
-  // Short remainders still go as vectors: unused lanes compute on zeros. A lone line does not.
-  const bool vector = lines > 1;
-  const int64_t width = vector ? lanes : 1;
-  const int64_t groups = (lines - 1) / width + 1;
-  std::atomic<bool> failed{false};
-  absl::Status error;
-  ctx->ParallelFor(groups, std::max<int64_t>(1, 8192 / (n * width)), [&](int64_t begin, int64_t end) {
-    for (int64_t g = begin; g < end; ++g) {
-      absl::Status status = group(g * width, std::min(width, lines - g * width), vector);
-      if (!status.ok()) {
-        if (!failed.exchange(true)) error = status;
-        return;
-      }
-    }
-  });
-  return error;
-}
-
-template <typename T>
-void GatherComplex(const std::complex<T>* in, const Lines& l, int64_t inner, int64_t first, int64_t count,
-                   int64_t lanes, int64_t n, bool swap, T* re, T* im) {
-  if (swap) std::swap(re, im);
-  if (count < lanes) {
-    std::memset(re, 0, n * lanes * sizeof(T));
-    std::memset(im, 0, n * lanes * sizeof(T));
-  }
-  for (int64_t i0 = 0; i0 < n; i0 += kRun) {
-    for (int64_t lane = 0; lane < count; ++lane) {
-      const std::complex<T>* line = in + l.At(first + lane, inner);
-      for (int64_t i = i0; i < std::min(n, i0 + kRun); ++i) {
-        re[i * lanes + lane] = line[i * l.stride].real();
-        im[i * lanes + lane] = line[i * l.stride].imag();
-      }
-    }
-  }
-}
-
-template <typename T>
-void ScatterComplex(const T* re, const T* im, int64_t lanes, int64_t n, bool swap, T scale, std::complex<T>* out,
-                    const Lines& l, int64_t inner, int64_t first, int64_t count) {
-  if (swap) std::swap(re, im);
-  for (int64_t i0 = 0; i0 < n; i0 += kRun) {
-    for (int64_t lane = 0; lane < count; ++lane) {
-      std::complex<T>* line = out + l.At(first + lane, inner);
-      for (int64_t i = i0; i < std::min(n, i0 + kRun); ++i) {
-        line[i * l.stride] = std::complex<T>(re[i * lanes + lane] * scale, im[i * lanes + lane] * scale);
-      }
-    }
-  }
-}
-
-// Columns in one pass over memory: neighbouring lines that lie next to each other are read together.
-template <typename T>
-void GatherColumns(const std::complex<T>* in, int64_t stride, int64_t count, int64_t lanes, int64_t n, bool swap, T* re,
-                   T* im) {
-  if (swap) std::swap(re, im);
-  for (int64_t i = 0; i < n; ++i) {
-    const std::complex<T>* row = in + i * stride;
-    for (int64_t lane = 0; lane < count; ++lane) {
-      re[i * lanes + lane] = row[lane].real();
-      im[i * lanes + lane] = row[lane].imag();
-    }
-    for (int64_t lane = count; lane < lanes; ++lane) re[i * lanes + lane] = im[i * lanes + lane] = 0;
-  }
-}
-
-template <typename T>
-void ScatterColumns(const T* re, const T* im, int64_t lanes, int64_t n, bool swap, T scale, std::complex<T>* out,
-                    int64_t stride, int64_t count) {
-  if (swap) std::swap(re, im);
-  for (int64_t i = 0; i < n; ++i) {
-    std::complex<T>* row = out + i * stride;
-    for (int64_t lane = 0; lane < count; ++lane) {
-      row[lane] = std::complex<T>(re[i * lanes + lane] * scale, im[i * lanes + lane] * scale);
-    }
-  }
-}
-
-// n = a * b with both near the root, for lines long enough to be worth it; a = 1 otherwise.
+// n = a * b with both near the root, where both have lines enough to fill vectors; a = 1 otherwise.
 int64_t ColumnFactor(int64_t n) {
-  if (n < 16384) return 1;
+  constexpr int64_t kShortest = 512, kFewest = 16;
+  if (n < kShortest) return 1;
   int64_t best = 1;
   for (int64_t a = 2; a * a <= n; ++a) {
     if (n % a == 0) best = a;
   }
-  return best >= 64 ? best : 1;
+  return best >= kFewest ? best : 1;
+}
+
+// The factor by which to cut each of so many lines, if vectors of whole lines would be half empty; else 1.
+template <typename T>
+int64_t CutFactor(int64_t lines, int64_t n) {
+  return 2 * lines <= Kernel<T>().lanes || lines == 1 ? ColumnFactor(n) : 1;
+}
+
+// Factors w^(column * k) of n = a * b points for `lanes` columns from `first` on, as split values of a points.
+template <typename T>
+void ColumnRoots(int64_t n, int64_t a, int64_t first, int64_t lanes, T* re, T* im) {
+  for (int64_t lane = 0; lane < lanes; ++lane) {
+    // By repeated steps from exact values every 32.
+    const int64_t column = first + lane;
+    double x = 1, y = 0, step_x, step_y;
+    UnitRoot(column, n, &step_x, &step_y);
+    for (int64_t k = 0; k < a; ++k) {
+      if (k % 32 == 0) {
+        UnitRoot(column * k, n, &x, &y);
+      } else {
+        const double next = x * step_x - y * step_y;
+        y = x * step_y + y * step_x;
+        x = next;
+      }
+      re[k * lanes + lane] = static_cast<T>(x);
+      im[k * lanes + lane] = static_cast<T>(y);
+    }
+  }
+}
+
+// Those of all groups of columns, one after the other, real parts before imaginary ones in each; kept for the lengths
+// used last. Nothing for lengths whose factors would take too much memory.
+template <typename T>
+std::shared_ptr<const std::vector<T>> KeptColumnRoots(int64_t n, int64_t a, int64_t lanes) {
+  constexpr int64_t kLongest = 1 << 18;
+  constexpr size_t kKept = 4;
+  if (n > kLongest) return nullptr;
+  using Roots = std::shared_ptr<const std::vector<T>>;
+  static std::mutex mu;
+  static auto* kept = new std::list<std::pair<int64_t, Roots>>;  // most recently used first
+  {
+    std::lock_guard<std::mutex> lock(mu);
+    for (auto it = kept->begin(); it != kept->end(); ++it) {
+      if (it->first != n) continue;
+      kept->splice(kept->begin(), *kept, it);
+      return it->second;
+    }
+  }
+  const int64_t groups = (n / a - 1) / lanes + 1;
+  auto roots = std::make_shared<std::vector<T>>(groups * 2 * a * lanes);
+  for (int64_t g = 0; g < groups; ++g) {
+    T* re = roots->data() + g * 2 * a * lanes;
+    ColumnRoots(n, a, g * lanes, lanes, re, re + a * lanes);
+  }
+  std::lock_guard<std::mutex> lock(mu);
+  kept->emplace_front(n, roots);
+  if (kept->size() > kKept) kept->pop_back();
+  return roots;
 }
 
 // One long line in two steps: columns of length a (b of them) with twiddle factors, then rows of length b, whose
-// results stand a apart.
+// results stand a apart. Results are multiplied with `scale`. `in` may be `out`.
 template <typename T>
-absl::Status LongLine(RunContext* ctx, int64_t n, int64_t a, bool inverse, const std::complex<T>* in,
+absl::Status LongLine(RunContext* ctx, int64_t n, int64_t a, bool inverse, T scale, const std::complex<T>* in,
                       std::complex<T>* out) {
-  const int64_t b = n / a;
+  const int64_t b = n / a, lanes = Kernel<T>().lanes;
   const auto columns = GetFftPlan<T>(a), rows = GetFftPlan<T>(b);
   const FftKernel<T>& kernel = Kernel<T>();
+  const auto roots = KeptColumnRoots<T>(n, a, lanes);
   XC_ASSIGN_OR_RETURN(Block block, Block::Allocate(n * sizeof(std::complex<T>)));
   auto* middle = reinterpret_cast<std::complex<T>*>(block.data());
-  XC_RETURN_IF_ERROR(ForGroups<T>(ctx, b, a, [&](int64_t first, int64_t count, bool vector) -> absl::Status {
-    const int64_t lanes = vector ? kernel.lanes : 1;
+  XC_RETURN_IF_ERROR(ForGroups<T>(ctx, b, a, [&](int64_t first, int64_t count, bool) -> absl::Status {
     XC_ASSIGN_OR_RETURN(Work<T> w, GetWork(columns->plan, a, lanes));
     GatherColumns(in + first, b, count, lanes, a, inverse, w.re, w.im);
-    kernel.run(columns->plan, w.re, w.im, w.scratch, vector);
-    for (int64_t lane = 0; lane < count; ++lane) {
-      // w^(column * k) by repeated steps from exact values every 32.
-      const int64_t column = first + lane;
-      double re = 1, im = 0, step_re, step_im;
-      UnitRoot(column, n, &step_re, &step_im);
-      for (int64_t k = 0; k < a; ++k) {
-        if (k % 32 == 0) {
-          UnitRoot(column * k, n, &re, &im);
-        } else {
-          const double next = re * step_re - im * step_im;
-          im = re * step_im + im * step_re;
-          re = next;
-        }
-        T& x = w.re[k * lanes + lane];
-        T& y = w.im[k * lanes + lane];
-        const T wr = static_cast<T>(re), wi = static_cast<T>(im);
-        const T turned = x * wr - y * wi;
-        y = x * wi + y * wr;
-        x = turned;
-      }
-    }
+    kernel.run(columns->plan, w.re, w.im, w.scratch, true);
+    const int64_t values = a * lanes;
+    const T* by = roots == nullptr ? w.scratch : roots->data() + first * 2 * a;
+    if (roots == nullptr) ColumnRoots(n, a, first, lanes, w.scratch, w.scratch + values);
+    kernel.moves->multiply(values, by, by + values, w.re, w.im);
     ScatterColumns(w.re, w.im, lanes, a, false, T{1}, middle + first, b, count);
     return absl::OkStatus();
   }));
-  const T scale = inverse ? static_cast<T>(1.0 / static_cast<double>(n)) : T{1};
-  return ForGroups<T>(ctx, a, b, [&](int64_t first, int64_t count, bool vector) -> absl::Status {
-    const int64_t lanes = vector ? kernel.lanes : 1;
+  return ForGroups<T>(ctx, a, b, [&](int64_t first, int64_t count, bool) -> absl::Status {
     XC_ASSIGN_OR_RETURN(Work<T> w, GetWork(rows->plan, b, lanes));
     GatherComplex(middle, Lines{b, 0, 1}, 1, first, count, lanes, b, false, w.re, w.im);
-    kernel.run(rows->plan, w.re, w.im, w.scratch, vector);
+    kernel.run(rows->plan, w.re, w.im, w.scratch, true);
     ScatterColumns(w.re, w.im, lanes, b, inverse, scale, out + first, a, count);
     return absl::OkStatus();
   });
@@ -201,13 +124,15 @@ template <typename T>
 absl::Status ComplexAxis(RunContext* ctx, int64_t n, bool inverse, int64_t outer, int64_t inner,
                          const std::complex<T>* in, std::complex<T>* out) {
   const Lines lines{n * inner, 1, inner};
-  if (outer * inner == 1) {
-    const int64_t a = ColumnFactor(n);
-    if (a > 1) return LongLine(ctx, n, a, inverse, in, out);
+  const T scale = inverse ? static_cast<T>(1.0 / static_cast<double>(n)) : T{1};
+  if (const int64_t a = inner == 1 ? CutFactor<T>(outer, n) : 1; a > 1) {
+    for (int64_t line = 0; line < outer; ++line) {
+      XC_RETURN_IF_ERROR(LongLine(ctx, n, a, inverse, scale, in + line * n, out + line * n));
+    }
+    return absl::OkStatus();
   }
   const auto plan = GetFftPlan<T>(n);
   const FftKernel<T>& kernel = Kernel<T>();
-  const T scale = inverse ? static_cast<T>(1.0 / static_cast<double>(n)) : T{1};
   return ForGroups<T>(ctx, outer * inner, n, [&](int64_t first, int64_t count, bool vector) -> absl::Status {
     const int64_t lanes = vector ? kernel.lanes : 1;
     XC_ASSIGN_OR_RETURN(Work<T> w, GetWork(plan->plan, n, lanes));
@@ -250,57 +175,102 @@ std::shared_ptr<const std::vector<std::complex<T>>> HalfRoots(int64_t n) {
   return roots;
 }
 
+// From the transform of even points as real parts and odd points as imaginary ones (`points` values of `lanes`) to that
+// of 2 * points real numbers: the even points' transform is (Z[k] + conj Z[-k]) / 2, the odd points' -i (Z[k] - conj
+// Z[-k]) / 2.
+template <typename T>
+void TakeApart(int64_t points, int64_t lanes, const std::vector<std::complex<T>>& roots, T* re, T* im) {
+  for (int64_t k = 1; k <= points / 2; ++k) {
+    const T rr = roots[k].real(), ri = roots[k].imag();
+    T* xr = re + k * lanes;
+    T* xi = im + k * lanes;
+    T* yr = re + (points - k) * lanes;
+    T* yi = im + (points - k) * lanes;
+    for (int64_t lane = 0; lane < lanes; ++lane) {
+      const T er = (xr[lane] + yr[lane]) / 2, ei = (xi[lane] - yi[lane]) / 2;
+      const T dr = xr[lane] - yr[lane], di = xi[lane] + yi[lane];
+      const T tr = di * rr + dr * ri, ti = di * ri - dr * rr;  // root / 2 * -i * (dr + i di)
+      xr[lane] = er + tr;
+      xi[lane] = ei + ti;
+      yr[lane] = er - tr;
+      yi[lane] = ti - ei;
+    }
+  }
+  for (int64_t lane = 0; lane < lanes; ++lane) {
+    const T x = re[lane], y = im[lane];
+    re[lane] = x + y;
+    im[lane] = 0;
+    re[points * lanes + lane] = x - y;
+    im[points * lanes + lane] = 0;
+  }
+}
+
+// The reverse of TakeApart, times two.
+template <typename T>
+void PutTogether(int64_t points, int64_t lanes, const std::vector<std::complex<T>>& roots, T* re, T* im) {
+  for (int64_t lane = 0; lane < lanes; ++lane) {
+    const T low = re[lane], high = re[points * lanes + lane];
+    re[lane] = low + high;
+    im[lane] = low - high;
+  }
+  for (int64_t k = 1; k <= points / 2; ++k) {
+    const T rr = 2 * roots[k].real(), ri = -2 * roots[k].imag();  // conjugate
+    T* xr = re + k * lanes;
+    T* xi = im + k * lanes;
+    T* yr = re + (points - k) * lanes;
+    T* yi = im + (points - k) * lanes;
+    for (int64_t lane = 0; lane < lanes; ++lane) {
+      const T er = xr[lane] + yr[lane], ei = xi[lane] - yi[lane];
+      const T dr = xr[lane] - yr[lane], di = xi[lane] + yi[lane];
+      const T tr = -(dr * ri + di * rr), ti = dr * rr - di * ri;  // i * root * (dr + i di)
+      xr[lane] = er + tr;
+      xi[lane] = ei + ti;
+      yr[lane] = er - tr;
+      yi[lane] = ti - ei;
+    }
+  }
+}
+
 // Lines of n real numbers to n / 2 + 1 complex ones.
 template <typename T>
 absl::Status RealForward(RunContext* ctx, int64_t n, int64_t lines, const T* in, std::complex<T>* out) {
+  using C = std::complex<T>;
   const bool even = n % 2 == 0;
   const int64_t points = even ? n / 2 : n, results = n / 2 + 1;
   const auto plan = GetFftPlan<T>(points);
   const auto roots = even ? HalfRoots<T>(n) : nullptr;
   const FftKernel<T>& kernel = Kernel<T>();
+  if (const int64_t a = even ? CutFactor<T>(lines, points) : 1; a > 1) {
+    XC_ASSIGN_OR_RETURN(Block block, Block::Allocate(points * sizeof(C)));
+    C* middle = reinterpret_cast<C*>(block.data());
+    for (int64_t line = 0; line < lines; ++line) {
+      XC_RETURN_IF_ERROR(LongLine(ctx, points, a, false, T{1}, reinterpret_cast<const C*>(in + line * n), middle));
+      XC_ASSIGN_OR_RETURN(Work<T> w, GetWork(plan->plan, points + 1, 1));
+      GatherComplex(middle, Lines{0, 0, 1}, 1, 0, 1, 1, points, false, w.re, w.im);
+      TakeApart(points, 1, *roots, w.re, w.im);
+      ScatterComplex(w.re, w.im, 1, results, false, T{1}, out + line * results, Lines{0, 0, 1}, 1, 0, 1);
+    }
+    return absl::OkStatus();
+  }
   return ForGroups<T>(ctx, lines, n, [&](int64_t first, int64_t count, bool vector) -> absl::Status {
     const int64_t lanes = vector ? kernel.lanes : 1;
     XC_ASSIGN_OR_RETURN(Work<T> w, GetWork(plan->plan, points + 1, lanes));
-    if (!even) std::memset(w.im, 0, points * lanes * sizeof(T));
-    if (count < lanes) {
-      std::memset(w.re, 0, points * lanes * sizeof(T));
+    if (even) {
+      const C* pairs = reinterpret_cast<const C*>(in);
+      GatherComplex(pairs, Lines{points, 0, 1}, 1, first, count, lanes, points, false, w.re, w.im);
+    } else {
       std::memset(w.im, 0, points * lanes * sizeof(T));
-    }
-    for (int64_t i0 = 0; i0 < points; i0 += kRun) {
-      for (int64_t lane = 0; lane < count; ++lane) {
-        const T* line = in + (first + lane) * n;
-        for (int64_t i = i0; i < std::min(points, i0 + kRun); ++i) {
-          w.re[i * lanes + lane] = even ? line[2 * i] : line[i];
-          if (even) w.im[i * lanes + lane] = line[2 * i + 1];
+      if (count < lanes) std::memset(w.re, 0, points * lanes * sizeof(T));
+      for (int64_t i0 = 0; i0 < points; i0 += kRun) {
+        for (int64_t lane = 0; lane < count; ++lane) {
+          const T* line = in + (first + lane) * n;
+          for (int64_t i = i0; i < std::min(points, i0 + kRun); ++i) w.re[i * lanes + lane] = line[i];
         }
       }
     }
     kernel.run(plan->plan, w.re, w.im, w.scratch, vector);
     if (even) {
-      // Even points' transform is (Z[k] + conj Z[-k]) / 2, odd points' -i (Z[k] - conj Z[-k]) / 2.
-      for (int64_t k = 1; k <= points / 2; ++k) {
-        const T rr = (*roots)[k].real(), ri = (*roots)[k].imag();
-        T* xr = w.re + k * lanes;
-        T* xi = w.im + k * lanes;
-        T* yr = w.re + (points - k) * lanes;
-        T* yi = w.im + (points - k) * lanes;
-        for (int64_t lane = 0; lane < lanes; ++lane) {
-          const T er = (xr[lane] + yr[lane]) / 2, ei = (xi[lane] - yi[lane]) / 2;
-          const T dr = xr[lane] - yr[lane], di = xi[lane] + yi[lane];
-          const T tr = di * rr + dr * ri, ti = di * ri - dr * rr;  // root / 2 * -i * (dr + i di)
-          xr[lane] = er + tr;
-          xi[lane] = ei + ti;
-          yr[lane] = er - tr;
-          yi[lane] = ti - ei;
-        }
-      }
-      for (int64_t lane = 0; lane < lanes; ++lane) {
-        const T re = w.re[lane], im = w.im[lane];
-        w.re[lane] = re + im;
-        w.im[lane] = 0;
-        w.re[points * lanes + lane] = re - im;
-        w.im[points * lanes + lane] = 0;
-      }
+      TakeApart(points, lanes, *roots, w.re, w.im);
     } else {
       for (int64_t lane = 0; lane < lanes; ++lane) w.im[lane] = 0;
     }
@@ -312,38 +282,32 @@ absl::Status RealForward(RunContext* ctx, int64_t n, int64_t lines, const T* in,
 // Lines of n / 2 + 1 complex numbers to n real ones, scaled by 1 / n.
 template <typename T>
 absl::Status RealInverse(RunContext* ctx, int64_t n, int64_t lines, const std::complex<T>* in, T* out) {
+  using C = std::complex<T>;
   const bool even = n % 2 == 0;
   const int64_t points = even ? n / 2 : n, given = n / 2 + 1;
   const auto plan = GetFftPlan<T>(points);
   const auto roots = even ? HalfRoots<T>(n) : nullptr;
   const FftKernel<T>& kernel = Kernel<T>();
   const T scale = static_cast<T>(1.0 / static_cast<double>(n));
+  if (const int64_t a = even ? CutFactor<T>(lines, points) : 1; a > 1) {
+    for (int64_t line = 0; line < lines; ++line) {
+      C* to = reinterpret_cast<C*>(out + line * n);
+      {
+        XC_ASSIGN_OR_RETURN(Work<T> w, GetWork(plan->plan, points + 1, 1));
+        GatherComplex(in + line * given, Lines{0, 0, 1}, 1, 0, 1, 1, given, false, w.re, w.im);
+        PutTogether(points, 1, *roots, w.re, w.im);
+        ScatterComplex(w.re, w.im, 1, points, false, T{1}, to, Lines{0, 0, 1}, 1, 0, 1);
+      }
+      XC_RETURN_IF_ERROR(LongLine(ctx, points, a, true, scale, to, to));
+    }
+    return absl::OkStatus();
+  }
   return ForGroups<T>(ctx, lines, n, [&](int64_t first, int64_t count, bool vector) -> absl::Status {
     const int64_t lanes = vector ? kernel.lanes : 1;
     XC_ASSIGN_OR_RETURN(Work<T> w, GetWork(plan->plan, points + 1, lanes));
     GatherComplex(in, Lines{given, 0, 1}, 1, first, count, lanes, given, false, w.re, w.im);
     if (even) {
-      for (int64_t lane = 0; lane < lanes; ++lane) {
-        const T low = w.re[lane], high = w.re[points * lanes + lane];
-        w.re[lane] = low + high;
-        w.im[lane] = low - high;
-      }
-      for (int64_t k = 1; k <= points / 2; ++k) {
-        const T rr = 2 * (*roots)[k].real(), ri = -2 * (*roots)[k].imag();  // conjugate
-        T* xr = w.re + k * lanes;
-        T* xi = w.im + k * lanes;
-        T* yr = w.re + (points - k) * lanes;
-        T* yi = w.im + (points - k) * lanes;
-        for (int64_t lane = 0; lane < lanes; ++lane) {
-          const T er = xr[lane] + yr[lane], ei = xi[lane] - yi[lane];
-          const T dr = xr[lane] - yr[lane], di = xi[lane] + yi[lane];
-          const T tr = -(dr * ri + di * rr), ti = dr * rr - di * ri;  // i * root * (dr + i di)
-          xr[lane] = er + tr;
-          xi[lane] = ei + ti;
-          yr[lane] = er - tr;
-          yi[lane] = ti - ei;
-        }
-      }
+      PutTogether(points, lanes, *roots, w.re, w.im);
     } else {
       for (int64_t lane = 0; lane < lanes; ++lane) w.im[lane] = 0;
       for (int64_t k = 1; k < given; ++k) {
@@ -354,17 +318,15 @@ absl::Status RealInverse(RunContext* ctx, int64_t n, int64_t lines, const std::c
       }
     }
     kernel.run(plan->plan, w.im, w.re, w.scratch, vector);  // parts exchanged: the inverse
+    if (even) {
+      ScatterComplex(w.re, w.im, lanes, points, false, scale, reinterpret_cast<C*>(out), Lines{points, 0, 1}, 1, first,
+                     count);
+      return absl::OkStatus();
+    }
     for (int64_t i0 = 0; i0 < points; i0 += kRun) {
       for (int64_t lane = 0; lane < count; ++lane) {
         T* line = out + (first + lane) * n;
-        for (int64_t i = i0; i < std::min(points, i0 + kRun); ++i) {
-          if (even) {
-            line[2 * i] = w.re[i * lanes + lane] * scale;
-            line[2 * i + 1] = w.im[i * lanes + lane] * scale;
-          } else {
-            line[i] = w.re[i * lanes + lane] * scale;
-          }
-        }
+        for (int64_t i = i0; i < std::min(points, i0 + kRun); ++i) line[i] = w.re[i * lanes + lane] * scale;
       }
     }
     return absl::OkStatus();

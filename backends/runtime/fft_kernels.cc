@@ -243,7 +243,8 @@ void RunAny(const FftPlan<T>& plan, T* re, T* im, T* scratch, bool vector) {
 }  // namespace
 
 namespace XC_FFT_ISA {
-const FftKernels kKernels = {{kVectorBytes / 4, RunAny<float>}, {kVectorBytes / 8, RunAny<double>}};
+const FftKernels kKernels = {{kVectorBytes / 4, RunAny<float>, &kMovesF32},
+                             {kVectorBytes / 8, RunAny<double>, &kMovesF64}};
 }  // namespace XC_FFT_ISA
 
 }  // namespace xc

@@ -36,11 +36,26 @@ int64_t FftScratch(const FftPlan<T>& plan) {
   return plan.inner == nullptr ? 2 * plan.n : 4 * plan.inner->n;
 }
 
+// Between complex numbers in memory and split arrays of `lanes` transforms side by side, n points each. Strides are in
+// complex numbers.
+template <typename T>
+struct FftMoves {
+  // `lanes` lines whose points lie next to each other, `line` apart.
+  void (*gather_lines)(const T* in, int64_t line, int64_t n, T* re, T* im);
+  void (*scatter_lines)(const T* re, const T* im, int64_t n, T scale, T* out, int64_t line);
+  // Lines that lie next to each other, with their points `stride` apart.
+  void (*gather_columns)(const T* in, int64_t stride, int64_t n, T* re, T* im);
+  void (*scatter_columns)(const T* re, const T* im, int64_t n, T scale, T* out, int64_t stride);
+  // re + i im by by_re + i by_im, numbers of which there are `count`.
+  void (*multiply)(int64_t count, const T* by_re, const T* by_im, T* re, T* im);
+};
+
 template <typename T>
 struct FftKernel {
   int64_t lanes;  // numbers in a vector value
   // Transforms re, im (n values each, lanes numbers a value if `vector`) forward, in place, unscaled.
   void (*run)(const FftPlan<T>& plan, T* re, T* im, T* scratch, bool vector);
+  const FftMoves<T>* moves;
 };
 
 struct FftKernels {
@@ -50,13 +65,19 @@ struct FftKernels {
 
 namespace fft_v2 {
 extern const FftKernels kKernels;
-}
+extern const FftMoves<float> kMovesF32;
+extern const FftMoves<double> kMovesF64;
+}  // namespace fft_v2
 namespace fft_v3 {
 extern const FftKernels kKernels;
-}
+extern const FftMoves<float> kMovesF32;
+extern const FftMoves<double> kMovesF64;
+}  // namespace fft_v3
 namespace fft_v4 {
 extern const FftKernels kKernels;
-}
+extern const FftMoves<float> kMovesF32;
+extern const FftMoves<double> kMovesF64;
+}  // namespace fft_v4
 
 }  // namespace xc
 

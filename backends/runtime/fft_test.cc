@@ -6,6 +6,7 @@
 #include <cmath>
 #include <complex>
 #include <cstring>
+#include <numeric>
 #include <random>
 #include <vector>
 
@@ -164,17 +165,58 @@ TEST(Fft, LongLines) {
   }
 }
 
-TEST(Fft, EveryInstructionSet) {
+std::vector<const FftKernels*> AllKernels() {
   std::vector<const FftKernels*> all = {&fft_v2::kKernels};
   if (&BestFftKernels() != &fft_v2::kKernels) all.push_back(&fft_v3::kKernels);
   if (&BestFftKernels() == &fft_v4::kKernels) all.push_back(&fft_v4::kKernels);
+  return all;
+}
+
+template <typename T>
+void CheckMoves(const FftKernel<T>& kernel) {
+  const int64_t n = 21, lanes = kernel.lanes, line = n + 2;
+  std::vector<T> in(2 * lanes * line), re(n * lanes), im(n * lanes), out(in.size(), 0);
+  std::iota(in.begin(), in.end(), T{1});
+  kernel.moves->gather_lines(in.data(), line, n, re.data(), im.data());
+  for (int64_t i = 0; i < n * lanes; ++i) {
+    const int64_t at = 2 * (i % lanes * line + i / lanes);
+    ASSERT_EQ(re[i], in[at]) << i;
+    ASSERT_EQ(im[i], in[at + 1]) << i;
+  }
+  kernel.moves->scatter_lines(re.data(), im.data(), n, 2, out.data(), line);
+  for (int64_t i = 0; i < 2 * lanes * line; ++i) {
+    ASSERT_EQ(out[i], i % (2 * line) < 2 * n ? 2 * in[i] : 0) << i;
+  }
+  // The same numbers as columns of `lanes`, `lanes` and a half apart.
+  const int64_t stride = lanes + lanes / 2, rows = in.size() / 2 / stride;
+  kernel.moves->gather_columns(in.data(), stride, rows, re.data(), im.data());
+  for (int64_t i = 0; i < rows * lanes; ++i) {
+    const int64_t at = 2 * (i / lanes * stride + i % lanes);
+    ASSERT_EQ(re[i], in[at]) << i;
+    ASSERT_EQ(im[i], in[at + 1]) << i;
+  }
+  out.assign(out.size(), 0);
+  kernel.moves->scatter_columns(re.data(), im.data(), rows, 3, out.data(), stride);
+  for (int64_t i = 0; i < 2 * rows * stride; ++i) {
+    ASSERT_EQ(out[i], i % (2 * stride) < 2 * lanes ? 3 * in[i] : 0) << i;
+  }
+}
+
+TEST(Fft, MovesOfEveryInstructionSet) {
+  for (const FftKernels* kernels : AllKernels()) {
+    CheckMoves(kernels->f32);
+    CheckMoves(kernels->f64);
+  }
+}
+
+TEST(Fft, EveryInstructionSet) {
   for (int64_t n : {8, 60, 77, 37}) {
     const auto plan = GetFftPlan<double>(n);
     std::mt19937 random(n);
     std::vector<Complex> x(n);
     for (Complex& v : x) v = Complex(random() % 100, random() % 100);
     const std::vector<Complex> want = Naive(x, 1, n, 1, false);
-    for (const FftKernels* kernels : all) {
+    for (const FftKernels* kernels : AllKernels()) {
       std::vector<double> re(n), im(n), scratch(FftScratch(plan->plan));
       for (int64_t i = 0; i < n; ++i) {
         re[i] = x[i].real();

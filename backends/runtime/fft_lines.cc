@@ -1,0 +1,180 @@
+// Moves complex numbers between memory and the split arrays of transforms side by side: lines by transposing blocks in
+// registers, columns by taking vectors apart. As gemm_kernels.cc, compiled several times and free of any library.
+#include <stdint.h>
+#include <string.h>
+
+#include "backends/runtime/fft_kernels.h"
+
+namespace xc::XC_FFT_ISA {
+namespace {
+
+#if defined(__AVX512F__)
+constexpr int kVectorBytes = 64;
+#elif defined(__AVX2__)
+constexpr int kVectorBytes = 32;
+#else
+constexpr int kVectorBytes = 16;
+#endif
+constexpr int kWords = kVectorBytes / 8;
+
+typedef int64_t Words __attribute__((vector_size(kVectorBytes), may_alias, aligned(8)));
+
+template <typename T>
+struct Floats;
+template <>
+struct Floats<float> {
+  typedef float Vector __attribute__((vector_size(kVectorBytes), may_alias, aligned(4)));
+  typedef int32_t Index __attribute__((vector_size(kVectorBytes)));
+};
+template <>
+struct Floats<double> {
+  typedef double Vector __attribute__((vector_size(kVectorBytes), may_alias, aligned(8)));
+  typedef int64_t Index __attribute__((vector_size(kVectorBytes)));
+};
+
+// Complex numbers in a vector, and vectors of complex numbers that one of each part holds.
+template <typename T>
+constexpr int kNumbers = kVectorBytes / (2 * sizeof(T));
+template <typename T>
+constexpr int kLanes = kVectorBytes / sizeof(T);
+
+// Exchanges the blocks of H numbers beside the diagonal of every two rows H apart, then those of half as many.
+template <typename T, int H>
+inline void TransposeBlocks(Words* rows) {
+  if constexpr (H >= 1) {
+    constexpr int kUnit = sizeof(T) / 4;  // words of a number
+    Words low, high;
+#pragma GCC unroll 8
+    for (int w = 0; w < kWords; ++w) {
+      const int number = w / kUnit;
+      low[w] = (number & H) != 0 ? kWords + w - H * kUnit : w;
+      high[w] = (number & H) != 0 ? kWords + w : w + H * kUnit;
+    }
+#pragma GCC unroll 8
+    for (int i = 0; i < kNumbers<T>; ++i) {
+      if ((i & H) != 0) continue;
+      const Words a = rows[i], b = rows[i + H];
+      rows[i] = __builtin_shuffle(a, b, low);
+      rows[i + H] = __builtin_shuffle(a, b, high);
+    }
+    TransposeBlocks<T, H / 2>(rows);
+  }
+}
+
+template <typename T>
+inline void Transpose(Words* rows) {
+  TransposeBlocks<T, kNumbers<T> / 2>(rows);
+}
+
+// Two vectors of complex numbers as one of each part, and back.
+template <typename T>
+inline void Split(Words first, Words second, T* re, T* im) {
+  using Vector = typename Floats<T>::Vector;
+  typename Floats<T>::Index even, odd;
+#pragma GCC unroll 16
+  for (int i = 0; i < kLanes<T>; ++i) {
+    even[i] = 2 * i;
+    odd[i] = 2 * i + 1;
+  }
+  const Vector a = reinterpret_cast<Vector>(first), b = reinterpret_cast<Vector>(second);
+  *reinterpret_cast<Vector*>(re) = __builtin_shuffle(a, b, even);
+  *reinterpret_cast<Vector*>(im) = __builtin_shuffle(a, b, odd);
+}
+
+template <typename T>
+inline void Join(const T* re, const T* im, T scale, Words* first, Words* second) {
+  using Vector = typename Floats<T>::Vector;
+  typename Floats<T>::Index low, high;
+#pragma GCC unroll 16
+  for (int i = 0; i < kLanes<T>; ++i) {
+    low[i] = i / 2 + i % 2 * kLanes<T>;
+    high[i] = low[i] + kLanes<T> / 2;
+  }
+  const Vector a = *reinterpret_cast<const Vector*>(re) * scale, b = *reinterpret_cast<const Vector*>(im) * scale;
+  *first = reinterpret_cast<Words>(__builtin_shuffle(a, b, low));
+  *second = reinterpret_cast<Words>(__builtin_shuffle(a, b, high));
+}
+
+template <typename T>
+void GatherLines(const T* in, int64_t line, int64_t n, T* re, T* im) {
+  constexpr int kBlock = kNumbers<T>, kAcross = kLanes<T>;
+  int64_t i = 0;
+  for (; i + kBlock <= n; i += kBlock) {
+    Words first[kBlock], second[kBlock];
+#pragma GCC unroll 8
+    for (int r = 0; r < kBlock; ++r) {
+      first[r] = *reinterpret_cast<const Words*>(in + 2 * (r * line + i));
+      second[r] = *reinterpret_cast<const Words*>(in + 2 * ((kBlock + r) * line + i));
+    }
+    Transpose<T>(first);
+    Transpose<T>(second);
+#pragma GCC unroll 8
+    for (int r = 0; r < kBlock; ++r) Split(first[r], second[r], re + (i + r) * kAcross, im + (i + r) * kAcross);
+  }
+  for (; i < n; ++i) {
+    for (int lane = 0; lane < kAcross; ++lane) {
+      re[i * kAcross + lane] = in[2 * (lane * line + i)];
+      im[i * kAcross + lane] = in[2 * (lane * line + i) + 1];
+    }
+  }
+}
+
+template <typename T>
+void ScatterLines(const T* re, const T* im, int64_t n, T scale, T* out, int64_t line) {
+  constexpr int kBlock = kNumbers<T>, kAcross = kLanes<T>;
+  int64_t i = 0;
+  for (; i + kBlock <= n; i += kBlock) {
+    Words first[kBlock], second[kBlock];
+#pragma GCC unroll 8
+    for (int r = 0; r < kBlock; ++r) {
+      Join(re + (i + r) * kAcross, im + (i + r) * kAcross, scale, &first[r], &second[r]);
+    }
+    Transpose<T>(first);
+    Transpose<T>(second);
+#pragma GCC unroll 8
+    for (int r = 0; r < kBlock; ++r) {
+      *reinterpret_cast<Words*>(out + 2 * (r * line + i)) = first[r];
+      *reinterpret_cast<Words*>(out + 2 * ((kBlock + r) * line + i)) = second[r];
+    }
+  }
+  for (; i < n; ++i) {
+    for (int lane = 0; lane < kAcross; ++lane) {
+      out[2 * (lane * line + i)] = re[i * kAcross + lane] * scale;
+      out[2 * (lane * line + i) + 1] = im[i * kAcross + lane] * scale;
+    }
+  }
+}
+
+template <typename T>
+void GatherColumns(const T* in, int64_t stride, int64_t n, T* re, T* im) {
+  for (int64_t i = 0; i < n; ++i) {
+    const Words* row = reinterpret_cast<const Words*>(in + 2 * i * stride);
+    Split(row[0], row[1], re + i * kLanes<T>, im + i * kLanes<T>);
+  }
+}
+
+template <typename T>
+void ScatterColumns(const T* re, const T* im, int64_t n, T scale, T* out, int64_t stride) {
+  for (int64_t i = 0; i < n; ++i) {
+    Words* row = reinterpret_cast<Words*>(out + 2 * i * stride);
+    Join(re + i * kLanes<T>, im + i * kLanes<T>, scale, &row[0], &row[1]);
+  }
+}
+
+template <typename T>
+void Multiply(int64_t count, const T* by_re, const T* by_im, T* re, T* im) {
+  for (int64_t i = 0; i < count; ++i) {
+    const T a = re[i], b = im[i];
+    re[i] = a * by_re[i] - b * by_im[i];
+    im[i] = a * by_im[i] + b * by_re[i];
+  }
+}
+
+}  // namespace
+
+const FftMoves<float> kMovesF32 = {GatherLines<float>, ScatterLines<float>, GatherColumns<float>, ScatterColumns<float>,
+                                   Multiply<float>};
+const FftMoves<double> kMovesF64 = {GatherLines<double>, ScatterLines<double>, GatherColumns<double>,
+                                    ScatterColumns<double>, Multiply<double>};
+
+}  // namespace xc::XC_FFT_ISA
