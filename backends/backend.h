@@ -55,6 +55,9 @@ struct RunOptions {
   bool guard_pages = false;      // arena between pages that cannot be accessed (tests)
   TransferQueue* infeed = nullptr;
   TransferQueue* outfeed = nullptr;
+  // By parameter leaf: nonzero if the caller gives its memory up, so that the run may write to it where the module says
+  // that it is donated. Empty: none.
+  absl::Span<const uint8_t> writable;
   absl::Time deadline = absl::InfiniteFuture();  // the interpreter looks at it between instructions
 };
 
@@ -76,11 +79,16 @@ class Executable {
 
   // Runs on `parameters[i]`, the leaf's bytes (element_type.h's StorageBytes each), and writes the result's leaves to
   // `results[i]`. Buffers are at least 1-byte aligned to the element type's size; 64-byte alignment is quicker. An
-  // output may not overlap a parameter unless the module aliases the two. Sizes of bounded-dynamic results are written
-  // to `dynamic_sizes` (one vector per leaf; empty where static) if it is not null; elements beyond them are zero.
+  // output may not overlap a parameter, but for the whole of a writable one that `ResultParameter` names. Sizes of
+  // bounded-dynamic results are written to `dynamic_sizes` (one vector per leaf; empty where static) if it is not null;
+  // elements beyond them are zero.
   virtual absl::Status Run(absl::Span<const void* const> parameters, absl::Span<void* const> results,
                            const RunOptions& options,
                            std::vector<std::vector<int64_t>>* dynamic_sizes = nullptr) const = 0;
+
+  // The parameter leaf in whose memory result leaf `i` is computed, if that is writable: then the caller may give the
+  // same memory for both, and nothing is copied. -1: there is none.
+  virtual int64_t ResultParameter(size_t i) const { return -1; }
 
   // Bytes of the temporary memory (arena) of one run.
   virtual int64_t temp_bytes() const = 0;

@@ -79,7 +79,7 @@ absl::Status ProgramExecutable::Run(absl::Span<const void* const> parameters, ab
   for (const void* p : parameters) inputs.push_back(const_cast<void*>(p));
   std::vector<Block> donated;
   for (size_t i = 0; i < program_.parameters.size(); ++i) {
-    if (!program_.parameters[i].donated) continue;
+    if (!program_.parameters[i].donated || (i < options.writable.size() && options.writable[i])) continue;
     XC_ASSIGN_OR_RETURN(Block block, Block::Allocate(program_.parameters[i].bytes));
     std::memcpy(block.data(), inputs[i], program_.parameters[i].bytes);
     inputs[i] = block.data();
@@ -89,11 +89,18 @@ absl::Status ProgramExecutable::Run(absl::Span<const void* const> parameters, ab
   XC_RETURN_IF_ERROR(context.status());
   for (size_t i = 0; i < program_.outputs.size(); ++i) {
     const Program::Output& output = program_.outputs[i];
-    if (output.parameter >= 0 && output.bytes > 0) {
-      std::memcpy(results[i], static_cast<char*>(inputs[output.parameter]) + output.offset, output.bytes);
-    }
+    if (output.parameter < 0 || output.bytes == 0) continue;
+    const char* const computed = static_cast<char*>(inputs[output.parameter]) + output.offset;
+    if (computed != results[i]) std::memcpy(results[i], computed, output.bytes);
   }
   return absl::OkStatus();
+}
+
+int64_t ProgramExecutable::ResultParameter(size_t i) const {
+  const Program::Output& output = program_.outputs[i];
+  const bool whole = output.parameter >= 0 && output.offset == 0 && program_.parameters[output.parameter].donated &&
+                     program_.parameters[output.parameter].bytes == output.bytes;
+  return whole ? output.parameter : -1;
 }
 
 std::string ProgramExecutable::Text(absl::string_view name) const {

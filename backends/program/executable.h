@@ -41,6 +41,7 @@ class ProgramExecutable : public Executable {
  public:
   absl::Status Run(absl::Span<const void* const> parameters, absl::Span<void* const> results, const RunOptions& options,
                    std::vector<std::vector<int64_t>>* dynamic_sizes) const override;
+  int64_t ResultParameter(size_t i) const override;
   int64_t temp_bytes() const override { return program_.arena_bytes; }
   std::string Text(absl::string_view name) const override;
 
