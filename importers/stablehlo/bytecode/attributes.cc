@@ -56,6 +56,7 @@ bool BytecodeReader::DecodeAttr(const Encoded& encoded, Parent* parent, Attr* ou
   if (dialect == "vhlo") return DecodeVhloAttr(&in, parent, out) && in.AtEnd("the attribute has");
   if (dialect == "stablehlo") return DecodeStablehloAttr(&in, parent, out) && in.AtEnd("the attribute has");
   if (dialect == "chlo") return DecodeChloAttr(&in, out) && in.AtEnd("the attribute has");
+  if (dialect == "sdy") return DecodeSdyAttr(&in, parent, out) && in.AtEnd("the attribute has");
   // Those of dialects that mean nothing here.
   out->kind = Kind::kDialect;
   out->text = std::string(dialect.substr(0, 100));

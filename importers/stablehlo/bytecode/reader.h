@@ -168,6 +168,14 @@ class BytecodeReader {
                     Cursor* in, Attr* out);
   bool DecodeAlias(absl::string_view name, Cursor* in, Attr* out);
 
+  // sdy_attributes.cc
+  bool DecodeSdyAttr(Cursor* in, Parent* parent, Attr* out);
+  bool SdyList(Parent* parent, Cursor* in, std::vector<std::string>* out);
+  bool DecodeSdyMesh(Cursor* in, Parent* parent, std::string* text);
+  bool DecodeSdyAxis(uint64_t code, Cursor* in, Parent* parent, std::string* text);
+  bool DecodeSdyDim(Cursor* in, Parent* parent, std::string* text);
+  bool DecodeSdySharding(uint64_t code, Cursor* in, Parent* parent, std::string* text);
+
   // elements.cc
   bool DecodeElements(Cursor* in, Parent* parent, Attr* out);
   bool DecodeDenseArray(Cursor* in, Parent* parent, Attr* out);

@@ -217,7 +217,37 @@ absl::Status Lowering::SetModuleConfig(const Function& entry, HloModule* module)
       }
     }
   }
+  SetMemorySpaces(entry, module);
   return absl::OkStatus();
+}
+
+// What JAX puts into the host's memory has XLA's number for it in the layouts of the entry.
+void Lowering::SetMemorySpaces(const Function& entry, HloModule* module) {
+  constexpr int64_t kHostMemory = 5;
+  const auto on_host = [](const AttrList& attributes) {
+    const Attr* const kind = FindAttr(attributes, "mhlo.memory_kind");
+    return kind != nullptr && kind->text == "pinned_host";
+  };
+  const auto any = [&](const std::vector<AttrList>& lists) { return std::any_of(lists.begin(), lists.end(), on_host); };
+  if (!any(entry.argument_attributes) && !any(entry.result_attributes)) return;
+  ModuleConfig& config = module->config();
+  const auto put = [&](const std::vector<AttrList>& lists, size_t i, Shape* shape) {
+    *shape = WithDefaultLayout(*shape);
+    if (i < lists.size() && on_host(lists[i]) && shape->IsArray()) shape->mutable_layout()->memory_space = kHostMemory;
+  };
+  config.has_entry_layout = true;
+  config.entry_parameter_layouts.clear();
+  for (const HloInstruction* parameter : module->entry()->parameters()) {
+    Shape shape = parameter->shape();
+    put(entry.argument_attributes, config.entry_parameter_layouts.size(), &shape);
+    config.entry_parameter_layouts.push_back(std::move(shape));
+  }
+  config.entry_result_layout = WithDefaultLayout(module->entry()->root()->shape());
+  Shape& result = config.entry_result_layout;
+  if (!result.IsTuple()) return put(entry.result_attributes, 0, &result);
+  for (int64_t i = 0; i < result.tuple_size(); ++i) {
+    put(entry.result_attributes, i, &result.mutable_tuple_shapes()[i]);
+  }
 }
 
 // The name nearest to the outside, and the first place inside of that.

@@ -115,6 +115,7 @@ class Lowering {
   bool FoldOperation(const Operation& op, Frame& frame);
   absl::Status CountOperation(const Operation& op);
   absl::Status SetModuleConfig(const Function& entry, HloModule* module) const;
+  static void SetMemorySpaces(const Function& entry, HloModule* module);
   Metadata MetadataOf(const Location& location);
 
   const Program& program_;

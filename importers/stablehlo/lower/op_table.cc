@@ -201,6 +201,8 @@ constexpr OpRow kOps[] = {
     Collective("stablehlo.collective_permute", 0, O::kCollectivePermute),
     Collective("stablehlo.reduce_scatter", 1, O::kReduceScatter),
 
+    // Between types that mean the same.
+    Sharding("builtin.unrealized_conversion_cast"),
     // The dialect sdy, on one device.
     Sharding("sdy.propagation_barrier"),
     Sharding("sdy.reshard"),
