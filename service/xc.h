@@ -16,7 +16,7 @@ extern "C" {
 #endif
 
 /* Grows by one with each addition. */
-#define XC_API_VERSION 4
+#define XC_API_VERSION 5
 int xc_api_version(void);
 
 /* Errors. */
@@ -134,6 +134,9 @@ typedef void (*xc_untyped_call_2)(void* out, const void** in, xc_call_status* st
 typedef void (*xc_untyped_call_3)(void* out, const void** in, const char* config, size_t config_size,
                                   xc_call_status* status);
 xc_status* xc_register_untyped_call(const char* name, void (*function)(void), int api_version);
+
+/* The table of functions of a PJRT plugin (const PJRT_Api*), which lives as long as the process. */
+const void* xc_pjrt_api(void);
 
 #ifdef __cplusplus
 } /* extern "C" */

@@ -77,6 +77,7 @@ LAYERS = {
         "proto",
     ],
     "service": ["backends", "compiler", "importers", "hlo", "proto"],
+    "service/pjrt": ["service", "backends", "compiler", "importers", "hlo", "proto"],
     # The C APIs as other programs see them. What implements them stands above.
     "jit/capi/xc_graph.h": ["service"],
     "jit/capi/xc_plugin.h": ["jit/capi/xc_graph.h", "service"],

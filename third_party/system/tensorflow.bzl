@@ -31,6 +31,14 @@ cc_library(
     includes = ["include"],
     visibility = ["//visibility:public"],
 )
+
+# The C interface of XLA's plugins alone.
+cc_library(
+    name = "pjrt_c_api",
+    hdrs = glob(["include/xla/pjrt/c/*.h", "include/xla/ffi/api/*.h"]),
+    includes = ["include"],
+    visibility = ["//visibility:public"],
+)
 """)
 
 tensorflow_wheel = repository_rule(

@@ -1,0 +1,96 @@
+// Buffers: arrays in a device's memory, dense and row-major, types narrower than a byte in a byte per element.
+#ifndef XC_SERVICE_PJRT_BUFFERS_H_
+#define XC_SERVICE_PJRT_BUFFERS_H_
+
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <utility>
+
+#include "absl/container/inlined_vector.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "backends/runtime/arena.h"
+#include "hlo/element_type.h"
+#include "hlo/shape.h"
+#include "service/pjrt/client.h"
+#include "service/pjrt/events.h"
+
+namespace xc::pjrt {
+
+// Memory that buffers refer to: the plugin's own, or somebody else's who is told when it is no longer needed.
+class Storage {
+ public:
+  // `bytes` bytes at a multiple of 64. ResourceExhausted where there is no memory.
+  static absl::StatusOr<std::shared_ptr<Storage>> Allocate(size_t bytes);
+  Storage(void* data, size_t bytes, std::function<void()> release)
+      : data_(static_cast<char*>(data)), bytes_(bytes), release_(std::move(release)) {}
+  explicit Storage(Block block) : data_(block.data()), bytes_(block.size()), block_(std::move(block)) {}
+  Storage(const Storage&) = delete;
+  ~Storage() {
+    if (release_) release_();
+  }
+
+  char* data() const { return data_; }
+  size_t bytes() const { return bytes_; }
+  // Whether the plugin may write to it once nobody else refers to it.
+  bool owned() const { return !release_; }
+
+ private:
+  char* data_;
+  size_t bytes_;
+  Block block_;
+  std::function<void()> release_;
+};
+
+using Dims = absl::InlinedVector<int64_t, 6>;
+
+struct Buffer {
+  Buffer(Memory* memory, ElementType type, absl::Span<const int64_t> dims, std::shared_ptr<Storage> storage)
+      : memory(memory), type(type), dims(dims.begin(), dims.end()), storage_(std::move(storage)) {}
+
+  Memory* const memory;
+  const ElementType type;
+  const Dims dims;
+
+  // The memory, when what is computed there is there; errors: deleted, or how the computation ended.
+  absl::StatusOr<std::shared_ptr<Storage>> Await();
+  // The memory as it is; null when deleted.
+  std::shared_ptr<Storage> storage();
+  // Null when done.
+  std::shared_ptr<Completion> completion();
+  // Before others see the buffer: what its contents wait for.
+  void set_completion(std::shared_ptr<Completion> completion) { completion_ = std::move(completion); }
+  // Frees the memory, once runs and external references have let it go.
+  void Delete();
+  // Takes the memory away, as donation does: the buffer is deleted. InvalidArgument if it was before. `exclusive`:
+  // nobody else refers to the memory, so that it may be written to.
+  absl::StatusOr<std::shared_ptr<Storage>> Donate(bool* exclusive);
+  void AddExternalReference();
+  absl::Status DropExternalReference();
+
+ private:
+  std::mutex mu_;
+  std::shared_ptr<Storage> storage_;
+  std::shared_ptr<Completion> completion_;
+  std::shared_ptr<Storage> external_;  // while there are external references
+  int64_t external_references_ = 0;
+};
+
+// The element type of a number of the API; kInvalid for one that there is none of.
+ElementType FromBufferType(BufferType type);
+BufferType ToBufferType(ElementType type);
+
+// The shape of `dims`; an error if sizes are negative or the array is too large to exist.
+absl::StatusOr<Shape> CheckedShape(BufferType type, absl::Span<const int64_t> dims);
+
+// Copies an array between places with any strides, in bytes.
+void CopyStrided(absl::Span<const int64_t> dims, int element_bytes, const char* from,
+                 absl::Span<const int64_t> from_strides, char* to, absl::Span<const int64_t> to_strides);
+// The strides of a dense array whose dimensions lie in memory in this order, minor first.
+Dims DenseStrides(absl::Span<const int64_t> dims, absl::Span<const int64_t> minor_to_major, int element_bytes);
+Dims RowMajorStrides(absl::Span<const int64_t> dims, int element_bytes);
+
+}  // namespace xc::pjrt
+
+#endif  // XC_SERVICE_PJRT_BUFFERS_H_

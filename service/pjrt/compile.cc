@@ -1,0 +1,244 @@
+// From a module and its options to an executable, and executables as bytes.
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "hlo/base/status.h"
+#include "hlo/fingerprint.h"
+#include "hlo/io.h"
+#include "proto/compile_options.pb.h"
+#include "service/pjrt/events.h"
+#include "service/pjrt/executables.h"
+
+namespace xc::pjrt {
+namespace {
+
+// XLA's flags may be given for a module: those that mean something here are heeded, others of its names are not.
+absl::Status SetOption(const std::string& name, const pb::OptionOverrideProto& value, xc::CompileOptions* options) {
+  if (!absl::StartsWith(name, "xla_")) {
+    return absl::InvalidArgumentError(absl::StrCat("No such compile option: '", name, "'"));
+  }
+  const bool is_text = value.value_case() == pb::OptionOverrideProto::kStringField;
+  if (name == "xla_allow_excess_precision" || name == "xla_embed_ir_in_executable") {
+    bool flag = value.bool_field();
+    if (is_text) {
+      flag = value.string_field() == "true" || value.string_field() == "True" || value.string_field() == "1";
+      if (!flag && value.string_field() != "false" && value.string_field() != "False" && value.string_field() != "0") {
+        return absl::InvalidArgumentError(
+            absl::StrCat("While setting option ", name, ", '", value.string_field(), "' is not a valid bool value."));
+      }
+    }
+    if (name == "xla_allow_excess_precision") options->excess_precision = flag;
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::vector<Device*>> AssignedDevices(const Client& client,
+                                                     const pb::ExecutableBuildOptionsProto& build) {
+  const int64_t replicas = std::max<int64_t>(1, build.num_replicas());
+  const int64_t partitions = std::max<int64_t>(1, build.num_partitions());
+  const int64_t there_are = static_cast<int64_t>(client.devices.size());
+  if (replicas > kMostDevices || partitions > kMostDevices || replicas * partitions > there_are) {
+    return absl::InvalidArgumentError(absl::StrCat("the program is for ", replicas, " replicas of ", partitions,
+                                                   " partitions, but there are ", there_are, " devices"));
+  }
+  std::vector<int64_t> ids;
+  const pb::DeviceAssignmentProto& assignment = build.device_assignment();
+  for (int64_t replica = 0; replica < replicas; ++replica) {
+    for (int64_t partition = 0; partition < partitions; ++partition) {
+      if (!build.has_device_assignment()) {
+        const bool one = replicas * partitions == 1 && build.device_ordinal() > 0;
+        ids.push_back(one ? build.device_ordinal() : replica * partitions + partition);
+      } else if (partition < assignment.computation_devices_size() &&
+                 replica < assignment.computation_devices(partition).replica_device_ids_size()) {
+        ids.push_back(assignment.computation_devices(partition).replica_device_ids(replica));
+      } else {
+        return absl::InvalidArgumentError(
+            absl::StrCat("the device assignment names no device for replica ", replica, " of partition ", partition));
+      }
+    }
+  }
+  std::vector<Device*> devices;
+  for (int64_t id : ids) {
+    if (id < 0 || id >= there_are) return absl::InvalidArgumentError(absl::StrCat("there is no device ", id));
+    devices.push_back(client.devices[id]);
+  }
+  return devices;
+}
+
+// Of each parameter leaf, whether the module says that it is donated.
+std::vector<bool> DonatedLeaves(const HloModule& module) {
+  std::vector<std::pair<int64_t, ShapeIndex>> leaves;
+  for (int64_t i = 0; i < module.entry()->parameter_count(); ++i) {
+    for (const auto& [index, leaf] : Leaves(module.entry()->parameter(i)->shape())) leaves.emplace_back(i, index);
+  }
+  std::vector<bool> donated(leaves.size());
+  const auto mark = [&](int64_t parameter, const ShapeIndex& index) {
+    const auto found = std::find(leaves.begin(), leaves.end(), std::make_pair(parameter, index));
+    if (found != leaves.end()) donated[found - leaves.begin()] = true;
+  };
+  for (const InputOutputAlias& alias : module.config().input_output_alias) mark(alias.parameter, alias.parameter_index);
+  for (const BufferDonor& donor : module.config().buffer_donors) mark(donor.parameter, donor.parameter_index);
+  return donated;
+}
+
+// The number of a memory, in the order of a device's, for what a layout says of it.
+size_t MemoryOf(const Shape& leaf) {
+  constexpr int64_t kHostMemory = 5;
+  return leaf.has_layout() && leaf.layout().memory_space == kHostMemory ? 1 : 0;
+}
+
+void DescribeResults(CompiledProgram* compiled) {
+  for (const Shape& leaf : compiled->program->result_leaves()) {
+    // Tokens are arrays without elements to JAX.
+    const Shape shape = leaf.IsToken() ? Shape(ElementType::kPred, {0}) : leaf;
+    compiled->result_shapes.push_back(shape);
+    compiled->result_memories.push_back(MemoryOf(leaf));
+    compiled->result_types.push_back(ToBufferType(shape.type()));
+    compiled->flat_dims.insert(compiled->flat_dims.end(), shape.dims().begin(), shape.dims().end());
+    compiled->ranks.push_back(shape.dims().size());
+    const std::string& kind = compiled->devices[0]->memories[MemoryOf(leaf)]->kind;
+    compiled->memory_kinds.push_back(kind.c_str());
+    compiled->memory_kind_sizes.push_back(kind.size());
+  }
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<LoadedExecutable>> CompileModule(Client* client, absl::string_view source,
+                                                                absl::string_view options) {
+  pb::CompileOptionsProto proto;
+  if (!proto.ParseFromArray(options.data(), static_cast<int>(options.size()))) {
+    return absl::InvalidArgumentError("the compile options are no CompileOptionsProto");
+  }
+  xc::CompileOptions compile_options;
+  for (const auto& [name, value] : proto.env_option_overrides()) {
+    XC_RETURN_IF_ERROR(SetOption(name, value, &compile_options));
+  }
+  auto compiled = std::make_shared<CompiledProgram>();
+  XC_ASSIGN_OR_RETURN(compiled->devices, AssignedDevices(*client, proto.executable_build_options()));
+  compiled->num_replicas = static_cast<int>(std::max<int64_t>(1, proto.executable_build_options().num_replicas()));
+  compiled->num_partitions = static_cast<int>(std::max<int64_t>(1, proto.executable_build_options().num_partitions()));
+  XC_ASSIGN_OR_RETURN(std::unique_ptr<HloModule> module, ReadModule(source));
+  if (compiled->devices.size() > 1) {
+    return absl::UnimplementedError(absl::StrCat("module ", module->name(), " is for ", compiled->devices.size(),
+                                                 " devices; programs for more than one are not supported"));
+  }
+  compiled->name = module->name();
+  compiled->source = std::string(source);
+  compiled->options = std::string(options);
+  compiled->donated = DonatedLeaves(*module);
+  compiled->any_donated =
+      std::find(compiled->donated.begin(), compiled->donated.end(), true) != compiled->donated.end();
+  compiled->fingerprint = absl::StrCat(FingerprintOf(*module).ToHex(), "/", compile_options.KeyText());
+  XC_ASSIGN_OR_RETURN(compiled->program, client->compiler->Compile(std::move(module), "cpu", compile_options));
+  DescribeResults(compiled.get());
+  auto loaded = std::make_unique<LoadedExecutable>();
+  loaded->compiled = std::move(compiled);
+  loaded->client = client;
+  return loaded;
+}
+
+// "xcpjrt1\n", the size of the options in eight bytes, low ones first; options; module.
+constexpr absl::string_view kMagic = "xcpjrt1\n";
+
+std::string SerializeProgram(const CompiledProgram& compiled) {
+  std::string out(kMagic);
+  for (int i = 0; i < 8; ++i) out.push_back(static_cast<char>(uint64_t{compiled.options.size()} >> (8 * i)));
+  absl::StrAppend(&out, compiled.options, compiled.source);
+  return out;
+}
+
+absl::StatusOr<std::unique_ptr<LoadedExecutable>> LoadProgram(Client* client, absl::string_view serialized,
+                                                              absl::string_view overridden_options) {
+  const size_t head = kMagic.size() + 8;
+  uint64_t size = 0;
+  if (serialized.size() >= head) {
+    for (int i = 0; i < 8; ++i) size |= uint64_t{static_cast<uint8_t>(serialized[kMagic.size() + i])} << (8 * i);
+  }
+  if (serialized.size() < head || serialized.substr(0, kMagic.size()) != kMagic || size > serialized.size() - head) {
+    return absl::InvalidArgumentError("this is no executable that this plugin serialized");
+  }
+  const absl::string_view options = serialized.substr(head, size);
+  return CompileModule(client, serialized.substr(head + size),
+                       overridden_options.empty() ? options : overridden_options);
+}
+
+Error* Client_Compile(Client_Compile_Args* args) {
+  return Answer([&]() -> absl::Status {
+    const absl::string_view format(args->program->format, args->program->format_size);
+    if (format != "mlir" && format != "hlo") {
+      return absl::UnimplementedError(
+          absl::StrCat("programs in the form \"", format, "\" are not read; \"mlir\" and ", "\"hlo\" are"));
+    }
+    XC_ASSIGN_OR_RETURN(std::unique_ptr<LoadedExecutable> executable,
+                        CompileModule(args->client, absl::string_view(args->program->code, args->program->code_size),
+                                      absl::string_view(args->compile_options, args->compile_options_size)));
+    args->executable = executable.release();
+    return absl::OkStatus();
+  });
+}
+
+Error* Executable_Serialize(Executable_Serialize_Args* args) {
+  return Answer([&] {
+    auto* bytes = new std::string(SerializeProgram(*args->executable->compiled));
+    Give(*bytes, &args->serialized_bytes, &args->serialized_bytes_size);
+    args->serialized_executable = reinterpret_cast<SerializedExecutable*>(bytes);
+    args->serialized_executable_deleter = [](SerializedExecutable* s) { delete reinterpret_cast<std::string*>(s); };
+    return absl::OkStatus();
+  });
+}
+
+Error* Executable_DeserializeAndLoad(Executable_DeserializeAndLoad_Args* args) {
+  return Answer([&]() -> absl::Status {
+    absl::string_view overridden;
+    if (args->overridden_serialized_compile_options != nullptr) {
+      overridden = absl::string_view(args->overridden_serialized_compile_options,
+                                     args->overridden_serialized_compile_options_size);
+    }
+    XC_ASSIGN_OR_RETURN(
+        std::unique_ptr<LoadedExecutable> executable,
+        LoadProgram(args->client, absl::string_view(args->serialized_executable, args->serialized_executable_size),
+                    overridden));
+    args->loaded_executable = executable.release();
+    return absl::OkStatus();
+  });
+}
+
+Error* Executable_GetCompileOptions(Executable_GetCompileOptions_Args* args) {
+  return Answer([&] {
+    auto* bytes = new std::string(args->executable->compiled->options);
+    Give(*bytes, &args->serialized_bytes, &args->serialized_bytes_size);
+    args->serialized_compile_options = reinterpret_cast<SerializedCompileOptions*>(bytes);
+    args->serialized_compile_options_deleter = [](SerializedCompileOptions* s) {
+      delete reinterpret_cast<std::string*>(s);
+    };
+    return absl::OkStatus();
+  });
+}
+
+Error* LoadedExecutable_GetDeviceAssignment(LoadedExecutable_GetDeviceAssignment_Args* args) {
+  return Answer([&] {
+    const CompiledProgram& compiled = *args->executable->compiled;
+    pb::DeviceAssignmentProto proto;
+    proto.set_replica_count(compiled.num_replicas);
+    proto.set_computation_count(compiled.num_partitions);
+    for (int partition = 0; partition < compiled.num_partitions; ++partition) {
+      auto* devices = proto.add_computation_devices();
+      for (int replica = 0; replica < compiled.num_replicas; ++replica) {
+        devices->add_replica_device_ids(
+            compiled.devices[replica * compiled.num_partitions + partition]->description.id);
+      }
+    }
+    auto* bytes = new std::string(proto.SerializeAsString());
+    Give(*bytes, &args->serialized_bytes, &args->serialized_bytes_size);
+    args->serialized_device_assignment = reinterpret_cast<DeviceAssignmentSerialized*>(bytes);
+    args->serialized_device_assignment_deleter = [](DeviceAssignmentSerialized* s) {
+      delete reinterpret_cast<std::string*>(s);
+    };
+    return absl::OkStatus();
+  });
+}
+
+}  // namespace xc::pjrt

@@ -1,0 +1,215 @@
+// The functions of the PJRT C API that tell about executables.
+#include <cstring>
+#include <map>
+
+#include "compiler/cost_analysis.h"
+#include "hlo/base/status.h"
+#include "hlo/io.h"
+#include "proto/compile_options.pb.h"
+#include "service/pjrt/events.h"
+#include "service/pjrt/executables.h"
+
+namespace xc::pjrt {
+
+absl::StatusOr<std::string> CompiledProgram::OptimizedProto() const {
+  const std::string text = program->Text("optimized_hlo");
+  // A program that was loaded is without its optimized module: then it is the one that was compiled.
+  XC_ASSIGN_OR_RETURN(std::unique_ptr<HloModule> module, ReadModule(text.empty() ? source : text));
+  XC_ASSIGN_OR_RETURN(const std::string bytes, WriteModule(*module, ModuleFormat::kBinaryProto));
+  pb::HloModuleProtoWithConfig proto;
+  if (!proto.mutable_hlo_module()->ParseFromString(bytes)) return absl::InternalError("the module cannot be written");
+  *proto.mutable_config()->mutable_entry_computation_layout() = proto.hlo_module().host_program_shape();
+  proto.mutable_config()->set_replica_count(num_replicas);
+  proto.mutable_config()->set_num_partitions(num_partitions);
+  return proto.SerializeAsString();
+}
+
+const CompiledProgram::Costs& CompiledProgram::costs() const {
+  std::call_once(cost_once_, [this] {
+    const std::string text = program->Text("optimized_hlo");
+    auto module = ReadModule(text.empty() ? source : text);
+    if (!module.ok()) return;
+    const InstructionCost cost = CostOf((*module)->entry());
+    const auto add = [this](const char* name, int64_t value) {
+      NamedValue named = {};
+      named.struct_size = sizeof(NamedValue);
+      named.name = name;
+      named.name_size = std::strlen(name);
+      named.type = kFloatValue;
+      named.float_value = static_cast<float>(value);
+      named.value_size = 1;
+      costs_.values.push_back(named);
+    };
+    add("flops", cost.flops);
+    add("transcendentals", cost.transcendentals);
+    add("bytes accessed", cost.bytes_read + cost.bytes_written);
+    add("bytes accessedout{}", cost.bytes_written);
+  });
+  return costs_;
+}
+
+Error* Executable_Destroy(Executable_Destroy_Args* args) {
+  delete args->executable;
+  return nullptr;
+}
+
+Error* Executable_Name(Executable_Name_Args* args) {
+  Give(args->executable->compiled->name, &args->executable_name, &args->executable_name_size);
+  return nullptr;
+}
+
+Error* Executable_NumReplicas(Executable_NumReplicas_Args* args) {
+  args->num_replicas = args->executable->compiled->num_replicas;
+  return nullptr;
+}
+
+Error* Executable_NumPartitions(Executable_NumPartitions_Args* args) {
+  args->num_partitions = args->executable->compiled->num_partitions;
+  return nullptr;
+}
+
+Error* Executable_NumOutputs(Executable_NumOutputs_Args* args) {
+  args->num_outputs = args->executable->compiled->result_types.size();
+  return nullptr;
+}
+
+Error* Executable_SizeOfGeneratedCodeInBytes(Executable_SizeOfGeneratedCodeInBytes_Args* args) {
+  args->size_in_bytes = args->executable->compiled->program->size_bytes();
+  return nullptr;
+}
+
+Error* Executable_GetCostAnalysis(Executable_GetCostAnalysis_Args* args) {
+  return Answer([&] {
+    const auto& values = args->executable->compiled->costs().values;
+    args->num_properties = values.size();
+    args->properties = values.data();
+    return absl::OkStatus();
+  });
+}
+
+Error* Executable_GetCompiledMemoryStats(Executable_GetCompiledMemoryStats_Args* args) {
+  const CompiledProgram& compiled = *args->executable->compiled;
+  const auto bytes = [](const std::vector<Shape>& leaves) {
+    int64_t sum = 0;
+    for (const Shape& leaf : leaves) sum += leaf.ByteSize();
+    return sum;
+  };
+  int64_t aliased = 0;
+  const auto& parameters = compiled.program->parameter_leaves();
+  for (size_t i = 0; i < parameters.size(); ++i) {
+    if (i < compiled.donated.size() && compiled.donated[i]) aliased += parameters[i].ByteSize();
+  }
+  args->generated_code_size_in_bytes = compiled.program->size_bytes();
+  args->argument_size_in_bytes = bytes(parameters);
+  args->output_size_in_bytes = bytes(compiled.program->result_leaves());
+  args->alias_size_in_bytes = aliased;
+  args->temp_size_in_bytes = compiled.program->temp_bytes();
+  args->host_generated_code_size_in_bytes = 0;
+  args->host_argument_size_in_bytes = 0;
+  args->host_output_size_in_bytes = 0;
+  args->host_alias_size_in_bytes = 0;
+  args->host_temp_size_in_bytes = 0;
+  const int64_t peak = args->argument_size_in_bytes + args->output_size_in_bytes + args->temp_size_in_bytes - aliased;
+  // Fields of newer versions of the API.
+  if (args->struct_size > offsetof(Executable_GetCompiledMemoryStats_Args, peak_memory_in_bytes)) {
+    args->peak_memory_in_bytes = peak;
+  }
+  if (args->struct_size > offsetof(Executable_GetCompiledMemoryStats_Args, total_size_in_bytes)) {
+    args->total_size_in_bytes = peak;
+  }
+  return nullptr;
+}
+
+Error* Executable_OutputElementTypes(Executable_OutputElementTypes_Args* args) {
+  const auto& types = args->executable->compiled->result_types;
+  args->output_types = const_cast<BufferType*>(types.data());
+  args->num_output_types = types.size();
+  return nullptr;
+}
+
+Error* Executable_OutputDimensions(Executable_OutputDimensions_Args* args) {
+  const CompiledProgram& compiled = *args->executable->compiled;
+  args->num_outputs = compiled.ranks.size();
+  args->dims = compiled.flat_dims.data();
+  args->dim_sizes = compiled.ranks.data();
+  return nullptr;
+}
+
+Error* Executable_OutputMemoryKinds(Executable_OutputMemoryKinds_Args* args) {
+  const CompiledProgram& compiled = *args->executable->compiled;
+  args->num_outputs = compiled.memory_kinds.size();
+  args->memory_kinds = compiled.memory_kinds.data();
+  args->memory_kind_sizes = compiled.memory_kind_sizes.data();
+  return nullptr;
+}
+
+Error* Executable_OptimizedProgram(Executable_OptimizedProgram_Args* args) {
+  return Answer([&]() -> absl::Status {
+    static constexpr char kFormat[] = "hlo_with_config";
+    args->program->format = kFormat;
+    args->program->format_size = sizeof(kFormat) - 1;
+    XC_ASSIGN_OR_RETURN(const std::string proto, args->executable->compiled->OptimizedProto());
+    // The caller asks for the size first, and then hands over as much memory.
+    if (args->program->code == nullptr) {
+      args->program->code_size = proto.size();
+      return absl::OkStatus();
+    }
+    if (args->program->code_size < proto.size()) {
+      return absl::InvalidArgumentError("there is not enough room for the optimized program");
+    }
+    std::memcpy(args->program->code, proto.data(), proto.size());
+    return absl::OkStatus();
+  });
+}
+
+Error* Executable_Fingerprint(Executable_Fingerprint_Args* args) {
+  Give(args->executable->compiled->fingerprint, &args->executable_fingerprint, &args->executable_fingerprint_size);
+  return nullptr;
+}
+
+Error* LoadedExecutable_Destroy(LoadedExecutable_Destroy_Args* args) {
+  delete args->executable;
+  return nullptr;
+}
+
+Error* LoadedExecutable_GetExecutable(LoadedExecutable_GetExecutable_Args* args) {
+  return Answer([&] {
+    args->executable = new Executable{args->loaded_executable->compiled};
+    return absl::OkStatus();
+  });
+}
+
+Error* LoadedExecutable_AddressableDevices(LoadedExecutable_AddressableDevices_Args* args) {
+  args->addressable_devices = args->executable->compiled->devices.data();
+  args->num_addressable_devices = args->executable->compiled->devices.size();
+  return nullptr;
+}
+
+Error* LoadedExecutable_Delete(LoadedExecutable_Delete_Args* args) {
+  args->executable->deleted = true;
+  return nullptr;
+}
+
+Error* LoadedExecutable_IsDeleted(LoadedExecutable_IsDeleted_Args* args) {
+  args->is_deleted = args->executable->deleted;
+  return nullptr;
+}
+
+Error* LoadedExecutable_Fingerprint(LoadedExecutable_Fingerprint_Args* args) {
+  Give(args->executable->compiled->fingerprint, &args->executable_fingerprint, &args->executable_fingerprint_size);
+  return nullptr;
+}
+
+Error* ExecuteContext_Create(ExecuteContext_Create_Args* args) {
+  return Answer([&] {
+    args->context = new ExecuteContext;
+    return absl::OkStatus();
+  });
+}
+
+Error* ExecuteContext_Destroy(ExecuteContext_Destroy_Args* args) {
+  delete args->context;
+  return nullptr;
+}
+
+}  // namespace xc::pjrt

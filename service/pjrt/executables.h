@@ -1,0 +1,80 @@
+// Compiled programs: what they are made from, what JAX asks about them, and on which devices they run.
+#ifndef XC_SERVICE_PJRT_EXECUTABLES_H_
+#define XC_SERVICE_PJRT_EXECUTABLES_H_
+
+#include <atomic>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "backends/backend.h"
+#include "service/pjrt/buffers.h"
+#include "service/pjrt/client.h"
+
+namespace xc::pjrt {
+
+// A program, shared by all handles to it. Immutable but for what is found out when it is first asked for.
+struct CompiledProgram {
+  std::shared_ptr<const xc::Executable> program;
+  std::string name, fingerprint;
+  // What it was made of: the module in the form that it came in, and a serialized CompileOptionsProto.
+  std::string source, options;
+  int num_replicas = 1, num_partitions = 1;
+  std::vector<Device*> devices;  // replica by replica, partition by partition
+  // By parameter leaf: whether a caller that hands over a buffer loses it.
+  std::vector<bool> donated;
+  bool any_donated = false;
+  // Result leaves, as the C API gives them: the dimensions of all one after the other.
+  std::vector<Shape> result_shapes;
+  std::vector<size_t> result_memories;  // the memory of a device that each is in, by its number
+  std::vector<BufferType> result_types;
+  std::vector<int64_t> flat_dims;
+  std::vector<size_t> ranks;
+  std::vector<const char*> memory_kinds;
+  std::vector<size_t> memory_kind_sizes;
+
+  // The optimized module as an HloModuleProtoWithConfig, and what it costs; made when first asked for.
+  absl::StatusOr<std::string> OptimizedProto() const;
+  struct Costs {
+    std::vector<NamedValue> values;
+  };
+  const Costs& costs() const;
+
+ private:
+  mutable std::once_flag cost_once_;
+  mutable Costs costs_;
+};
+
+struct Executable {
+  std::shared_ptr<const CompiledProgram> compiled;
+};
+
+struct LoadedExecutable {
+  std::shared_ptr<const CompiledProgram> compiled;
+  Client* client = nullptr;
+  std::atomic<bool> deleted{false};
+};
+
+// What runs of one call have in common beside their arguments.
+struct ExecuteContext {
+  // Data of custom calls' users, by the number of its type.
+  std::map<int64_t, void*> user_data;
+};
+
+// Compiles a module for the devices that the options (a CompileOptionsProto) name.
+absl::StatusOr<std::unique_ptr<LoadedExecutable>> CompileModule(Client* client, absl::string_view module,
+                                                                absl::string_view options);
+
+// An executable's serialized form and back: the module and its options, which are compiled when it is loaded.
+std::string SerializeProgram(const CompiledProgram& compiled);
+absl::StatusOr<std::unique_ptr<LoadedExecutable>> LoadProgram(Client* client, absl::string_view serialized,
+                                                              absl::string_view overridden_options);
+
+}  // namespace xc::pjrt
+
+#endif  // XC_SERVICE_PJRT_EXECUTABLES_H_

@@ -1,0 +1,148 @@
+// Runs executables on buffers: takes arguments, some of them for good, and makes the buffers of the results.
+#include <algorithm>
+#include <utility>
+
+#include "absl/container/inlined_vector.h"
+#include "absl/strings/str_cat.h"
+#include "hlo/base/status.h"
+#include "service/pjrt/events.h"
+#include "service/pjrt/executables.h"
+
+namespace xc::pjrt {
+namespace {
+
+template <typename T>
+using List = absl::InlinedVector<T, 8>;
+
+// The arguments of one device's run, held until it ends.
+struct Arguments {
+  List<std::shared_ptr<Storage>> held;
+  List<const void*> pointers;
+  List<uint8_t> writable;  // donated, and nobody else refers to the memory
+};
+
+absl::Status CheckArgument(const Buffer& buffer, const Shape& wanted, size_t i) {
+  if (wanted.IsToken()) return absl::OkStatus();
+  if (buffer.type == wanted.type() &&
+      std::equal(buffer.dims.begin(), buffer.dims.end(), wanted.dims().begin(), wanted.dims().end())) {
+    return absl::OkStatus();
+  }
+  const Shape given(buffer.type, std::vector<int64_t>(buffer.dims.begin(), buffer.dims.end()));
+  return absl::InvalidArgumentError(
+      absl::StrCat("argument ", i, " is ", given.ToString(false), ", but the program takes ", wanted.ToString(false)));
+}
+
+// Nobody may give a buffer away and use it in the same call.
+absl::Status CheckDonations(absl::Span<Buffer* const> buffers, const std::vector<bool>& donated,
+                            absl::Span<const int64_t> kept) {
+  for (size_t i = 0; i < buffers.size(); ++i) {
+    if (!donated[i] || std::find(kept.begin(), kept.end(), static_cast<int64_t>(i)) != kept.end()) continue;
+    for (size_t j = 0; j < buffers.size(); ++j) {
+      if (i == j || buffers[i] != buffers[j]) continue;
+      const bool twice = donated[j] && std::find(kept.begin(), kept.end(), static_cast<int64_t>(j)) == kept.end();
+      // In the words of JAX's own client, which programs look for.
+      const absl::string_view what =
+          twice   ? "Attempt to donate the same buffer twice in Execute()"
+          : j > i ? "Attempt to use a buffer that was previously donated in the same call to "
+                    "Execute()"
+                  : "Attempt to donate a buffer which is also used by the same call to Execute()";
+      return absl::InvalidArgumentError(absl::StrCat(what, " (flattened argument ", std::max(i, j),
+                                                     ", replica 0): the other is argument ", std::min(i, j)));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Arguments> TakeArguments(const CompiledProgram& compiled, absl::Span<Buffer* const> buffers,
+                                        absl::Span<const int64_t> kept) {
+  const std::vector<Shape>& wanted = compiled.program->parameter_leaves();
+  if (buffers.size() != wanted.size()) {
+    return absl::InvalidArgumentError(absl::StrCat("program ", compiled.name, " takes ", wanted.size(),
+                                                   " arguments, but ", buffers.size(), " are given"));
+  }
+  if (compiled.any_donated) XC_RETURN_IF_ERROR(CheckDonations(buffers, compiled.donated, kept));
+  Arguments arguments;
+  for (size_t i = 0; i < buffers.size(); ++i) {
+    XC_RETURN_IF_ERROR(CheckArgument(*buffers[i], wanted[i], i));
+    absl::StatusOr<std::shared_ptr<Storage>> awaited = buffers[i]->Await();
+    if (!awaited.ok() && buffers[i]->storage() == nullptr) {
+      return absl::InvalidArgumentError(absl::StrCat("Invalid buffer passed to Execute() as argument ", i,
+                                                     " to replica 0: INVALID_ARGUMENT: ", awaited.status().message()));
+    }
+    XC_ASSIGN_OR_RETURN(std::shared_ptr<Storage> storage, std::move(awaited));
+    arguments.pointers.push_back(storage->data());
+    arguments.held.push_back(std::move(storage));
+    arguments.writable.push_back(0);
+  }
+  // Only now, when all of them are good, is anything given away.
+  for (size_t i = 0; compiled.any_donated && i < buffers.size(); ++i) {
+    if (!compiled.donated[i] || std::find(kept.begin(), kept.end(), static_cast<int64_t>(i)) != kept.end()) continue;
+    arguments.held[i] = nullptr;
+    bool exclusive = false;
+    XC_ASSIGN_OR_RETURN(arguments.held[i], buffers[i]->Donate(&exclusive));
+    arguments.writable[i] = exclusive ? 1 : 0;
+  }
+  return arguments;
+}
+
+absl::Status RunOnDevice(const CompiledProgram& compiled, absl::Span<Buffer* const> buffers,
+                         absl::Span<const int64_t> kept, const ExecuteContext* context, Device* device, Buffer** out) {
+  const xc::Executable& program = *compiled.program;
+  XC_ASSIGN_OR_RETURN(Arguments arguments, TakeArguments(compiled, buffers, kept));
+  const std::vector<Shape>& leaves = program.result_leaves();
+  List<std::shared_ptr<Storage>> results;
+  List<void*> pointers;
+  for (size_t i = 0; i < leaves.size(); ++i) {
+    const int64_t parameter = program.ResultParameter(i);
+    std::shared_ptr<Storage> storage;
+    if (parameter >= 0 && arguments.writable[parameter]) {
+      storage = arguments.held[parameter];
+    } else {
+      XC_ASSIGN_OR_RETURN(storage, Storage::Allocate(compiled.result_shapes[i].ByteSize()));
+    }
+    pointers.push_back(storage->data());
+    results.push_back(std::move(storage));
+  }
+  RunOptions options;
+  options.executor = DefaultExecutor();
+  options.writable = arguments.writable;
+  XC_RETURN_IF_ERROR(program.Run(arguments.pointers, absl::MakeSpan(pointers.data(), pointers.size()), options));
+  for (size_t i = 0; i < leaves.size(); ++i) {
+    const Shape& shape = compiled.result_shapes[i];
+    Memory* const memory = device->memories[compiled.result_memories[i]];
+    out[i] = new Buffer(memory, shape.type(), shape.dims(), std::move(results[i]));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Execute(LoadedExecutable_Execute_Args* args) {
+  const CompiledProgram& compiled = *args->executable->compiled;
+  if (args->executable->deleted) {
+    return absl::InvalidArgumentError(absl::StrCat("program ", compiled.name, " has been deleted"));
+  }
+  if (args->num_devices != compiled.devices.size()) {
+    return absl::InvalidArgumentError(absl::StrCat("program ", compiled.name, " runs on ", compiled.devices.size(),
+                                                   " devices, but there are arguments for ", args->num_devices));
+  }
+  Device* device = compiled.devices[0];
+  if (args->execute_device != nullptr) device = args->execute_device;
+  absl::Span<const int64_t> kept;
+  const ExecuteContext* context = nullptr;
+  if (args->options != nullptr) {
+    kept =
+        absl::MakeConstSpan(args->options->non_donatable_input_indices, args->options->num_non_donatable_input_indices);
+    context = args->options->context;
+  }
+  XC_RETURN_IF_ERROR(RunOnDevice(compiled, absl::MakeConstSpan(args->argument_lists[0], args->num_args), kept, context,
+                                 device, args->output_lists[0]));
+  if (args->device_complete_events != nullptr) args->device_complete_events[0] = NewEvent(nullptr);
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+Error* LoadedExecutable_Execute(LoadedExecutable_Execute_Args* args) {
+  return Answer([&] { return Execute(args); });
+}
+
+}  // namespace xc::pjrt
