@@ -93,7 +93,7 @@ V ElementEmitter::Normalize(ElementType type, V value) {
 }
 
 V ElementEmitter::NormalizeMachineResult(ElementType type, V value) {
-  if (type != ElementType::kBF16) return Normalize(type, value);
+  if (type != ElementType::kBF16 || target_.bf16) return Normalize(type, value);
   // Less than half a unit is added to a NaN, so that it stays as it is: nothing has to tell it from numbers.
   llvm::Type* i32 = RegisterType(ElementType::kS32, Lanes(value));
   auto I = [&](int64_t v) { return llvm::ConstantInt::get(i32, v); };

@@ -28,6 +28,11 @@ struct CodegenTarget {
   bool f16c = false;           // hardware conversion between f16 and f32
   bool masked_memory = false;  // masked loads and stores of all element widths are cheap
   int vector_bytes = 16;
+  bool bf16 = false;  // hardware conversion from f32 to bf16
+  // Reductions of rows take vectors and several accumulators; else element by element, in order.
+  bool row_vectors = true;
+  // Of positions in arrays: 32 where every array has fewer bytes than such a number can count.
+  int index_bits = 64;
   // Takes computations that are too long to stand where they are called. Null: all do.
   FunctionModules* functions = nullptr;
 };

@@ -228,9 +228,22 @@ absl::StatusOr<Element> FusedEmitter::EmitIndexed(const HloInstruction* instruct
 absl::StatusOr<Term> FusedEmitter::AsTerm(const HloInstruction* instruction, const Index& position) {
   XC_ASSIGN_OR_RETURN(Element value, Get(instruction, position));
   auto& b = e_.builder();
-  llvm::Type* wide = e_.RegisterType(ElementType::kS64, ElementEmitter::Lanes(value.re));
-  // u64 beyond the signed range is far outside any array, and stays so as a large positive number.
+  const ElementType index = index_.bits() == 32 ? ElementType::kS32 : ElementType::kS64;
+  llvm::Type* wide = e_.RegisterType(index, ElementEmitter::Lanes(value.re));
   V v = value.re;
+  if (index == ElementType::kS32 && v->getType()->getScalarSizeInBits() >= 32) {
+    // What a 32-bit index cannot hold is far outside any array, and stays so as the nearest that it can.
+    auto limit = [&](int64_t value) { return llvm::ConstantInt::get(v->getType(), value, true); };
+    if (!IsSignedInt(instruction->type())) {
+      v = b.CreateBinaryIntrinsic(llvm::Intrinsic::umin, v, limit(INT32_MAX));
+    } else if (v->getType() != wide) {
+      v = b.CreateBinaryIntrinsic(llvm::Intrinsic::smax, v, limit(INT32_MIN));
+      v = b.CreateBinaryIntrinsic(llvm::Intrinsic::smin, v, limit(INT32_MAX));
+    }
+    v = b.CreateTrunc(v, wide);
+    return v->getType()->isVectorTy() ? Term{nullptr, 0, v, false} : index_.Uniform(v);
+  }
+  // u64 beyond the signed range is far outside any array, and stays so as a large positive number.
   if (IsSignedInt(instruction->type())) {
     v = b.CreateSExt(v, wide);
   } else if (instruction->type() == ElementType::kU64) {
@@ -405,7 +418,7 @@ absl::StatusOr<Element> FusedEmitter::EmitIota(const HloInstruction* iota, const
   const int64_t d = iota->attr<AttrKind::kIotaDimension>();
   const Term& t = at[d];
   Element position{t.uniform() ? t.base : index_.Lanes(t)};
-  return e_.Convert(ElementType::kS64, iota->type(), position);
+  return e_.Convert(index_.bits() == 32 ? ElementType::kS32 : ElementType::kS64, iota->type(), position);
 }
 
 absl::StatusOr<std::vector<Element>> EmitApply(ElementEmitter& element, const HloComputation* computation,

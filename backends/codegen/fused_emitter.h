@@ -33,10 +33,26 @@ struct KeptRow {
   enum class State { kUnknown, kWritten, kUnusable } state = State::kUnknown;
 };
 
+class FusedEmitter;
+
+// Takes over reductions of rows (IsRowReduce) that several threads share.
+class RowReducer {
+ public:
+  virtual ~RowReducer() = default;
+  // The result of `reduce` at `at`, the same for all threads: each gets the whole. `fused` gives the operands.
+  virtual absl::StatusOr<Element> Reduce(FusedEmitter& fused, const HloInstruction* reduce,
+                                         const std::vector<Term>& at) = 0;
+};
+
+// A value that changes nothing in a reduction by `op` which starts from `init`, or counts it once more where that
+// changes nothing.
+Element NeutralElement(ElementEmitter& element, HloOpcode op, ElementType type, Element init);
+
 class FusedEmitter {
  public:
   // `lanes` 1: scalar code.
-  FusedEmitter(ElementEmitter& element, int lanes) : e_(element), index_(element.builder(), lanes), lanes_(lanes) {}
+  FusedEmitter(ElementEmitter& element, int lanes)
+      : e_(element), index_(element.builder(), lanes, element.target().index_bits), lanes_(lanes) {}
 
   // The array value of `instruction` lies at `base`, in the layout of its shape.
   void BindMemory(const HloInstruction* instruction, llvm::Value* base) { memory_[instruction] = base; }
@@ -46,6 +62,8 @@ class FusedEmitter {
   void BindAlias(const HloInstruction* instruction, const HloInstruction* other) { alias_[instruction] = other; }
   // Keeps the row in memory where its maker is emitted, along the last dimension, and takes it from there afterwards.
   void BindRow(KeptRow* row) { kept_row_ = row; }
+  // Has reductions of rows done by `reducer` where values are wanted at all positions; the emitter has one lane.
+  void SetRowReducer(RowReducer* reducer) { row_reducer_ = reducer; }
   // Which lanes are inside the array, in a loop's last step. Lane 0 always is. Null: all.
   void SetTail(llvm::Value* mask) { tail_ = mask; }
 
@@ -139,6 +157,7 @@ class FusedEmitter {
   absl::flat_hash_map<const HloInstruction*, Element> values_;
   absl::flat_hash_map<const HloInstruction*, const HloInstruction*> alias_;
   KeptRow* kept_row_ = nullptr;
+  RowReducer* row_reducer_ = nullptr;
   V tail_ = nullptr;
   V uniform_condition_ = nullptr;  // i1
   V lane_condition_ = nullptr;     // vector of i1
@@ -165,8 +184,8 @@ absl::StatusOr<std::vector<Element>> EmitApply(ElementEmitter& element, const Hl
                                                absl::Span<const Element> arguments, bool round = true,
                                                llvm::Value* active = nullptr);
 
-// A loop `for (i = begin; i < end; i += step)`: the builder stands in the body after Begin and behind the loop after
-// End.
+// A loop `for (i = begin; i < end; i += step)`, of `begin`'s type: the builder stands in the body after Begin and
+// behind the loop after End.
 class Loop {
  public:
   Loop(llvm::IRBuilderBase& b, llvm::Value* begin, llvm::Value* end, int64_t step, const char* name);
@@ -186,6 +205,11 @@ class Loop {
   std::vector<llvm::Value*> phis_;
   std::vector<llvm::Value*> next_;
 };
+
+// An element carried around a loop that begins with `initial`: its value in the body, and after the loop.
+Element CarryInto(Loop& loop, Element initial);
+// Ends the body: what the loop carries becomes `next`, in the order in which it was carried.
+void EndLoop(Loop& loop, absl::Span<const Element> next);
 
 }  // namespace xc::codegen
 

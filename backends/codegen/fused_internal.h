@@ -21,11 +21,6 @@ bool IsLong(const HloComputation& computation);
 absl::StatusOr<std::vector<Element>> CallInPieces(ElementEmitter& element, const HloComputation& computation,
                                                   absl::Span<const Element> arguments, int lanes);
 
-// An element carried around a loop that begins with `initial`: its value in the body, and after the loop.
-Element CarryInto(Loop& loop, Element initial);
-// Ends the body: what the loop carries becomes `next`, in the order in which it was carried.
-void EndLoop(Loop& loop, absl::Span<const Element> next);
-
 }  // namespace xc::codegen
 
 #endif  // XC_BACKENDS_CODEGEN_FUSED_INTERNAL_H_

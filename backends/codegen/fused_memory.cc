@@ -51,7 +51,7 @@ V FusedEmitter::LoadStrided(llvm::Type* scalar, V base, const Term& offset, V ma
   V result = nullptr;
   for (int64_t part = 0; part < offset.stride; ++part) {
     const int64_t first = std::min<int64_t>(part * lanes_, last + 1 - lanes_);
-    V place = b.CreateGEP(scalar, base, b.CreateAdd(offset.base, b.getInt64(first)));
+    V place = b.CreateGEP(scalar, base, b.CreateAdd(offset.base, index_.Const(first)));
     V loaded;
     if (mask == nullptr) {
       loaded = b.CreateAlignedLoad(type, place, align);
@@ -82,7 +82,7 @@ V FusedEmitter::MaskedStart(V position) {
   auto& b = e_.builder();
   V wanted = uniform_condition_;
   if (lanes_far_) wanted = And(wanted, b.CreateOrReduce(And(tail_, lane_condition_)));
-  return wanted == nullptr ? position : b.CreateSelect(wanted, position, b.getInt64(0));
+  return wanted == nullptr ? position : b.CreateSelect(wanted, position, index_.Const(0));
 }
 
 V FusedEmitter::LoadComponent(ElementType type, V base, const Term& offset, int64_t elements) {
@@ -97,7 +97,7 @@ V FusedEmitter::LoadComponent(ElementType type, V base, const Term& offset, int6
     if (lanes_ > 1 && lane_condition_ != nullptr) {
       condition = And(condition, b.CreateOrReduce(And(tail_, lane_condition_)));
     }
-    if (condition != nullptr) position = b.CreateSelect(condition, position, b.getInt64(0));
+    if (condition != nullptr) position = b.CreateSelect(condition, position, index_.Const(0));
     return b.CreateAlignedLoad(scalar, at(position), align);
   }
   llvm::Type* type_of_lanes = llvm::FixedVectorType::get(scalar, lanes_);
@@ -111,7 +111,7 @@ V FusedEmitter::LoadComponent(ElementType type, V base, const Term& offset, int6
     // Backwards: from the last lane on, and turned around.
     const bool backwards = offset.stride < 0;
     Term from = offset;
-    if (backwards) from = {b.CreateAdd(offset.base, b.getInt64(offset.stride * (lanes_ - 1))), stride};
+    if (backwards) from = {b.CreateAdd(offset.base, index_.Const(offset.stride * (lanes_ - 1))), stride};
     if (mask != nullptr) from.base = MaskedStart(from.base);
     if (whole) mask = nullptr;
     if (backwards && mask != nullptr) mask = b.CreateVectorReverse(mask);
@@ -144,7 +144,7 @@ Element FusedEmitter::Load(const HloInstruction* instruction, V base, const Inde
   if (contiguous && (mask == nullptr || e_.target().masked_memory)) {
     llvm::Type* wide = llvm::FixedVectorType::get(scalar, 2 * lanes_);
     const llvm::Align align(scalar->getScalarSizeInBits() / 8);
-    V at = b.CreateGEP(scalar, base, index_.Mul(MaskedStart(offset.base), b.getInt64(2)));
+    V at = b.CreateGEP(scalar, base, index_.Mul(MaskedStart(offset.base), index_.Const(2)));
     V both;
     if (mask == nullptr) {
       both = b.CreateAlignedLoad(wide, at, align);
@@ -174,9 +174,9 @@ void FusedEmitter::Store(const Shape& shape, V base, const Index& position, Elem
   auto at = [&](V p) { return b.CreateGEP(scalar, base, p); };
   const int64_t width = im == nullptr ? 1 : 2;
   if (lanes_ == 1) {
-    V p = index_.Mul(index_.Lanes(offset), b.getInt64(width));
+    V p = index_.Mul(index_.Lanes(offset), index_.Const(width));
     b.CreateAlignedStore(re, at(p), align);
-    if (im != nullptr) b.CreateAlignedStore(im, at(b.CreateAdd(p, b.getInt64(1))), align);
+    if (im != nullptr) b.CreateAlignedStore(im, at(b.CreateAdd(p, index_.Const(1))), align);
     return;
   }
   if (offset.vec == nullptr && offset.stride == 1) {
@@ -187,7 +187,7 @@ void FusedEmitter::Store(const Shape& shape, V base, const Index& position, Elem
       re = b.CreateShuffleVector(re, im, mix);
       mask = DoubleLanes(b, mask, lanes_);
     }
-    V p = at(index_.Mul(offset.base, b.getInt64(width)));
+    V p = at(index_.Mul(offset.base, index_.Const(width)));
     if (mask == nullptr) {
       b.CreateAlignedStore(re, p, align);
     } else {
@@ -205,7 +205,7 @@ void FusedEmitter::Store(const Shape& shape, V base, const Index& position, Elem
   for (int i = 0; i < lanes_; ++i) {
     V p = b.CreateExtractElement(positions, i);
     b.CreateAlignedStore(b.CreateExtractElement(re, i), at(p), align);
-    if (im != nullptr) b.CreateAlignedStore(b.CreateExtractElement(im, i), at(b.CreateAdd(p, b.getInt64(1))), align);
+    if (im != nullptr) b.CreateAlignedStore(b.CreateExtractElement(im, i), at(b.CreateAdd(p, index_.Const(1))), align);
   }
 }
 
@@ -239,7 +239,7 @@ void FusedEmitter::StoreAlternately(const Shape& shape, V base, const Index& pos
       }
       row = b.CreateShuffleVector(row, lanes[i], pick);
     }
-    V place = b.CreateGEP(scalar, base, b.CreateAdd(offset.base, b.getInt64(part * lanes_)));
+    V place = b.CreateGEP(scalar, base, b.CreateAdd(offset.base, index_.Const(part * lanes_)));
     if (tail_ == nullptr) {
       b.CreateAlignedStore(row, place, align);
       continue;

@@ -19,26 +19,6 @@ using V = llvm::Value*;
 // Accumulators that a row reduction keeps, each of a vector's lanes.
 constexpr int kAccumulators = 4;
 
-// A value that changes nothing in a reduction which starts from `init`: what accumulators start from, and lanes
-// without an element hold.
-Element Neutral(ElementEmitter& e, HloOpcode op, ElementType type, Element init) {
-  switch (op) {
-    case HloOpcode::kAdd:
-      return IsFloating(type) || IsComplex(type) ? e.Constant(type, -0.0) : e.ZeroOf(type);
-    case HloOpcode::kMultiply:
-      return e.Constant(type, 1);
-    case HloOpcode::kXor:
-      return e.ZeroOf(type);
-    case HloOpcode::kAnd:
-    case HloOpcode::kOr:
-    case HloOpcode::kMaximum:
-    case HloOpcode::kMinimum:
-      return init;  // it counts anyway, and counts no more for being taken twice
-    default:
-      return {};
-  }
-}
-
 // The largest or smallest float of a row with few operations a vector: a step passes over NaN, and of zeros of either
 // sign keeps any. Whether there was a NaN, and the bits of all elements, put together, are kept beside; both are looked
 // at once a row.
@@ -95,6 +75,24 @@ class RowExtreme {
 
 }  // namespace
 
+Element NeutralElement(ElementEmitter& e, HloOpcode op, ElementType type, Element init) {
+  switch (op) {
+    case HloOpcode::kAdd:
+      return IsFloating(type) || IsComplex(type) ? e.Constant(type, -0.0) : e.ZeroOf(type);
+    case HloOpcode::kMultiply:
+      return e.Constant(type, 1);
+    case HloOpcode::kXor:
+      return e.ZeroOf(type);
+    case HloOpcode::kAnd:
+    case HloOpcode::kOr:
+    case HloOpcode::kMaximum:
+    case HloOpcode::kMinimum:
+      return init;  // it counts anyway, and counts no more for being taken twice
+    default:
+      return {};
+  }
+}
+
 Loop::Loop(llvm::IRBuilderBase& b, V begin, V end, int64_t step, const char* name) : b_(b), end_(end), step_(step) {
   llvm::Function* function = b.GetInsertBlock()->getParent();
   auto block = [&](const char* suffix) {
@@ -124,7 +122,7 @@ V Loop::Carry(V initial) {
 void Loop::SetNext(int k, V next) { next_[k + 1] = next; }
 
 void Loop::End() {
-  next_[0] = b_.CreateAdd(phis_[0], b_.getInt64(step_), "", true, true);
+  next_[0] = b_.CreateAdd(phis_[0], llvm::ConstantInt::get(phis_[0]->getType(), step_), "", true, true);
   for (size_t i = 0; i < phis_.size(); ++i) {
     llvm::cast<llvm::PHINode>(phis_[i])->addIncoming(next_[i], b_.GetInsertBlock());
   }
@@ -163,11 +161,18 @@ absl::StatusOr<std::vector<Element>> FusedEmitter::GetReduce(const HloInstructio
   // What the loop's body computes is known only inside it.
   auto cache = cache_;
   auto memo = index_.Snapshot();
-  absl::StatusOr<std::vector<Element>> values =
-      window ? EmitReduceWindow(reduce, at)
-      : lanes_ == 1 && IsRowReduce(*reduce) && lane_condition_ == nullptr && uniform_condition_ == nullptr
-          ? EmitRowReduce(reduce, at)
-          : EmitReduceLoop(reduce, at);
+  const bool row = !window && lanes_ == 1 && lane_condition_ == nullptr && uniform_condition_ == nullptr &&
+                   (row_reducer_ != nullptr || e_.target().row_vectors) && IsRowReduce(*reduce);
+  absl::StatusOr<std::vector<Element>> values = std::vector<Element>();
+  if (window) {
+    values = EmitReduceWindow(reduce, at);
+  } else if (row && row_reducer_ != nullptr) {
+    absl::StatusOr<Element> value = row_reducer_->Reduce(*this, reduce, at);
+    if (!value.ok()) return value.status();
+    values = std::vector<Element>{*value};
+  } else {
+    values = row ? EmitRowReduce(reduce, at) : EmitReduceLoop(reduce, at);
+  }
   cache_ = std::move(cache);
   index_.Restore(std::move(memo));
   if (values.ok()) cache_[std::move(key)] = *values;
@@ -213,7 +218,7 @@ absl::StatusOr<std::vector<Element>> FusedEmitter::EmitReduceLoop(const HloInstr
   std::vector<std::unique_ptr<Loop>> loops;
   std::vector<std::vector<Element>> carried;
   for (int64_t d : order) {
-    loops.push_back(std::make_unique<Loop>(b, b.getInt64(0), b.getInt64(from.dim(d)), 1, "reduce"));
+    loops.push_back(std::make_unique<Loop>(b, index_.Const(0), index_.Const(from.dim(d)), 1, "reduce"));
     to[d] = index_.Uniform(loops.back()->index());
     for (Element& value : values) value = CarryInto(*loops.back(), value);
     carried.push_back(values);
@@ -287,7 +292,7 @@ absl::StatusOr<std::vector<Element>> FusedEmitter::EmitRowReduce(const HloInstru
     inner->kept_row_ = kept_row_;
     return inner;
   };
-  const Element neutral = Neutral(e_, op, type, init);
+  const Element neutral = NeutralElement(e_, op, type, init);
   std::vector<Element> values(accumulators, e_.Splat(neutral, lanes));
   // Behind the accumulators, of extremes: all elements' bits, and whether one is NaN.
   if (extreme) {
@@ -303,7 +308,7 @@ absl::StatusOr<std::vector<Element>> FusedEmitter::EmitRowReduce(const HloInstru
       to[order[k]] = index_.Constant(0);
       continue;
     }
-    loops.push_back(std::make_unique<Loop>(b, b.getInt64(0), b.getInt64(from.dim(order[k])), 1, "reduce"));
+    loops.push_back(std::make_unique<Loop>(b, index_.Const(0), index_.Const(from.dim(order[k])), 1, "reduce"));
     to[order[k]] = index_.Uniform(loops.back()->index());
     for (Element& value : values) value = CarryInto(*loops.back(), value);
     scalar = CarryInto(*loops.back(), scalar);
@@ -317,14 +322,14 @@ absl::StatusOr<std::vector<Element>> FusedEmitter::EmitRowReduce(const HloInstru
     const int64_t step = static_cast<int64_t>(lanes) * wide;
     const int64_t end = done + (size - done) / step * step;
     if (end == done) continue;
-    Loop loop(b, b.getInt64(done), b.getInt64(end), step, "row");
+    Loop loop(b, index_.Const(done), index_.Const(end), step, "row");
     std::vector<Element> in(values.begin(), values.begin() + wide);
     if (extreme) in.insert(in.end(), values.end() - 2, values.end());
     for (Element& value : in) value = CarryInto(loop, value);
     std::vector<Element> out, read;
     for (int a = 0; a < wide; ++a) {
       auto inner = vector_emitter(lanes);
-      to[d] = {b.CreateAdd(loop.index(), b.getInt64(a * lanes)), 1, nullptr, true};
+      to[d] = {b.CreateAdd(loop.index(), index_.Const(a * lanes)), 1, nullptr, true};
       XC_ASSIGN_OR_RETURN(Element x, inner->Get(operand, Index{to}));
       x = inner->element().Splat(x, lanes);
       XC_ASSIGN_OR_RETURN(Element y, apply(in[a], x));
@@ -350,7 +355,7 @@ absl::StatusOr<std::vector<Element>> FusedEmitter::EmitRowReduce(const HloInstru
     for (int i = 0; i < lanes; ++i) bits.push_back(b.getInt1(i < size - done));
     V mask = llvm::ConstantVector::get(bits);
     inner->SetTail(mask);
-    to[d] = {b.getInt64(done), 1, nullptr, done % lanes == 0};
+    to[d] = {index_.Const(done), 1, nullptr, done % lanes == 0};
     XC_ASSIGN_OR_RETURN(Element x, inner->Get(operand, Index{to}));
     x = e_.Splat(x, lanes);
     Element none = e_.Splat(neutral, lanes);
@@ -362,7 +367,7 @@ absl::StatusOr<std::vector<Element>> FusedEmitter::EmitRowReduce(const HloInstru
       values[accumulators + 1].re = extremes.JoinNan(values[accumulators + 1].re, x.re, x.re);
     }
   } else if (done < size) {
-    Loop loop(b, b.getInt64(done), b.getInt64(size), 1, "rest");
+    Loop loop(b, index_.Const(done), index_.Const(size), 1, "rest");
     Element in = CarryInto(loop, scalar);
     auto inner = vector_emitter(1);
     to[d] = index_.Uniform(loop.index());

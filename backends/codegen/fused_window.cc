@@ -35,7 +35,7 @@ absl::StatusOr<std::vector<Element>> FusedEmitter::EmitReduceWindow(const HloIns
     const WindowDim& w = window[d];
     Term offset = index_.Constant(0);
     if (w.size > 1) {
-      loops.push_back(std::make_unique<Loop>(b, b.getInt64(0), b.getInt64(w.size), 1, "window"));
+      loops.push_back(std::make_unique<Loop>(b, index_.Const(0), index_.Const(w.size), 1, "window"));
       for (Element& value : values) value = CarryInto(*loops.back(), value);
       carried.push_back(values);
       offset = index_.Uniform(loops.back()->index());

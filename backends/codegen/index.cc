@@ -15,7 +15,7 @@ std::optional<int64_t> ConstantOf(V v) {
 }
 }  // namespace
 
-V IndexArithmetic::Const(int64_t value) { return b_.getInt64(value); }
+V IndexArithmetic::Const(int64_t value) { return b_.getIntN(bits_, value); }
 
 V IndexArithmetic::Op(char op, V x, V y) {
   if (x->getType() != y->getType()) {  // a scalar beside a vector
@@ -29,7 +29,7 @@ V IndexArithmetic::Op(char op, V x, V y) {
   if (cx == 1 && op == '*') return y;
   if (cy == 0 && op == '*') return y;
   if (cx == 0 && (op == '*' || op == '/' || op == '%')) return x;
-  if (cy == 1 && op == '%') return b_.getInt64(0);
+  if (cy == 1 && op == '%') return Const(0);
   auto [it, fresh] = memo_.try_emplace({op, x, y}, nullptr);
   if (!fresh) return it->second;
   V result = nullptr;
@@ -63,15 +63,15 @@ V IndexArithmetic::Op(char op, V x, V y) {
 V IndexArithmetic::Lanes(const Term& term) {
   if (term.vec != nullptr) return term.vec;
   if (lanes_ == 1) return term.base;
-  auto [it, fresh] = memo_.try_emplace({'v', term.base, b_.getInt64(term.stride)}, nullptr);
+  auto [it, fresh] = memo_.try_emplace({'v', term.base, Const(term.stride)}, nullptr);
   if (!fresh) return it->second;
   V result = b_.CreateVectorSplat(lanes_, term.base);
   if (term.stride != 0) {
     std::vector<llvm::Constant*> steps;
-    for (int i = 0; i < lanes_; ++i) steps.push_back(b_.getInt64(i * term.stride));
+    for (int i = 0; i < lanes_; ++i) steps.push_back(b_.getIntN(bits_, i * term.stride));
     result = b_.CreateAdd(result, llvm::ConstantVector::get(steps));
   }
-  memo_[{'v', term.base, b_.getInt64(term.stride)}] = result;
+  memo_[{'v', term.base, Const(term.stride)}] = result;
   return result;
 }
 

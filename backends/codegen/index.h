@@ -17,7 +17,8 @@ class Value;
 
 namespace xc::codegen {
 
-// One coordinate: lane l is at base + l * stride, or at vec[l] if `vec` is there. `base` is an i64, `vec` a vector.
+// One coordinate: lane l is at base + l * stride, or at vec[l] if `vec` is there. `base` is an integer of the index
+// type, `vec` a vector of such.
 struct Term {
   llvm::Value* base = nullptr;
   int64_t stride = 0;
@@ -41,7 +42,8 @@ struct Index {
 // its end, since they need not dominate what follows.
 class IndexArithmetic {
  public:
-  IndexArithmetic(llvm::IRBuilderBase& builder, int lanes) : b_(builder), lanes_(lanes) {}
+  // `bits`: of the index type, 64 or 32.
+  IndexArithmetic(llvm::IRBuilderBase& builder, int lanes, int bits = 64) : b_(builder), lanes_(lanes), bits_(bits) {}
   using V = llvm::Value*;
 
   V Const(int64_t value);
@@ -52,7 +54,7 @@ class IndexArithmetic {
   V Rem(V x, int64_t y) { return Op('%', x, Const(y)); }
   V Min(V x, V y) { return Op('<', x, y); }
   V Max(V x, V y) { return Op('>', x, y); }
-  // A vector of i64 (or the scalar, with one lane) with every lane's value.
+  // A vector of the index type (or the scalar, with one lane) with every lane's value.
   V Lanes(const Term& term);
 
   Term Uniform(V base) { return {base, 0, nullptr, false}; }
@@ -77,6 +79,7 @@ class IndexArithmetic {
                             const std::vector<int64_t>& to);
 
   int lanes() const { return lanes_; }
+  int bits() const { return bits_; }
   using Memo = std::map<std::tuple<char, V, V>, V>;
   Memo Snapshot() const { return memo_; }
   void Restore(Memo memo) { memo_ = std::move(memo); }
@@ -85,6 +88,7 @@ class IndexArithmetic {
   V Op(char op, V x, V y);
   llvm::IRBuilderBase& b_;
   int lanes_;
+  int bits_;
   Memo memo_;
 };
 

@@ -80,6 +80,10 @@ V ElementEmitter::Narrow(ElementType type, V x) {
   V raw = b_.CreateBitCast(x, i32);
   V nan = b_.CreateFCmpUNO(x, x);
   if (type == ElementType::kBF16) {
+    if (target_.bf16) {
+      llvm::Type* half = lanes == 1 ? b_.getBFloatTy() : llvm::FixedVectorType::get(b_.getBFloatTy(), lanes);
+      return b_.CreateZExt(b_.CreateBitCast(b_.CreateFPTrunc(x, half), RegisterType(ElementType::kU16, lanes)), i32);
+    }
     V rounded = b_.CreateLShr(RoundBF16(raw), I(16));
     return b_.CreateSelect(nan, b_.CreateOr(b_.CreateLShr(raw, I(16)), I(0x40)), rounded);
   }
