@@ -1,149 +1,23 @@
-// scatter: updates one after the other, each window in vectors where it is contiguous.
-#include <algorithm>
+// scatter, on one thread.
+#include "backends/codegen/scatter.h"
 
-#include "backends/codegen/fused_emitter.h"
 #include "backends/cpu/ir_emitter.h"
 #include "backends/cpu/ir_emitter_impl.h"
 #include "backends/cpu/kernel_analysis.h"
 #include "backends/cpu/kernel_writer.h"
-#include "hlo/base/status.h"
 
 namespace xc::cpu {
-namespace {
-
-using codegen::Element;
-using codegen::FusedEmitter;
-using codegen::Index;
-using codegen::Loop;
-using codegen::Term;
-using V = llvm::Value*;
-
-bool Has(const Int64List& list, int64_t value) { return std::find(list.begin(), list.end(), value) != list.end(); }
-
-}  // namespace
 
 absl::Status IrEmitter::EmitScatter(const HloInstruction* scatter, const plan::Kernel& kernel) {
   const int64_t n = (scatter->operand_count() - 1) / 2;
-  const HloInstruction* indices = scatter->operand(n);
-  const ScatterDims& dims = scatter->scatter_dims();
-  const Shape& operand_shape = scatter->operand(0)->shape();
-  const Shape& update_shape = scatter->operand(n + 1)->shape();
   KernelWriter writer(this, impl_.get(), target_, kernel);
-  return writer.Write(1, 1, [&](V, V) -> absl::Status {
+  return writer.Write(1, 1, [&](llvm::Value*, llvm::Value*) -> absl::Status {
     codegen::ElementEmitter element(b(), codegen_target_);
-    llvm::IRBuilderBase& builder = b();
-    auto bind = [&](FusedEmitter& fused) { writer.Bind(fused); };
-    // Dimensions of the updates that walk over the indices, and those of each window.
-    std::vector<int64_t> walk, walk_sizes, order;
-    for (int64_t d = 0; d < update_shape.rank(); ++d) {
-      if (Has(dims.update_window_dims, d)) continue;
-      walk.push_back(d);
-      walk_sizes.push_back(update_shape.dim(d));
-    }
-    int64_t count = 1;
-    for (int64_t size : walk_sizes) count *= size;
-    for (int64_t i = static_cast<int64_t>(walk.size()) - 1; i >= 0; --i) order.push_back(i);
-    std::vector<int64_t> window_dim_of(operand_shape.rank(), -1);  // operand dimension to update dimension
-    size_t next = 0;
-    for (int64_t d = 0; d < operand_shape.rank(); ++d) {
-      if (Has(dims.inserted_window_dims, d) || Has(dims.input_batching_dims, d)) continue;
-      window_dim_of[d] = dims.update_window_dims[next++];
-    }
-    Loop loop(builder, builder.getInt64(0), builder.getInt64(count), 1, "scatter");
-    FusedEmitter scalar(element, 1);
-    bind(scalar);
-    auto& arithmetic = scalar.index();
-    std::vector<Term> batch = arithmetic.Delinearize(arithmetic.Uniform(loop.index()), walk_sizes, order);
-    std::vector<Term> start(operand_shape.rank(), arithmetic.Constant(0));
-    V inside = builder.getTrue();
-    for (size_t k = 0; k < dims.scatter_dims_to_operand_dims.size(); ++k) {
-      std::vector<Term> place;
-      size_t from = 0;
-      for (int64_t d = 0; d < indices->shape().rank(); ++d) {
-        place.push_back(d == dims.index_vector_dim ? arithmetic.Constant(k) : batch[from++]);
-      }
-      const int64_t d = dims.scatter_dims_to_operand_dims[k];
-      XC_ASSIGN_OR_RETURN(start[d], scalar.AsTerm(indices, Index{place}));
-      const int64_t window = window_dim_of[d] < 0 ? 1 : update_shape.dim(window_dim_of[d]);
-      const int64_t last = operand_shape.dim(d) - window;
-      if (last < 0) {
-        inside = builder.getFalse();
-        continue;
-      }
-      inside = builder.CreateAnd(inside, builder.CreateICmpULE(start[d].base, builder.getInt64(last)));
-    }
-    for (size_t k = 0; k < dims.input_batching_dims.size(); ++k) {
-      int64_t d = dims.scatter_indices_batching_dims[k];
-      if (d > dims.index_vector_dim) --d;
-      start[dims.input_batching_dims[k]] = batch[d];
-    }
-    llvm::Function* function = builder.GetInsertBlock()->getParent();
-    auto* window = llvm::BasicBlock::Create(builder.getContext(), "window", function);
-    auto* skip = llvm::BasicBlock::Create(builder.getContext(), "skip", function);
-    builder.CreateCondBr(inside, window, skip);
-    builder.SetInsertPoint(window);
-    // Window loops, major first; the minor one in vectors.
-    std::vector<Term> update_at(update_shape.rank(), arithmetic.Constant(0));
-    for (size_t i = 0; i < walk.size(); ++i) update_at[walk[i]] = batch[i];
-    std::vector<int64_t> window_dims;
-    for (int64_t d = 0; d < operand_shape.rank(); ++d) {
-      if (window_dim_of[d] >= 0 && update_shape.dim(window_dim_of[d]) > 1) window_dims.push_back(d);
-    }
-    auto combine = [&](int lanes) -> absl::Status {
-      FusedEmitter fused(element, lanes);
-      bind(fused);
-      std::vector<Term> at;
-      for (int64_t d = 0; d < operand_shape.rank(); ++d) {
-        at.push_back(window_dim_of[d] < 0 ? start[d] : fused.index().Add(start[d], update_at[window_dim_of[d]]));
-      }
-      std::vector<Element> arguments;
-      for (int64_t i = 0; i < n; ++i) {
-        XC_ASSIGN_OR_RETURN(Element old, fused.Get(scatter->operand(i), Index{at}));
-        arguments.push_back(old);
-      }
-      for (int64_t i = 0; i < n; ++i) {
-        XC_ASSIGN_OR_RETURN(Element update, fused.Get(scatter->operand(n + 1 + i), Index{update_at}));
-        arguments.push_back(update);
-      }
-      XC_ASSIGN_OR_RETURN(std::vector<Element> values, codegen::EmitApply(element, scatter->to_apply(), arguments));
-      for (int64_t i = 0; i < n; ++i) {
-        fused.Store(scatter->operand(i)->shape(), writer.output(i), Index{at}, values[i]);
-      }
-      return absl::OkStatus();
-    };
-    std::vector<std::unique_ptr<Loop>> loops;
-    for (size_t k = 0; k + 1 < window_dims.size(); ++k) {
-      const int64_t d = window_dim_of[window_dims[k]];
-      loops.push_back(
-          std::make_unique<Loop>(builder, builder.getInt64(0), builder.getInt64(update_shape.dim(d)), 1, "w"));
-      update_at[d] = arithmetic.Uniform(loops.back()->index());
-    }
-    if (window_dims.empty()) {
-      XC_RETURN_IF_ERROR(combine(1));
-    } else {
-      const int64_t d = window_dim_of[window_dims.back()];
-      const int64_t size = update_shape.dim(d);
-      const bool contiguous = ElementStrides(operand_shape)[window_dims.back()] == 1;
-      const int64_t lanes = contiguous ? LanesAlong(update_shape, codegen_target_) : 1;
-      const int64_t whole = lanes > 1 ? size / lanes * lanes : 0;
-      if (whole > 0) {
-        Loop vectors(builder, builder.getInt64(0), builder.getInt64(whole), lanes, "vectors");
-        update_at[d] = {vectors.index(), 1, nullptr, true};
-        XC_RETURN_IF_ERROR(combine(lanes));
-        vectors.End();
-      }
-      if (whole < size) {
-        Loop rest(builder, builder.getInt64(whole), builder.getInt64(size), 1, "rest");
-        update_at[d] = {rest.index(), 0, nullptr, false};
-        XC_RETURN_IF_ERROR(combine(1));
-        rest.End();
-      }
-    }
-    for (size_t l = loops.size(); l-- > 0;) loops[l]->End();
-    builder.CreateBr(skip);
-    builder.SetInsertPoint(skip);
-    loop.End();
-    return absl::OkStatus();
+    std::vector<llvm::Value*> outputs;
+    for (int64_t i = 0; i < n; ++i) outputs.push_back(writer.output(i));
+    return codegen::EmitScatter(
+        element, scatter, [&](codegen::FusedEmitter& fused) { writer.Bind(fused); }, outputs,
+        LanesAlong(scatter->operand(n + 1)->shape(), codegen_target_));
   });
 }
 
