@@ -115,6 +115,9 @@ struct SinCos {
 // Doubles of any kind, for |x| < kMostReduced, and to their last place.
 constexpr double kMostReduced = 0x1p20;
 SinCos EmitSinCosOfDouble(MathBuilder& m, llvm::Value* x);
+// One double (no vector) of 2^20 and more; NaN for what is not finite. Reads a table in the module, in this address
+// space.
+SinCos EmitSinCosOfLargeDouble(MathBuilder& m, llvm::Value* x, unsigned address_space);
 llvm::Value* EmitAtan2OfDouble(MathBuilder& m, llvm::Value* y, llvm::Value* x);
 // Doubles as good as f32 results need them: errors near 1e-10, |x| < kMostReducedFloat.
 constexpr double kMostReducedFloat = 0x1p27;

@@ -1,5 +1,8 @@
 // Sine, cosine and arc tangent of doubles to their last places.
 #include "backends/codegen/math_builder.h"
+#include "llvm/IR/Constants.h"
+#include "llvm/IR/GlobalVariable.h"
+#include "llvm/IR/Module.h"
 
 namespace xc::codegen {
 namespace {
@@ -52,12 +55,9 @@ V CosOf(MathBuilder& m, const Sum& r, V z) {
   return m.Add(w, m.Add(lost, m.Fma(m.Mul(z, z), p, m.Neg(m.Mul(r.high, r.low)))));
 }
 
-}  // namespace
-
-SinCos EmitSinCosOfDouble(MathBuilder& m, V x) {
+// Of x = r + n pi/2.
+SinCos SinCosOfReduced(MathBuilder& m, V x, const Sum& r, V n) {
   auto& b = m.b;
-  V n;
-  const Sum r = ReduceByPi(m, x, &n);
   V z = m.Mul(r.high, r.high);
   V sin = SinOf(m, r, z), cos = CosOf(m, r, z);
   V odd = b.CreateICmpNE(b.CreateAnd(n, m.I(1)), m.I(0));
@@ -69,6 +69,79 @@ SinCos EmitSinCosOfDouble(MathBuilder& m, V x) {
   SinCos result;
   result.sin = m.Select(m.Eq(x, m.F(0)), x, with_sign(m.Select(odd, cos, sin), n));  // keeps the sign of zero
   result.cos = with_sign(m.Select(odd, sin, cos), b.CreateAdd(n, m.I(1)));
+  return result;
+}
+
+}  // namespace
+
+SinCos EmitSinCosOfDouble(MathBuilder& m, V x) {
+  V n;
+  const Sum r = ReduceByPi(m, x, &n);
+  return SinCosOfReduced(m, x, r, n);
+}
+
+// x = k 2^e for a k of 53 bits, and x 2/pi = k W 2^-194, up to multiples of 4, where W are the 192 bits of 2/pi from
+// bit e - 2 on. That 62 of its bits may cancel leaves enough of them.
+SinCos EmitSinCosOfLargeDouble(MathBuilder& m, V x, unsigned address_space) {
+  // 64 zeros, then the bits of 2/pi.
+  static const uint64_t kTwoOverPi[] = {0x0000000000000000, 0xa2f9836e4e441529, 0xfc2757d1f534ddc0, 0xdb6295993c439041,
+                                        0xfe5163abdebbc561, 0xb7246e3a424dd2e0, 0x06492eea09d1921c, 0xfe1deb1cb129a73e,
+                                        0xe88235f52ebb4484, 0xe99c7026b45f7e41, 0x3991d639835339f4, 0x9c845f8bbdf9283b,
+                                        0x1ff897ffde05980f, 0xef2f118b5a0a6d1f, 0x6d367ecf27cb09b7, 0x4f463f669e5fea2d,
+                                        0x7527bac7ebe5f17b, 0x3d0739f78a5292ea, 0x6bfb5fb11f8d5d08, 0x56033046fc7b6bab,
+                                        0xf0cfbc209af4361d, 0xa9e391615ee61b08};
+  auto& b = m.b;
+  llvm::Type *i64 = b.getInt64Ty(), *i128 = b.getInt128Ty();
+  llvm::Module* module = b.GetInsertBlock()->getModule();
+  const char* const name = "xc.two_over_pi";
+  llvm::GlobalVariable* table = module->getGlobalVariable(name, /*AllowInternal=*/true);
+  if (table == nullptr) {
+    auto* content = llvm::ConstantDataArray::get(b.getContext(), llvm::ArrayRef<uint64_t>(kTwoOverPi));
+    table =
+        new llvm::GlobalVariable(*module, content->getType(), /*isConstant=*/true, llvm::GlobalValue::InternalLinkage,
+                                 content, name, nullptr, llvm::GlobalValue::NotThreadLocal, address_space);
+  }
+  V bits = m.Bits(x);
+  V field = b.CreateAnd(b.CreateLShr(bits, m.I(52)), m.I(0x7ff));
+  V k = b.CreateOr(b.CreateAnd(bits, m.I((int64_t{1} << 52) - 1)), m.I(int64_t{1} << 52));
+  V first = b.CreateAdd(field, m.I(-1075 + 62));
+  // Infinities and NaN read what is there.
+  first = b.CreateSelect(b.CreateICmpEQ(field, m.I(0x7ff)), m.I(0), first);
+  first = b.CreateSelect(b.CreateICmpSLT(first, m.I(0)), m.I(0), first);
+  V word = b.CreateLShr(first, m.I(6)), shift = b.CreateAnd(first, m.I(63));
+  V parts[4];
+  for (int i = 0; i < 4; ++i) {
+    parts[i] = b.CreateLoad(i64, b.CreateGEP(i64, table, b.CreateAdd(word, m.I(i))));
+  }
+  auto window = [&](int i) { return b.CreateIntrinsic(llvm::Intrinsic::fshl, {i64}, {parts[i], parts[i + 1], shift}); };
+  auto wide = [&](V v) { return b.CreateZExt(v, i128); };
+  auto W = [&](uint64_t v) { return llvm::ConstantInt::get(i128, v); };
+  V low = b.CreateMul(wide(k), wide(window(2)));
+  V middle = b.CreateAdd(b.CreateMul(wide(k), wide(window(1))), b.CreateLShr(low, W(64)));
+  V high = b.CreateAdd(b.CreateMul(wide(k), wide(window(0))), b.CreateLShr(middle, W(64)));
+  V n = b.CreateTrunc(b.CreateLShr(high, W(66)), i64);
+  // The part behind the point, as a number of 128 bits with sign.
+  V part = b.CreateOr(b.CreateShl(high, W(62)), b.CreateLShr(wide(b.CreateTrunc(middle, i64)), W(2)));
+  V negative = b.CreateICmpSLT(part, W(0));
+  n = b.CreateAdd(n, b.CreateZExt(negative, i64));
+  part = b.CreateSelect(negative, b.CreateNeg(part), part);
+  V upper = b.CreateTrunc(b.CreateLShr(part, W(64)), i64), lower = b.CreateTrunc(part, i64);
+  auto number = [&](V v, double scale) { return m.Mul(b.CreateUIToFP(v, m.type), m.F(scale)); };
+  const Sum turns =
+      TwoSum(m, number(b.CreateLShr(upper, m.I(32)), 0x1p-32), number(b.CreateAnd(upper, m.I(0xffffffff)), 0x1p-64));
+  V turns_low = m.Add(turns.low, number(lower, 0x1p-128));
+  const double half_pi = 0x1.921fb54442d18p0, half_pi_low = 0x1.1a62633145c07p-54;
+  V r = m.Mul(turns.high, m.F(half_pi));
+  V lost = m.Fma(turns.high, m.F(half_pi), m.Neg(r));
+  lost = m.Add(lost, m.Fma(turns.high, m.F(half_pi_low), m.Mul(turns_low, m.F(half_pi))));
+  Sum reduced = FastTwoSum(m, r, lost);
+  reduced = {m.Select(negative, m.Neg(reduced.high), reduced.high),
+             m.Select(negative, m.Neg(reduced.low), reduced.low)};
+  SinCos result = SinCosOfReduced(m, m.Abs(x), reduced, n);
+  V finite = m.Lt(m.Abs(x), m.F(m.inf()));
+  result.sin = m.Select(m.SignBit(x), m.Neg(result.sin), result.sin);
+  result.sin = m.Select(finite, result.sin, m.F(m.nan()));
+  result.cos = m.Select(finite, result.cos, m.F(m.nan()));
   return result;
 }
 
