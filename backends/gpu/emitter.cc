@@ -1,0 +1,284 @@
+// Walks over a plan: which function writes which step, functions that several steps share, and modules.
+#include "backends/gpu/emitter.h"
+
+#include <variant>
+
+#include "absl/container/flat_hash_set.h"
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "backends/gpu/emitter_impl.h"
+#include "hlo/base/status.h"
+
+namespace xc::gpu {
+namespace {
+
+// Kernels in a module, which is compiled in one piece.
+constexpr int kModuleFunctions = 24;
+// Bytes that a 32-bit index can count, with room for what is computed on the way.
+constexpr int64_t kMostIndexed = int64_t{1} << 30;
+
+// Whether an attribute of the instruction or an array of it needs 64-bit positions.
+bool IsWide(const HloInstruction& i) {
+  for (const auto& [index, leaf] : Leaves(i.shape())) {
+    if (leaf->IsArray() && leaf->ByteSize() >= kMostIndexed) return true;
+  }
+  const auto far = [](int64_t value) { return value >= kMostIndexed || value <= -kMostIndexed; };
+  if (const auto* window = i.FindAttr<AttrKind::kWindow>()) {
+    for (const WindowDim& w : window->dims) {
+      if (far(w.stride) || far(w.padding_low) || far(w.padding_high) || far(w.window_dilation) ||
+          far(w.base_dilation)) {
+        return true;
+      }
+    }
+  }
+  if (const auto* padding = i.FindAttr<AttrKind::kPadding>()) {
+    for (const PaddingDim& p : padding->dims) {
+      if (far(p.low) || far(p.high) || far(p.interior)) return true;
+    }
+  }
+  return false;
+}
+
+bool AnyWide(const HloInstruction& instruction) {
+  if (IsWide(instruction)) return true;
+  for (const HloInstruction* operand : instruction.operands()) {
+    if (IsWide(*operand)) return true;
+  }
+  if (instruction.opcode() != HloOpcode::kFusion) return false;
+  for (const auto& i : instruction.fused_computation()->instructions()) {
+    if (i->opcode() == HloOpcode::kFusion ? AnyWide(*i) : IsWide(*i)) return true;
+  }
+  return false;
+}
+
+// A function that `function` calls, at any depth, and that nobody has written.
+std::string MissingCallee(const llvm::Function& function) {
+  std::vector<const llvm::Function*> work = {&function};
+  absl::flat_hash_set<const llvm::Function*> seen = {&function};
+  while (!work.empty()) {
+    const llvm::Function* next = work.back();
+    work.pop_back();
+    if (next->isIntrinsic()) continue;
+    if (next->isDeclaration()) return next->getName().str();
+    for (const llvm::BasicBlock& block : *next) {
+      for (const llvm::Instruction& i : block) {
+        const auto* call = llvm::dyn_cast<llvm::CallInst>(&i);
+        const llvm::Function* callee = call == nullptr ? nullptr : call->getCalledFunction();
+        if (callee != nullptr && seen.insert(callee).second) work.push_back(callee);
+      }
+    }
+  }
+  return "";
+}
+
+absl::Status WriteForm(const PlannedKernel& kernel) {
+  switch (kernel.kernel.form) {
+    case plan::Form::kLoop:
+    case plan::Form::kRowReduce:
+    case plan::Form::kTranspose:
+    case plan::Form::kColumnReduce:
+      return EmitLoops(kernel);
+    case plan::Form::kStitched:
+      return EmitStitched(kernel);
+    case plan::Form::kConcatenate:
+      return EmitConcatenate(kernel);
+    case plan::Form::kInterleave:
+      return EmitInterleave(kernel);
+    case plan::Form::kUpdate:
+      return EmitUpdate(kernel);
+    case plan::Form::kScatter:
+      return EmitScatterForm(kernel);
+    case plan::Form::kSelectAndScatter:
+      return EmitSelectAndScatterForm(kernel);
+  }
+  return absl::InternalError("a kernel of no form");
+}
+
+}  // namespace
+
+absl::Status Emitter::CloseModule() {
+  if (module_ == nullptr) return absl::OkStatus();
+  if (functions_ > 0) {
+    std::string ir;
+    XC_ASSIGN_OR_RETURN(std::string ptx, module_->Compile(keep_ir_ ? &ir : nullptr));
+    emitted_.ptx.push_back(std::move(ptx));
+    if (keep_ir_) emitted_.ir.push_back(std::move(ir));
+  }
+  module_ = nullptr;
+  functions_ = 0;
+  return absl::OkStatus();
+}
+
+absl::StatusOr<int> Emitter::Write(const std::vector<Parameter>& parameters, int index_bits,
+                                   const std::function<absl::Status(KernelFunction&)>& write) {
+  if (deadline_ != absl::InfiniteFuture() && absl::Now() > deadline_) {
+    return absl::DeadlineExceededError("writing code took longer than the compile deadline allows");
+  }
+  if (functions_ == kModuleFunctions) XC_RETURN_IF_ERROR(CloseModule());
+  const std::string name = absl::StrCat("xc_k", emitted_.kernels.size());
+  if (module_ == nullptr) {
+    XC_ASSIGN_OR_RETURN(module_, PtxModule::Make(absl::StrCat("kernels_", emitted_.ptx.size()), target_));
+  }
+  codegen::CodegenTarget codegen = CodegenTargetOf(target_);
+  codegen.index_bits = index_bits;
+  KernelFunction function(module_->module(), name, parameters, codegen);
+  absl::Status status = write(function);
+  if (status.ok()) {
+    DefineDeviceComplexMath(module_->module());
+    DefineDeviceMath(module_->module());
+    if (std::string missing = MissingCallee(*function.function()); !missing.empty()) {
+      status = absl::UnimplementedError(absl::StrCat("there is no ", missing, " for GPUs"));
+    }
+  }
+  if (!status.ok()) {
+    // Half of a function may not stay in the module.
+    function.function()->deleteBody();
+    function.function()->eraseFromParent();
+    return status;
+  }
+  KernelCode code = function.Finish();
+  code.module = static_cast<int>(emitted_.ptx.size());
+  emitted_.kernels.push_back(std::move(code));
+  ++functions_;
+  return static_cast<int>(emitted_.kernels.size()) - 1;
+}
+
+absl::Status Emitter::EmitKernel(const plan::Step& step, const plan::Kernel& kernel) {
+  if (auto it = refused_.find(kernel.code); it != refused_.end()) return absl::UnimplementedError(it->second);
+  const bool aligned = IsAligned(kernel);
+  auto [it, fresh] = codes_.try_emplace({kernel.code, aligned}, 0);
+  if (fresh) {
+    std::vector<Parameter> parameters;
+    for (const plan::Argument& argument : kernel.arguments) {
+      parameters.push_back({argument.written, argument.shared, aligned});
+    }
+    const auto write = [&](KernelFunction& f) { return WriteForm(PlannedKernel(f, step.instruction, kernel)); };
+    const absl::StatusOr<int> function = Write(parameters, AnyWide(*step.instruction) ? 64 : 32, write);
+    if (!function.ok()) {
+      codes_.erase(it);
+      if (absl::IsUnimplemented(function.status())) refused_[kernel.code] = std::string(function.status().message());
+      return function.status();
+    }
+    it->second = *function;
+  }
+  Launch launch;
+  launch.kernel = it->second;
+  for (const plan::Argument& argument : kernel.arguments) launch.arguments.push_back(argument.slice);
+  emitted_.launches[&step].push_back(std::move(launch));
+  return absl::OkStatus();
+}
+
+absl::Status Emitter::AddCall(const plan::Step& step, const std::string& key, std::vector<BufferSlice> arguments,
+                              int written, int64_t scratch_bytes,
+                              const std::function<absl::Status(KernelFunction&)>& write) {
+  const int count = static_cast<int>(arguments.size());
+  std::vector<Parameter> parameters;
+  std::string whole_key = key;
+  for (int i = 0; i < count; ++i) {
+    Parameter parameter{i + written >= count, false};
+    for (int k = 0; k < count; ++k) parameter.shared |= k != i && arguments[k] == arguments[i];
+    absl::StrAppend(&whole_key, parameter.shared ? "s" : "-");
+    parameters.push_back(parameter);
+  }
+  if (scratch_bytes > 0) parameters.push_back({true, false});
+  const bool wide = AnyWide(*step.instruction);
+  auto [it, fresh] = calls_.try_emplace(whole_key, 0);
+  if (fresh) {
+    absl::StatusOr<int> function = Write(parameters, wide ? 64 : 32, write);
+    if (!function.ok()) {
+      calls_.erase(it);
+      return function.status();
+    }
+    it->second = *function;
+  }
+  emitted_.launches[&step].push_back({it->second, std::move(arguments), scratch_bytes});
+  return absl::OkStatus();
+}
+
+absl::Status Emitter::EmitSortCall(const plan::Step& step, const plan::LibraryCall& call) {
+  const auto& desc = std::get<SortDesc>(std::get<plan::Descriptor>(call.arguments[0]));
+  std::vector<BufferSlice> arguments = std::get<std::vector<BufferSlice>>(call.arguments[1]);
+  const auto& out = std::get<std::vector<BufferSlice>>(call.arguments[2]);
+  arguments.insert(arguments.end(), out.begin(), out.end());
+  // Each comparator has code of its own.
+  const std::string key = absl::StrCat("sort ", step.instruction->name());
+  return AddCall(step, key, std::move(arguments), desc.num_arrays, SortScratchBytes(desc),
+                 [&](KernelFunction& f) { return EmitSort(f, *step.instruction, desc); });
+}
+
+absl::Status Emitter::EmitRandomCall(const plan::Step& step, const plan::LibraryCall& call) {
+  const auto& desc = std::get<RngDesc>(std::get<plan::Descriptor>(call.arguments[0]));
+  const auto& state = std::get<BufferSlice>(call.arguments[1]);
+  const auto& array = std::get<BufferSlice>(call.arguments[3]);
+  const std::string key(reinterpret_cast<const char*>(&desc), sizeof(desc));
+  if (array.size > 0) {
+    XC_RETURN_IF_ERROR(AddCall(step, absl::StrCat("random bits ", key), {state, array}, 1, 0,
+                               [&](KernelFunction& f) { return EmitRandomBits(f, desc); }));
+  }
+  // Nobody may look at the next state.
+  const auto* next = std::get_if<BufferSlice>(&call.arguments[2]);
+  if (next == nullptr) return absl::OkStatus();
+  return AddCall(step, absl::StrCat("next random state ", key), {state, *next}, 1, 0,
+                 [&](KernelFunction& f) { return EmitNextRandomState(f, desc); });
+}
+
+absl::Status Emitter::EmitFftCall(const plan::Step& step, const plan::LibraryCall& call) {
+  const auto& desc = std::get<FftDesc>(std::get<plan::Descriptor>(call.arguments[0]));
+  const auto &in = std::get<BufferSlice>(call.arguments[1]), &out = std::get<BufferSlice>(call.arguments[2]);
+  const std::string key(reinterpret_cast<const char*>(&desc), sizeof(desc));
+  const int64_t scratch = FftScratchBytes(desc);
+  XC_RETURN_IF_ERROR(
+      AddCall(step, absl::StrCat("fft ", key), {in}, 0, scratch, [&](KernelFunction& f) { return EmitFft(f, desc); }));
+  return AddCall(step, absl::StrCat("fft result ", key), {out}, 1, scratch,
+                 [&](KernelFunction& f) { return EmitFftResult(f, desc); });
+}
+
+absl::Status Emitter::EmitLibraryCall(const plan::Step& step, const plan::LibraryCall& call) {
+  if (call.function == "xc_rt_sort") return EmitSortCall(step, call);
+  if (call.function == "xc_rt_fft") return EmitFftCall(step, call);
+  if (call.function == "xc_rt_rng_bit_generator") return EmitRandomCall(step, call);
+  using WriteDesc = std::function<absl::Status(KernelFunction&, const plan::Descriptor&)>;
+  static const auto* const kWriters = new absl::flat_hash_map<std::string, WriteDesc>{
+      {"xc_rt_matmul", [](KernelFunction& f, const auto& d) { return EmitMatmul(f, std::get<MatmulDesc>(d)); }},
+      {"xc_rt_convolution", [](KernelFunction& f, const auto& d) { return EmitConvolution(f, std::get<ConvDesc>(d)); }},
+      {"xc_rt_triangular_solve",
+       [](KernelFunction& f, const auto& d) { return EmitTriangularSolve(f, std::get<TriangularSolveDesc>(d)); }},
+      {"xc_rt_cholesky", [](KernelFunction& f, const auto& d) { return EmitCholesky(f, std::get<CholeskyDesc>(d)); }},
+  };
+  const auto writer = kWriters->find(call.function);
+  if (writer == kWriters->end()) {
+    return absl::UnimplementedError(absl::StrCat("there is no kernel for ", call.function));
+  }
+  std::string key = call.function;
+  const auto& descriptor = std::get<plan::Descriptor>(call.arguments[0]);
+  std::visit([&](const auto& data) { key.append(reinterpret_cast<const char*>(&data), sizeof(data)); }, descriptor);
+  std::vector<BufferSlice> arguments;
+  for (size_t i = 1; i < call.arguments.size(); ++i) arguments.push_back(std::get<BufferSlice>(call.arguments[i]));
+  return AddCall(step, key, std::move(arguments), 1, 0,
+                 [&](KernelFunction& f) { return writer->second(f, descriptor); });
+}
+
+absl::StatusOr<EmittedPlan> Emitter::Run() {
+  for (const plan::Computation& computation : plan_.computations) {
+    for (const plan::Step& step : computation.steps) {
+      absl::Status status;
+      if (const auto* kernel = std::get_if<plan::Kernel>(&step.action)) status = EmitKernel(step, *kernel);
+      if (const auto* call = std::get_if<plan::LibraryCall>(&step.action)) status = EmitLibraryCall(step, *call);
+      if (absl::IsUnimplemented(status)) {
+        emitted_.launches.erase(&step);
+        emitted_.reasons[&step] = std::string(status.message());
+      } else if (!status.ok()) {
+        return absl::Status(status.code(), absl::StrCat(absl::string_view(status.message()), " [emitting ",
+                                                        step.instruction->name(), "]"));
+      }
+    }
+  }
+  XC_RETURN_IF_ERROR(CloseModule());
+  return std::move(emitted_);
+}
+
+absl::StatusOr<EmittedPlan> EmitPlan(const plan::Plan& plan, const Target& target, absl::Time deadline, bool keep_ir) {
+  return Emitter(plan, target, deadline, keep_ir).Run();
+}
+
+}  // namespace xc::gpu

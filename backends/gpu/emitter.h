@@ -1,0 +1,48 @@
+// Turns a plan into kernels: one function for each kernel or library call that there is code for, and for the others
+// the reason why there is none.
+#ifndef XC_BACKENDS_GPU_EMITTER_H_
+#define XC_BACKENDS_GPU_EMITTER_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "backends/gpu/target.h"
+#include "backends/plan/plan.h"
+
+namespace xc::gpu {
+
+// A function and how it is started: its parameters are pointers, one for each argument of a launch.
+struct KernelCode {
+  std::string name;
+  int module = 0;  // of EmittedPlan::ptx
+  int64_t blocks = 1;
+  int threads = 1;
+};
+
+// One start of a kernel.
+struct Launch {
+  int kernel = 0;  // of EmittedPlan::kernels
+  std::vector<BufferSlice> arguments;
+  int64_t scratch_bytes = 0;  // of memory that is the kernel's while it runs: its last argument, unless there are none
+};
+
+struct EmittedPlan {
+  std::vector<std::string> ptx;
+  std::vector<std::string> ir;  // on request: the modules before the passes
+  std::vector<KernelCode> kernels;
+  // Of steps with code: what is started, one after the other.
+  absl::flat_hash_map<const plan::Step*, std::vector<Launch>> launches;
+  // Of kernels and library calls without: why.
+  absl::flat_hash_map<const plan::Step*, std::string> reasons;
+};
+
+// Errors: the deadline, and faults of the compiler. `plan` must outlive the result.
+absl::StatusOr<EmittedPlan> EmitPlan(const plan::Plan& plan, const Target& target, absl::Time deadline, bool keep_ir);
+
+}  // namespace xc::gpu
+
+#endif  // XC_BACKENDS_GPU_EMITTER_H_

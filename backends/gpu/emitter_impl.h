@@ -1,0 +1,112 @@
+// What the emitters of the forms share.
+#ifndef XC_BACKENDS_GPU_EMITTER_IMPL_H_
+#define XC_BACKENDS_GPU_EMITTER_IMPL_H_
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "backends/gpu/emitter.h"
+#include "backends/gpu/kernel_function.h"
+#include "backends/gpu/ptx.h"
+
+namespace xc::gpu {
+
+class Emitter {
+ public:
+  Emitter(const plan::Plan& plan, const Target& target, absl::Time deadline, bool keep_ir)
+      : plan_(plan), target_(target), deadline_(deadline), keep_ir_(keep_ir) {}
+
+  absl::StatusOr<EmittedPlan> Run();
+
+ private:
+  // Code of a step, whose launches are added. Unimplemented: there is none, and why.
+  absl::Status EmitKernel(const plan::Step& step, const plan::Kernel& kernel);
+  absl::Status EmitLibraryCall(const plan::Step& step, const plan::LibraryCall& call);
+  absl::Status EmitSortCall(const plan::Step& step, const plan::LibraryCall& call);
+  absl::Status EmitFftCall(const plan::Step& step, const plan::LibraryCall& call);
+  absl::Status EmitRandomCall(const plan::Step& step, const plan::LibraryCall& call);
+  // One start of a function that all calls with this key share; `written` of its arguments are written, the last ones.
+  absl::Status AddCall(const plan::Step& step, const std::string& key, std::vector<BufferSlice> arguments, int written,
+                       int64_t scratch_bytes, const std::function<absl::Status(KernelFunction&)>& write);
+
+  // Writes one function by `write` and ends it. Unimplemented: nothing is left of it.
+  absl::StatusOr<int> Write(const std::vector<Parameter>& parameters, int index_bits,
+                            const std::function<absl::Status(KernelFunction&)>& write);
+  absl::Status CloseModule();
+
+  const plan::Plan& plan_;
+  const Target target_;
+  const absl::Time deadline_;
+  const bool keep_ir_;
+  EmittedPlan emitted_;
+  // Kernel::code, and whether the memory is aligned, to functions; or to why there are none.
+  absl::flat_hash_map<std::pair<int64_t, bool>, int> codes_;
+  absl::flat_hash_map<int64_t, std::string> refused_;
+  absl::flat_hash_map<std::string, int> calls_;  // of library calls, by function and descriptor
+  std::unique_ptr<PtxModule> module_;            // open
+  int functions_ = 0;                            // in it
+};
+
+// A kernel of a plan as the forms see it: its function, what its expression reads, where its results go.
+class PlannedKernel {
+ public:
+  PlannedKernel(KernelFunction& function, const HloInstruction* instruction, const plan::Kernel& kernel)
+      : f(function), instruction(instruction), kernel(kernel) {}
+  // Tells `fused` where the expression's inputs are.
+  void Bind(codegen::FusedEmitter& fused) const {
+    for (const auto& [leaf, i] : kernel.inputs) fused.BindMemory(leaf, f.argument(i));
+    for (const auto& [parameter, constant] : kernel.splats) fused.BindAlias(parameter, constant);
+  }
+  llvm::Value* output(int leaf) const { return f.argument(kernel.outputs[leaf]); }
+  bool fusion() const { return instruction->opcode() == HloOpcode::kFusion; }
+  const HloInstruction* root() const { return fusion() ? instruction->fused_root() : instruction; }
+
+  KernelFunction& f;
+  const HloInstruction* instruction;
+  const plan::Kernel& kernel;
+};
+
+// Whether vectors may be read and written: all memory is aligned.
+inline bool IsAligned(const plan::Kernel& kernel) {
+  for (const plan::Argument& argument : kernel.arguments) {
+    if (argument.slice.offset % kVectorBytes != 0) return false;
+  }
+  return true;
+}
+
+// The forms (loops.cc, stitched.cc): each writes the function's whole body.
+absl::Status EmitLoops(const PlannedKernel& kernel);
+absl::Status EmitConcatenate(const PlannedKernel& kernel);
+absl::Status EmitInterleave(const PlannedKernel& kernel);
+absl::Status EmitUpdate(const PlannedKernel& kernel);
+absl::Status EmitStitched(const PlannedKernel& kernel);
+absl::Status EmitScatterForm(const PlannedKernel& kernel);
+absl::Status EmitSelectAndScatterForm(const PlannedKernel& kernel);
+
+// Library calls (products.cc, …). Parameters are the call's arrays, in order.
+absl::Status EmitMatmul(KernelFunction& f, const MatmulDesc& desc);
+absl::Status EmitConvolution(KernelFunction& f, const ConvDesc& desc);
+absl::Status EmitTriangularSolve(KernelFunction& f, const TriangularSolveDesc& desc);
+absl::Status EmitCholesky(KernelFunction& f, const CholeskyDesc& desc);
+// Parameters: the operand, scratch memory of FftScratchBytes that takes the result; and: the result, the same memory.
+absl::Status EmitFft(KernelFunction& f, const FftDesc& desc);
+absl::Status EmitFftResult(KernelFunction& f, const FftDesc& desc);
+int64_t FftScratchBytes(const FftDesc& desc);
+// Parameters: the operands, the results, scratch memory of SortScratchBytes.
+absl::Status EmitSort(KernelFunction& f, const HloInstruction& sort, const SortDesc& desc);
+int64_t SortScratchBytes(const SortDesc& desc);
+// Parameters: the state, the array; and: the state, the next state, which may be the same.
+absl::Status EmitRandomBits(KernelFunction& f, const RngDesc& desc);
+absl::Status EmitNextRandomState(KernelFunction& f, const RngDesc& desc);
+
+// Writes the functions of the C library (device_math.cc) and of the C++ library (device_complex.cc, which calls such of
+// C) that emitted code in `module` calls and that are known here.
+void DefineDeviceMath(llvm::Module& module);
+void DefineDeviceComplexMath(llvm::Module& module);
+
+}  // namespace xc::gpu
+
+#endif  // XC_BACKENDS_GPU_EMITTER_IMPL_H_

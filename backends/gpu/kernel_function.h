@@ -1,0 +1,78 @@
+// A kernel function under construction, for the emitters of the forms.
+#ifndef XC_BACKENDS_GPU_KERNEL_FUNCTION_H_
+#define XC_BACKENDS_GPU_KERNEL_FUNCTION_H_
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "backends/codegen/fused_emitter.h"
+#include "backends/gpu/emitter.h"
+#include "backends/plan/plan.h"
+#include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/Module.h"
+
+namespace xc::gpu {
+
+constexpr unsigned kGlobalMemory = 1;  // NVPTX's address space
+
+// The most that a thread reads or writes at once.
+constexpr int kVectorBytes = 16;
+
+// Memory that a kernel is given.
+struct Parameter {
+  bool written = false;
+  bool shared = false;   // another parameter may be the same memory
+  bool aligned = false;  // to kVectorBytes
+};
+
+class KernelFunction {
+ public:
+  using V = llvm::Value*;
+
+  static constexpr int kThreads = 256;
+
+  KernelFunction(llvm::Module& module, const std::string& name, const std::vector<Parameter>& parameters,
+                 const codegen::CodegenTarget& target);
+
+  llvm::IRBuilder<>& b() { return builder_; }
+  codegen::ElementEmitter& element() { return element_; }
+  llvm::Function* function() { return function_; }
+  V argument(int i) { return function_->getArg(i); }
+  V Index(int64_t value) { return builder_.getIntN(element_.target().index_bits, value); }
+
+  // Writes code that one thread runs for each number below `counts[r]`, for each r: `body(r, number)`. To be called
+  // once.
+  absl::Status ForEach(const std::vector<int64_t>& counts, const std::function<absl::Status(size_t, V)>& body);
+  absl::Status ForEach(int64_t count, const std::function<absl::Status(V)>& body) {
+    return ForEach(std::vector<int64_t>{count}, [&](size_t, V i) { return body(i); });
+  }
+  // Writes code that `threads` threads run together for each of `count` blocks: `body(block)`. To be called once.
+  absl::Status ForEachBlock(int64_t count, int threads, const std::function<absl::Status(V)>& body);
+  // In a block: the thread's number, as an index; and a point that no thread passes before all have come to it. What
+  // they wrote before is seen behind it.
+  V Thread();
+  void Barrier();
+  // The same for the threads of a warp.
+  void WarpBarrier();
+
+  // Runs `body` where `condition` holds.
+  absl::Status If(V condition, const std::function<absl::Status()>& body);
+
+  // Ends the function.
+  KernelCode Finish();
+
+ private:
+  KernelCode code_;
+  llvm::IRBuilder<> builder_;
+  llvm::Function* function_;
+  codegen::ElementEmitter element_;
+};
+
+// The position of element number `linear` of an array with these dimensions, in row-major order.
+codegen::Index PositionOf(const std::vector<int64_t>& dims, llvm::Value* linear);
+
+}  // namespace xc::gpu
+
+#endif  // XC_BACKENDS_GPU_KERNEL_FUNCTION_H_

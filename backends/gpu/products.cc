@@ -1,0 +1,195 @@
+// Matrix products and convolutions in their plainest form: a thread for each element of the result.
+#include <memory>
+
+#include "backends/gpu/emitter_impl.h"
+#include "hlo/base/status.h"
+#include "llvm/IR/Intrinsics.h"
+
+namespace xc::gpu {
+namespace {
+
+using codegen::Element;
+using codegen::Loop;
+using V = llvm::Value*;
+
+// Sums products of elements of two types: f32 for narrow floats, whose results are rounded once.
+class Accumulator {
+ public:
+  Accumulator(KernelFunction& f, int32_t a, int32_t b, int32_t c)
+      : f_(f),
+        a_(static_cast<ElementType>(a)),
+        b_(static_cast<ElementType>(b)),
+        c_(static_cast<ElementType>(c)),
+        sum_(c_) {
+    if (IsFloating(sum_) && sum_ != ElementType::kF64) sum_ = ElementType::kF32;
+  }
+  Element Zero() { return f_.element().ZeroOf(sum_); }
+
+  // The element at `offset` of an array of `type`, as a term.
+  Element Load(ElementType type, V base, V offset) {
+    auto& b = f_.b();
+    auto& e = f_.element();
+    llvm::Type* scalar = e.MemoryType(type);
+    const llvm::Align align(scalar->getScalarSizeInBits() / 8);
+    const auto part = [&](V at) {
+      return e.FromMemory(type, b.CreateAlignedLoad(scalar, b.CreateGEP(scalar, base, at), align));
+    };
+    if (!IsComplex(type)) return e.Convert(type, sum_, {part(offset)});
+    V twice = b.CreateMul(offset, f_.Index(2));
+    return {part(twice), part(b.CreateAdd(twice, f_.Index(1)))};
+  }
+  Element LoadA(V base, V offset) { return Load(a_, base, offset); }
+  Element LoadB(V base, V offset) { return Load(b_, base, offset); }
+
+  Element Add(Element sum, Element x, Element y) {
+    auto& b = f_.b();
+    const auto fma = [&](V u, V v, V w) { return b.CreateIntrinsic(llvm::Intrinsic::fma, {u->getType()}, {u, v, w}); };
+    if (IsComplex(sum_)) {
+      V re = fma(x.re, y.re, sum.re), im = fma(x.re, y.im, sum.im);
+      return {fma(b.CreateFNeg(x.im), y.im, re), fma(x.im, y.re, im)};
+    }
+    if (IsFloating(sum_)) return {fma(x.re, y.re, sum.re)};
+    return {b.CreateAdd(sum.re, b.CreateMul(x.re, y.re))};
+  }
+
+  void Store(V base, V offset, Element sum) {
+    auto& b = f_.b();
+    auto& e = f_.element();
+    llvm::Type* scalar = e.MemoryType(c_);
+    const llvm::Align align(scalar->getScalarSizeInBits() / 8);
+    const Element value = e.Convert(sum_, c_, sum);
+    const auto part = [&](V at, V v) { b.CreateAlignedStore(e.ToMemory(c_, v), b.CreateGEP(scalar, base, at), align); };
+    if (!IsComplex(c_)) return part(offset, value.re);
+    V twice = b.CreateMul(offset, f_.Index(2));
+    part(twice, value.re);
+    part(b.CreateAdd(twice, f_.Index(1)), value.im);
+  }
+
+ private:
+  KernelFunction& f_;
+  const ElementType a_, b_, c_;
+  ElementType sum_;
+};
+
+// Arithmetic on places, in the index type.
+class Places {
+ public:
+  explicit Places(KernelFunction& f) : f_(f) {}
+  V Const(int64_t value) { return f_.Index(value); }
+  V Add(V x, V y) { return f_.b().CreateAdd(x, y); }
+  V Times(V x, int64_t factor) {
+    if (factor == 0) return Const(0);
+    return factor == 1 ? x : f_.b().CreateMul(x, Const(factor));
+  }
+  // Takes the last coordinate, of `size`, off *rest.
+  V Take(V* rest, int64_t size) {
+    if (size == 1) return Const(0);
+    V coordinate = f_.b().CreateURem(*rest, Const(size));
+    *rest = f_.b().CreateUDiv(*rest, Const(size));
+    return coordinate;
+  }
+
+ private:
+  KernelFunction& f_;
+};
+
+}  // namespace
+
+absl::Status EmitMatmul(KernelFunction& f, const MatmulDesc& desc) {
+  int64_t count = desc.m * desc.n;
+  for (int i = 0; i < desc.num_batch_dims; ++i) count *= desc.batch[i];
+  return f.ForEach(count, [&](V number) -> absl::Status {
+    Places at(f);
+    Accumulator sum(f, desc.a_type, desc.b_type, desc.c_type);
+    V rest = number;
+    V n = at.Take(&rest, desc.n), m = at.Take(&rest, desc.m);
+    V a = at.Times(m, desc.a_m), b = at.Times(n, desc.b_n);
+    V c = at.Add(at.Times(m, desc.c_m), at.Times(n, desc.c_n));
+    for (int i = desc.num_batch_dims; i-- > 0;) {
+      V batch = at.Take(&rest, desc.batch[i]);
+      a = at.Add(a, at.Times(batch, desc.a_batch[i]));
+      b = at.Add(b, at.Times(batch, desc.b_batch[i]));
+      c = at.Add(c, at.Times(batch, desc.c_batch[i]));
+    }
+    Loop loop(f.b(), at.Const(0), at.Const(desc.k), 1, "k");
+    Element so_far{loop.Carry(sum.Zero().re)};
+    if (sum.Zero().im != nullptr) so_far.im = loop.Carry(sum.Zero().im);
+    const Element x = sum.LoadA(f.argument(0), at.Add(a, at.Times(loop.index(), desc.a_k)));
+    const Element y = sum.LoadB(f.argument(1), at.Add(b, at.Times(loop.index(), desc.b_k)));
+    const Element next = sum.Add(so_far, x, y);
+    loop.SetNext(0, next.re);
+    if (next.im != nullptr) loop.SetNext(1, next.im);
+    loop.End();
+    sum.Store(f.argument(2), c, {loop.Result(0), next.im == nullptr ? nullptr : loop.Result(1)});
+    return absl::OkStatus();
+  });
+}
+
+absl::Status EmitConvolution(KernelFunction& f, const ConvDesc& desc) {
+  int64_t count = desc.batch / desc.batch_groups * desc.out_features;
+  for (int i = 0; i < desc.rank; ++i) count *= desc.out[i];
+  const int64_t group_inputs = desc.in_features / desc.feature_groups;
+  const int64_t group_outputs = desc.out_features / (desc.feature_groups * desc.batch_groups);
+  return f.ForEach(count, [&](V number) -> absl::Status {
+    auto& b = f.b();
+    Places at(f);
+    Accumulator sum(f, desc.lhs_type, desc.rhs_type, desc.out_type);
+    V rest = number;
+    std::vector<V> place(desc.rank);
+    for (int i = desc.rank; i-- > 0;) place[i] = at.Take(&rest, desc.out[i]);
+    V feature = at.Take(&rest, desc.out_features), batch = rest;
+    V out = at.Add(at.Times(batch, desc.out_strides[0]), at.Times(feature, desc.out_strides[1]));
+    for (int i = 0; i < desc.rank; ++i) out = at.Add(out, at.Times(place[i], desc.out_strides[2 + i]));
+    // Of feature groups, each has its own inputs; of batch groups, its own part of the batch.
+    V group = b.CreateUDiv(feature, at.Const(group_outputs));
+    V first_input = desc.feature_groups > 1 ? at.Times(group, group_inputs) : at.Const(0);
+    V in_batch = batch;
+    if (desc.batch_groups > 1) in_batch = at.Add(in_batch, at.Times(group, desc.batch / desc.batch_groups));
+    V lhs = at.Add(at.Times(in_batch, desc.lhs_strides[0]), at.Times(first_input, desc.lhs_strides[1]));
+    V rhs = at.Times(feature, desc.rhs_strides[1]);
+    std::vector<std::unique_ptr<Loop>> loops;
+    std::vector<Element> carried;
+    Element so_far = sum.Zero();
+    const auto open = [&](int64_t size) {
+      loops.push_back(std::make_unique<Loop>(b, at.Const(0), at.Const(size), 1, "window"));
+      so_far.re = loops.back()->Carry(so_far.re);
+      if (so_far.im != nullptr) so_far.im = loops.back()->Carry(so_far.im);
+      carried.push_back(so_far);
+      return loops.back()->index();
+    };
+    V inside = b.getTrue();
+    for (int i = 0; i < desc.rank; ++i) {
+      V k = open(desc.kernel[i]);
+      V x = at.Add(at.Times(place[i], desc.stride[i]), at.Times(k, desc.window_dilation[i]));
+      x = b.CreateSub(x, at.Const(desc.pad_low[i]));
+      const int64_t last = (desc.in[i] - 1) * desc.base_dilation[i];
+      inside = b.CreateAnd(inside, b.CreateICmpULE(x, at.Const(last)));
+      if (desc.base_dilation[i] > 1) {
+        inside = b.CreateAnd(inside, b.CreateICmpEQ(b.CreateURem(x, at.Const(desc.base_dilation[i])), at.Const(0)));
+        x = b.CreateUDiv(x, at.Const(desc.base_dilation[i]));
+      }
+      V tap = desc.reversed[i] ? b.CreateSub(at.Const(desc.kernel[i] - 1), k) : k;
+      lhs = at.Add(lhs, at.Times(x, desc.lhs_strides[2 + i]));
+      rhs = at.Add(rhs, at.Times(tap, desc.rhs_strides[2 + i]));
+    }
+    V channel = open(group_inputs);
+    lhs = at.Add(lhs, at.Times(channel, desc.lhs_strides[1]));
+    rhs = at.Add(rhs, at.Times(channel, desc.rhs_strides[0]));
+    // Outside, the first element is read and not counted.
+    const Element x = sum.LoadA(f.argument(0), b.CreateSelect(inside, lhs, at.Const(0)));
+    const Element y = sum.LoadB(f.argument(1), rhs);
+    Element next = sum.Add(so_far, x, y);
+    next.re = b.CreateSelect(inside, next.re, so_far.re);
+    if (next.im != nullptr) next.im = b.CreateSelect(inside, next.im, so_far.im);
+    for (size_t l = loops.size(); l-- > 0;) {
+      loops[l]->SetNext(0, next.re);
+      if (next.im != nullptr) loops[l]->SetNext(1, next.im);
+      loops[l]->End();
+      next = {loops[l]->Result(0), next.im == nullptr ? nullptr : loops[l]->Result(1)};
+    }
+    sum.Store(f.argument(2), out, next);
+    return absl::OkStatus();
+  });
+}
+
+}  // namespace xc::gpu
