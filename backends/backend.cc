@@ -20,7 +20,7 @@ Shape Completed(Shape shape) {
 
 std::string CompileOptions::KeyText() const {
   return absl::StrCat("cpu=", cpu, ";disabled=", absl::StrJoin(disabled_passes, ","), ";until=", until_pass,
-                      excess_precision ? ";excess_precision" : "");
+                      excess_precision ? ";excess_precision" : "", emulate ? ";emulate" : "");
 }
 
 Shape EntryParameterShape(const HloModule& module, int64_t i) {

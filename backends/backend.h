@@ -26,6 +26,8 @@ struct CompileOptions {
   std::vector<std::string> disabled_passes;
   // Stops the pipeline after this pass (and the passes that the backend cannot do without).
   std::string until_pass;
+  // Platform gpu: run on the emulator in place of a device.
+  bool emulate = false;
   // Keep more digits of f16 and bf16 values than the program says (compiler/expand/excess_precision.cc).
   bool excess_precision = false;
   // Limits; 0 is no limit.

@@ -27,6 +27,8 @@ bool TakeResultOption(absl::string_view key, absl::string_view value, TextOption
     options->compile.until_pass = std::string(value);
   } else if (key == "excess_precision" && (value == "0" || value == "1")) {
     options->compile.excess_precision = value == "1";
+  } else if (key == "emulate" && (value == "0" || value == "1")) {
+    options->compile.emulate = value == "1";
   } else {
     return false;
   }
@@ -108,9 +110,10 @@ absl::StatusOr<TextOptions> ParseBundleOptions(absl::string_view text) {
 }
 
 std::string BundleOptionText(absl::string_view platform, const CompileOptions& options) {
-  return absl::StrCat(
-      "platform=", platform, "\ncpu=", options.cpu, "\ndisabled_passes=", absl::StrJoin(options.disabled_passes, ","),
-      "\nuntil_pass=", options.until_pass, "\nexcess_precision=", options.excess_precision ? 1 : 0, "\n");
+  return absl::StrCat("platform=", platform, "\ncpu=", options.cpu,
+                      "\ndisabled_passes=", absl::StrJoin(options.disabled_passes, ","),
+                      "\nuntil_pass=", options.until_pass, "\nexcess_precision=", options.excess_precision ? 1 : 0,
+                      options.emulate ? "\nemulate=1\n" : "\n");
 }
 
 }  // namespace xc

@@ -30,8 +30,15 @@ struct Options {
   bool parameters = false;
 };
 
-// OK if the program's pairs agree. Sets `*folded` if compilation left nothing to compute.
-absl::Status CheckProgram(const std::string& path, bool exact, int64_t pairs, const Options& options, bool* folded) {
+// What compilation made of a program.
+struct Outcome {
+  bool folded = false;                   // it left nothing to compute
+  std::vector<EvaluatedPart> evaluated;  // what there is no code for
+};
+
+// OK if the program's pairs agree.
+absl::Status CheckProgram(const std::string& path, bool exact, int64_t pairs, const Options& options,
+                          Outcome* outcome) {
   XC_ASSIGN_OR_RETURN(std::unique_ptr<HloModule> module, ReadModuleFile(path));
   std::vector<std::shared_ptr<const Literal>> hoisted;
   if (options.parameters) {
@@ -42,8 +49,9 @@ absl::Status CheckProgram(const std::string& path, bool exact, int64_t pairs, co
                       Client::Default()->Compile(std::move(module), options.platform, options.compile));
   if (const std::string optimized = executable->Text("optimized_hlo"); !optimized.empty()) {
     XC_ASSIGN_OR_RETURN(std::unique_ptr<HloModule> left, ParseModule(optimized));
-    *folded = OnlyHandsOut(*left);
+    outcome->folded = OnlyHandsOut(*left);
   }
+  outcome->evaluated = executable->evaluated();
   std::vector<Literal> inputs;
   const size_t own = executable->parameter_leaves().size() - hoisted.size();
   for (size_t i = 0; i < own; ++i) inputs.push_back(MakeInput(i, executable->parameter_leaves()[i]));
@@ -68,8 +76,8 @@ absl::Status CheckProgram(const std::string& path, bool exact, int64_t pairs, co
 int CheckCommand(const std::vector<std::string>& args) {
   Options options;
   std::string passes = "all", disable, only, programs;
-  int64_t threads = 0, skip = 0, stride = 1, max_folded = -1;
-  bool guard_pages = false;
+  int64_t threads = 0, skip = 0, stride = 1, max_folded = -1, max_evaluated = -1;
+  bool guard_pages = false, explain = false;
   FlagSet flags(
       "xla check MANIFEST.tsv [flags]",
       "Runs the self-checking programs beside MANIFEST.tsv (columns program, check, pairs; the program NAME is "
@@ -77,6 +85,7 @@ int CheckCommand(const std::vector<std::string>& args) {
       "failed`.\n\nexample:\n"
       "  xla check programs/manifest.tsv --platform=interpreter");
   flags.Add("platform", &options.platform, PlatformNames());
+  flags.Add("emulate", &options.compile.emulate, "with --platform=gpu: run on the emulator in place of a device");
   flags.Add("cpu", &options.compile.cpu,
             "generate code for this CPU: x86-64-v2, x86-64-v3, x86-64-v4, or a CPU's name");
   flags.Add("passes", &passes, "`none`: only the passes that the backend cannot do without");
@@ -85,6 +94,10 @@ int CheckCommand(const std::vector<std::string>& args) {
             "make the programs' constants parameters of the run, so that nothing folds while compiling");
   flags.Add("max_folded", &max_folded,
             "fail if compilation leaves nothing to compute of more programs than this (-1: however many)", -1);
+  flags.Add("max_evaluated", &max_evaluated,
+            "fail if more programs than this have an instruction without code, which is evaluated (-1: however many)",
+            -1);
+  flags.Add("explain", &explain, "print each instruction that is evaluated, with the reason");
   flags.Add("threads", &threads, "threads to run with (0: all)");
   flags.Add("guard_pages", &guard_pages, "put temporary memory between pages that cannot be accessed");
   flags.Add("programs", &programs, "the folder of the programs, if it is not that of the manifest");
@@ -102,6 +115,9 @@ int CheckCommand(const std::vector<std::string>& args) {
   options.run.executor = DefaultExecutor();
   options.run.thread_limit = static_cast<int>(threads);
   options.run.guard_pages = guard_pages;
+  if (options.compile.emulate && options.platform != "gpu") {
+    return Fail(absl::InvalidArgumentError("--emulate is for --platform=gpu"));
+  }
   if (auto backend = BackendByName(options.platform); !backend.ok()) return Fail(backend.status());
   const std::string manifest = flags.positional()[0];
   absl::StatusOr<std::string> text = ReadFile(manifest);
@@ -110,7 +126,7 @@ int CheckCommand(const std::vector<std::string>& args) {
   const std::string folder = !programs.empty()            ? programs
                              : slash == std::string::npos ? "."
                                                           : manifest.substr(0, slash);
-  int64_t passed = 0, failed = 0, number = 0;
+  int64_t passed = 0, failed = 0, number = 0, evaluated = 0;
   Report& report = Report::Get();
   JsonList failures;
   Progress progress("checking");
@@ -128,9 +144,13 @@ int CheckCommand(const std::vector<std::string>& args) {
     if (n < skip || (n - skip) % stride != 0) continue;
     std::string path = absl::StrCat(folder, "/", columns[0], ".hlo");
     if (!std::filesystem::exists(path)) path = absl::StrCat(folder, "/", columns[0], ".mlir");
-    bool nothing_left = false;
-    const absl::Status status = CheckProgram(path, columns[1] == "eq", pairs, options, &nothing_left);
-    if (nothing_left) folded.push_back(columns[0]);
+    Outcome outcome;
+    const absl::Status status = CheckProgram(path, columns[1] == "eq", pairs, options, &outcome);
+    if (outcome.folded) folded.push_back(columns[0]);
+    evaluated += !outcome.evaluated.empty();
+    for (const EvaluatedPart& part : outcome.evaluated) {
+      if (explain) std::printf("%s: evaluated: %s: %s\n", columns[0].c_str(), part.what.c_str(), part.reason.c_str());
+    }
     if (status.ok()) {
       ++passed;
     } else {
@@ -152,10 +172,13 @@ int CheckCommand(const std::vector<std::string>& args) {
   }
   const bool too_many = max_folded >= 0 && static_cast<int64_t>(folded.size()) > max_folded;
   if (too_many) report.Line(absl::StrCat("at most ", max_folded, " should fold"));
+  if (evaluated > 0) report.Line(absl::StrCat(evaluated, " evaluate an instruction"));
+  const bool slow = max_evaluated >= 0 && evaluated > max_evaluated;
+  if (slow) report.Line(absl::StrCat("at most ", max_evaluated, " should evaluate one"));
   report.Line(absl::StrCat(passed, " passed, ", failed, " failed"));
   report.fields.Add("passed", passed).Add("failed", failed).Add("folded", static_cast<int64_t>(folded.size()));
-  report.fields.AddJson("failures", failures.ToString());
-  return failed > 0 || too_many ? 1 : 0;
+  report.fields.Add("evaluated", evaluated).AddJson("failures", failures.ToString());
+  return failed > 0 || too_many || slow ? 1 : 0;
 }
 
 }  // namespace xc

@@ -21,6 +21,7 @@ int GraphCommand(const std::vector<std::string>& args) {
   flags.Add("mode", &options.mode, "jit: clusters are compiled; host: every op by itself");
   flags.Add("signature", &options.signature, "which signature of a SavedModel to run");
   flags.Add("platform", &options.platform, PlatformNames());
+  flags.Add("emulate", &options.emulate, "with --platform=gpu: run on the emulator in place of a device");
   flags.Add("explain", &options.explain, "print the clusters, and for every other op why it is in none");
   flags.Add("explain_html", &options.explain_html, "write a page with the clusters on the graph to this file");
   flags.Add(

@@ -72,13 +72,14 @@ struct Settings {
   int64_t elided_limit_mb = ParseOptions().max_elided_bytes >> 20;
   double seconds = 0, compile_timeout_s = 0;
   bool guard_pages = false, dump_values = false, compile_only = false, fill_elided = true, bisect = false;
-  bool excess_precision = false;
+  bool excess_precision = false, emulate = false;
 };
 
 // Flags without which, or with which, others do nothing.
 absl::Status CheckTogether(const Settings& s) {
   const auto bad = [](absl::string_view what) { return absl::InvalidArgumentError(what); };
   if (s.passes != "all" && s.passes != "none") return bad("--passes should be `all` or `none`; see --disable, --until");
+  if (s.emulate && s.platform != "gpu") return bad("--emulate is for --platform=gpu");
   if (s.bisect && s.against.empty()) return bad("--bisect needs --against");
   if (s.dump_values && s.dump_to.empty()) return bad("--dump_values needs --dump_to");
   if (s.compile_only && !(s.against.empty() && s.output_dir.empty() && s.outfeed_dir.empty() && !s.dump_values)) {
@@ -135,6 +136,7 @@ absl::Status Replay(const std::string& path, Settings s, bool* wrong) {
   options.max_memory_bytes = s.memory_limit_mb << 20;
   options.cache_dir = s.cache_dir;
   options.excess_precision |= s.excess_precision;
+  options.emulate |= s.emulate;
   options.max_instructions = s.instruction_limit;
   if (s.compile_timeout_s > 0) options.deadline = absl::Now() + absl::Seconds(s.compile_timeout_s);
   RunOptions run;
@@ -243,6 +245,7 @@ int ReplayCommand(const std::vector<std::string>& args) {
                 "  xla replay module.hlo --against=interpreter --bisect\n"
                 "  xla replay module.hlo --dump_to=bundle && xla replay bundle");
   flags.Add("platform", &s.platform, PlatformNames() + " (default: the bundle's, else " + DefaultPlatform() + ")");
+  flags.Add("emulate", &s.emulate, "with --platform=gpu: run on the emulator in place of a device");
   flags.Add("against", &s.against, "compare the outputs with those of this platform; status 1 if they differ");
   flags.Add("bisect", &s.bisect,
             "with --against: name the first pass, then the first instruction or fusion, that changes the result");

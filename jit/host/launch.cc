@@ -80,7 +80,7 @@ LaunchPolicy EmbeddedPolicy() {
 
 ClusterLaunch::ClusterLaunch(std::shared_ptr<const Graph> graph, LaunchOptions options) : options_(std::move(options)) {
   Launcher::Services services;
-  services.compiler = MakeClusterCompiler(options_.client, options_.platform);
+  services.compiler = MakeClusterCompiler(options_.client, options_.platform, options_.emulate);
   services.counters = &counters_;
   if (options_.queue != nullptr) {
     services.background = [this](Demand demand, std::function<void()> task) {

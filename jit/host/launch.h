@@ -33,6 +33,7 @@ LaunchPolicy EmbeddedPolicy();
 struct LaunchOptions {
   Client* client = nullptr;
   std::string platform = DefaultPlatform();
+  bool emulate = false;  // platform gpu on the emulator
   Executor* executor = nullptr;
   int thread_limit = 0;
   LaunchPolicy policy = EmbeddedPolicy();

@@ -7,7 +7,8 @@ namespace {
 
 class ClientCompiler : public ClusterCompiler {
  public:
-  ClientCompiler(Client* client, std::string platform) : client_(client), platform_(std::move(platform)) {}
+  ClientCompiler(Client* client, std::string platform, bool emulate)
+      : client_(client), platform_(std::move(platform)), emulate_(emulate) {}
 
   absl::StatusOr<LoweredCluster> Lower(const Graph& graph, const std::vector<ClusterArg>& args, std::set<int>* needed,
                                        std::string* failed_node) override {
@@ -15,18 +16,21 @@ class ClientCompiler : public ClusterCompiler {
   }
   absl::StatusOr<std::shared_ptr<const Executable>> Compile(std::unique_ptr<HloModule> module,
                                                             const CompileOptions& options) override {
-    return client_->Compile(std::move(module), platform_, options);
+    CompileOptions own = options;
+    own.emulate |= emulate_;
+    return client_->Compile(std::move(module), platform_, own);
   }
 
  private:
   Client* const client_;
   const std::string platform_;
+  const bool emulate_;
 };
 
 }  // namespace
 
-std::shared_ptr<ClusterCompiler> MakeClusterCompiler(Client* client, std::string platform) {
-  return std::make_shared<ClientCompiler>(client, std::move(platform));
+std::shared_ptr<ClusterCompiler> MakeClusterCompiler(Client* client, std::string platform, bool emulate) {
+  return std::make_shared<ClientCompiler>(client, std::move(platform), emulate);
 }
 
 }  // namespace xc

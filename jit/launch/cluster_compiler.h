@@ -25,8 +25,8 @@ class ClusterCompiler {
                                                                     const CompileOptions& options) = 0;
 };
 
-// Lowers by jit/lowering; compiles by `client`, which must outlive it, for `platform`.
-std::shared_ptr<ClusterCompiler> MakeClusterCompiler(Client* client, std::string platform);
+// Lowers by jit/lowering; compiles by `client`, which must outlive it, for `platform` or its emulator.
+std::shared_ptr<ClusterCompiler> MakeClusterCompiler(Client* client, std::string platform, bool emulate = false);
 
 }  // namespace xc
 

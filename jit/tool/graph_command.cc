@@ -250,7 +250,11 @@ int RunGraphCommand(const GraphCommandOptions& options) {
   }
   auto backend = BackendByName(options.platform);
   if (!backend.ok()) return bad(backend.status());
+  if (options.emulate && options.platform != "gpu") {
+    return bad(absl::InvalidArgumentError("--emulate is for --platform=gpu"));
+  }
   session_options.host.launch.platform = options.platform;
+  session_options.host.launch.emulate = options.emulate;
   if (options.policy == "lazy") {
     session_options.host.launch.policy.when = CompileWhen::kLazy;
   } else if (options.policy == "background") {

@@ -15,6 +15,7 @@ struct GraphCommandOptions {
   std::string signature = "serving_default";  // of a SavedModel
   std::string mode = "jit";                   // or "host"
   std::string platform = DefaultPlatform();
+  bool emulate = false;  // platform gpu on the emulator
   bool explain = false;
   std::string explain_html;       // a file to write
   std::string policy = "atonce";  // or "lazy", "background"

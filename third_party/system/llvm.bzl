@@ -8,6 +8,7 @@ def _llvm_static_impl(ctx):
         "orcjit",
         "passes",
         "x86codegen",
+        "nvptxcodegen",
     ])
     if config.return_code != 0:
         fail("llvm-config: " + config.stderr)
