@@ -8,6 +8,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "hlo/base/cancel.h"
 #include "hlo/base/status.h"
 
 namespace xc {
@@ -74,6 +75,7 @@ class Driver {
     const int number = ++number_;
     if (absl::Status status = context_.CheckDeadline(); !status.ok())
       return Annotate(status, number, row.pass, "before");
+    XC_RETURN_IF_ERROR(CheckCancel());
     PassRun run{number, row.pass, false, 0, module_->InstructionCount(), 0};
     const auto start = std::chrono::steady_clock::now();
     absl::StatusOr<bool> changed = row.run(module_, context_);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "hlo/base/cancel.h"
 #include "hlo/base/status.h"
 #include "importers/io.h"
 #include "service/argument_shapes.h"
@@ -142,6 +143,14 @@ XC_EXPORT void xc_status_free(xc_status* status) {
 
 XC_EXPORT xc_status* xc_compile_hlo(const char* hlo, size_t size, const char* options, xc_executable** out) {
   return xc::CallC([&] { return xc::Compile(hlo, size, options, out); });
+}
+
+XC_EXPORT xc_status* xc_compile_hlo_cancellable(const char* hlo, size_t size, const char* options, const int* cancel,
+                                                xc_executable** out) {
+  return xc::CallC([&] {
+    const xc::CancelScope scope(cancel);
+    return xc::Compile(hlo, size, options, out);
+  });
 }
 
 XC_EXPORT void xc_executable_free(xc_executable* executable) { delete executable; }

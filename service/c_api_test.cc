@@ -114,6 +114,22 @@ TEST(CApi, ErrorsAreObjects) {
             std::string::npos);
 }
 
+TEST(CApi, CompilationsCanBeCancelled) {
+  const std::string text = "HloModule m\nENTRY e { p = f32[5] parameter(0) ROOT a = f32[5] multiply(p, p) }\n";
+  xc_executable* executable = nullptr;
+  int cancel = 1;
+  xc_status* status = xc_compile_hlo_cancellable(text.data(), text.size(), nullptr, &cancel, &executable);
+  ASSERT_NE(status, nullptr);
+  EXPECT_EQ(xc_status_code(status), 1);
+  EXPECT_EQ(Message(status), "the compilation was cancelled");
+  EXPECT_EQ(executable, nullptr);
+  // It left nothing behind: the next request compiles.
+  cancel = 0;
+  EXPECT_EQ(Message(xc_compile_hlo_cancellable(text.data(), text.size(), nullptr, &cancel, &executable)), "");
+  EXPECT_NE(executable, nullptr);
+  xc_executable_free(executable);
+}
+
 TEST(CApi, LimitsAreOptions) {
   const std::string text = R"(HloModule m
 inner { x = f32[2] parameter(0) ROOT y = f32[2] negate(x) }

@@ -7,6 +7,7 @@
 #include "backends/registry.h"
 #include "backends/runtime/arena.h"
 #include "hlo/analysis/fingerprint.h"
+#include "hlo/base/cancel.h"
 #include "hlo/base/exceptions.h"
 #include "hlo/base/status.h"
 #include "hlo/verifier/verifier.h"
@@ -14,6 +15,9 @@
 #include "service/disk_cache.h"
 
 namespace xc {
+
+// How often a request that may be cancelled looks whether it was, while it waits for another one's compilation.
+static constexpr std::chrono::milliseconds kCancelInterval{20};
 
 absl::StatusOr<std::shared_ptr<const Executable>> ExecutableCache::GetOrCompile(const std::string& key,
                                                                                 const Compile& compile,
@@ -37,6 +41,11 @@ absl::StatusOr<std::shared_ptr<const Executable>> ExecutableCache::GetOrCompile(
     }
     ++stats_.waits;
     const auto done = [&entry] { return entry->ready || !entry->status.ok(); };
+    if (CurrentCancel() != nullptr) {
+      while (absl::Now() < deadline && !finished_.wait_for(lock, kCancelInterval, done)) {
+        XC_RETURN_IF_ERROR(CheckCancel());
+      }
+    }
     if (deadline == absl::InfiniteFuture()) {
       finished_.wait(lock, done);
     } else if (!finished_.wait_until(lock, absl::ToChronoTime(deadline), done)) {
@@ -45,7 +54,10 @@ absl::StatusOr<std::shared_ptr<const Executable>> ExecutableCache::GetOrCompile(
     }
     if (entry->ready) return entry->executable;
     // The other request's limits are not this one's.
-    if (!absl::IsDeadlineExceeded(entry->status) && !absl::IsResourceExhausted(entry->status)) return entry->status;
+    if (!absl::IsDeadlineExceeded(entry->status) && !absl::IsResourceExhausted(entry->status) &&
+        !absl::IsCancelled(entry->status)) {
+      return entry->status;
+    }
   }
   const absl::Time start = absl::Now();
   absl::StatusOr<std::shared_ptr<const Executable>> executable = CatchExceptions(compile);

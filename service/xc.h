@@ -53,6 +53,10 @@ typedef struct xc_executable xc_executable;
  * environment's XC_CACHE_DIR, if the options name none) it may have been compiled by another process: its code is
  * loaded from there, and new code is written there, up to N bytes (XC_CACHE_BYTES; 2 GiB). */
 xc_status* xc_compile_hlo(const char* hlo, size_t size, const char* options, xc_executable** out);
+/* The same, but once *cancel, which another thread sets, is not 0, it gives up soon with an error of code 1
+ * (cancelled). Between its looks at the flag lies one pass over the module or the code generation of one part of it. */
+xc_status* xc_compile_hlo_cancellable(const char* hlo, size_t size, const char* options, const int* cancel,
+                                      xc_executable** out);
 void xc_executable_free(xc_executable* executable);
 
 /* Inputs are the array leaves of the entry parameters in order, outputs those of the result. */

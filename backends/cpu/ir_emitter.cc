@@ -8,6 +8,7 @@
 #include "absl/time/clock.h"
 #include "backends/cpu/ir_emitter_impl.h"
 #include "backends/cpu/memory_scopes.h"
+#include "hlo/base/cancel.h"
 #include "hlo/base/status.h"
 #include "llvm/IR/Constants.h"
 
@@ -22,6 +23,7 @@ constexpr int kInlineSize = 48;
 constexpr int kRepeatedSize = 6;
 
 absl::Status CheckTime(absl::Time deadline) {
+  XC_RETURN_IF_ERROR(CheckCancel());
   if (deadline == absl::InfiniteFuture() || absl::Now() <= deadline) return absl::OkStatus();
   return absl::DeadlineExceededError("writing code took longer than the compile deadline allows");
 }

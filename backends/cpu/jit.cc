@@ -14,6 +14,7 @@
 #include "backends/cpu/llvm_set_up.h"
 #include "backends/cpu/memory_scopes.h"
 #include "backends/runtime/build_id.h"
+#include "hlo/base/cancel.h"
 #include "hlo/base/exceptions.h"
 #include "hlo/base/status.h"
 #include "llvm/Analysis/CGSCCPassManager.h"
@@ -426,8 +427,13 @@ absl::StatusOr<std::unique_ptr<CompiledCode>> CompileModules(std::vector<CodeMod
   std::vector<std::string> objects(n);
   std::vector<absl::Status> statuses(n);
   std::atomic<size_t> next{0};
+  const int* cancel = CurrentCancel();
   auto work = [&] {
     for (size_t i = next.fetch_add(1); i < n; i = next.fetch_add(1)) {
+      if (absl::Status status = CheckCancel(cancel); !status.ok()) {
+        statuses[i] = std::move(status);
+        continue;
+      }
       if (options.deadline != absl::InfiniteFuture() && absl::Now() > options.deadline) {
         statuses[i] = absl::DeadlineExceededError("code generation took longer than the compile deadline allows");
         continue;

@@ -5,6 +5,7 @@
 #include "backends/plan/planner_impl.h"
 #include "compiler/fuse/emittable.h"
 #include "compiler/memory/in_place.h"
+#include "hlo/base/cancel.h"
 #include "hlo/base/status.h"
 
 namespace xc::plan {
@@ -110,6 +111,7 @@ absl::StatusOr<Decision> Planner::PlanOp(const HloInstruction* i) {
 }
 
 absl::Status Planner::PlanInstruction(const HloInstruction* i) {
+  XC_RETURN_IF_ERROR(CheckCancel());
   if (deadline_ != absl::InfiniteFuture() && absl::Now() > deadline_) {
     return absl::DeadlineExceededError("planning took longer than the compile deadline allows");
   }

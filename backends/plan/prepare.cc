@@ -4,6 +4,7 @@
 #include "absl/time/clock.h"
 #include "compiler/expand/expand.h"
 #include "compiler/memory/schedule.h"
+#include "hlo/base/cancel.h"
 #include "hlo/base/status.h"
 
 namespace xc::plan {
@@ -20,6 +21,7 @@ absl::StatusOr<BufferAssignment> Prepare(HloModule* module, const PrepareOptions
                                                      " bytes of temporary memory; the limit is ",
                                                      options.max_memory_bytes));
   }
+  XC_RETURN_IF_ERROR(CheckCancel());
   if (options.deadline != absl::InfiniteFuture() && absl::Now() > options.deadline) {
     return absl::DeadlineExceededError("buffer assignment took longer than the compile deadline allows");
   }
