@@ -8,25 +8,25 @@
 
 namespace xla_core {
 
-#define XC_FUNCTIONS(X)        \
-  X(xc_api_version)            \
-  X(xc_status_code)            \
-  X(xc_status_message)         \
-  X(xc_status_free)            \
-  X(xc_compile_hlo)            \
-  X(xc_executable_free)        \
-  X(xc_executable_num_inputs)  \
-  X(xc_executable_num_outputs) \
-  X(xc_executable_input)       \
-  X(xc_executable_output)      \
-  X(xc_executable_temp_bytes)  \
-  X(xc_executable_code_bytes)  \
-  X(xc_executable_was_loaded)  \
-  X(xc_executable_text)        \
-  X(xc_string_free)            \
-  X(xc_executable_run)         \
-  X(xc_cache_get_stats)        \
-  X(xc_cache_clear)            \
+#define XC_FUNCTIONS(X)         \
+  X(xc_api_version)             \
+  X(xc_status_code)             \
+  X(xc_status_message)          \
+  X(xc_status_free)             \
+  X(xc_compile_hlo_cancellable) \
+  X(xc_executable_free)         \
+  X(xc_executable_num_inputs)   \
+  X(xc_executable_num_outputs)  \
+  X(xc_executable_input)        \
+  X(xc_executable_output)       \
+  X(xc_executable_temp_bytes)   \
+  X(xc_executable_code_bytes)   \
+  X(xc_executable_was_loaded)   \
+  X(xc_executable_text)         \
+  X(xc_string_free)             \
+  X(xc_executable_run)          \
+  X(xc_cache_get_stats)         \
+  X(xc_cache_clear)             \
   X(xc_cache_set_budget)
 
 struct Api {

@@ -16,21 +16,40 @@ namespace nb = nanobind;
 namespace xla_core {
 namespace {
 
+// Takes an exception that leaves a call and may change its traceback; null for none.
+PyObject* error_hook = nullptr;
+
+// Hands the exception that is set to the hook. What the hook itself raises is forgotten.
+void CallErrorHook() {
+  if (error_hook == nullptr) return;
+  PyObject *type, *value, *traceback;
+  PyErr_Fetch(&type, &value, &traceback);
+  PyErr_NormalizeException(&type, &value, &traceback);
+  if (traceback != nullptr) PyException_SetTraceback(value, traceback);
+  PyObject* done = PyObject_CallOneArg(error_hook, value);
+  if (done == nullptr) PyErr_Clear();
+  Py_XDECREF(done);
+  Py_XDECREF(traceback);
+  PyErr_Restore(type, value, PyException_GetTraceback(value));
+}
+
 PyObject* CallDispatcher(PyObject* self, PyObject* args, PyObject* kwargs) {
   try {
-    return nb::inst_ptr<Dispatcher>(self)->Call(self, args, kwargs);
+    PyObject* result = nb::inst_ptr<Dispatcher>(self)->Call(self, args, kwargs);
+    if (result != nullptr) return result;
   } catch (nb::python_error& error) {
     error.restore();
   } catch (const std::exception& error) {
     PyErr_SetString(PyExc_RuntimeError, error.what());
   }
+  CallErrorHook();
   return nullptr;
 }
 
 PyType_Slot dispatcher_slots[] = {{Py_tp_call, reinterpret_cast<void*>(&CallDispatcher)}, {0, nullptr}};
 
 void NeedLibrary() {
-  if (api.xc_compile_hlo == nullptr) throw std::runtime_error("the core library is not loaded");
+  if (api.xc_compile_hlo_cancellable == nullptr) throw std::runtime_error("the core library is not loaded");
 }
 
 nb::dict CacheStats() {
@@ -64,6 +83,9 @@ NB_MODULE(_core, m) {
   nb::set_leak_warnings(false);
   if (ImportNumPy() < 0) throw nb::python_error();
   m.def("load", &Load, nb::arg("path"), "Opens the core library; further calls do nothing.");
+  m.def(
+      "set_error_hook", [](nb::object hook) { error_hook = hook.release().ptr(); }, nb::arg("hook"),
+      "Sets the function that gets each exception which leaves a call of a Dispatcher.");
   m.def("cache_stats", &CacheStats, "Counters of the process-wide cache of executables.");
   m.def(
       "cache_clear",

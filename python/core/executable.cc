@@ -5,6 +5,7 @@
 #include <stdexcept>
 
 #include "python/core/buffers.h"
+#include "python/core/compilation.h"
 
 namespace nb = nanobind;
 
@@ -111,15 +112,7 @@ void CheckDonated(const Leaf* leaves, size_t n, size_t donated) {
 Executable::Executable(nb::bytes hlo, const std::string& options, std::vector<nb::object> output_dtypes,
                        std::vector<nb::object> constants, std::vector<std::pair<int, int>> donated)
     : constants_(std::move(constants)), has_donated_(!donated.empty()) {
-  if (api.xc_compile_hlo == nullptr) throw std::runtime_error("the core library is not loaded");
-  xc_status* status;
-  const char* data = hlo.c_str();
-  const size_t size = hlo.size();
-  {
-    nb::gil_scoped_release release;
-    status = api.xc_compile_hlo(data, size, options.c_str(), &executable_);
-  }
-  Check(status);
+  executable_ = CompileInterruptibly(hlo, options);
   const size_t n = api.xc_executable_num_inputs(executable_), m = api.xc_executable_num_outputs(executable_);
   for (size_t i = 0; i < n; ++i) inputs_.push_back(api.xc_executable_input(executable_, i).bytes);
   if (output_dtypes.size() != m || constants_.size() > n) throw std::runtime_error("wrong number of arrays");

@@ -48,7 +48,7 @@ def test_python_numbers_of_traced_values():
     refused(xla.ConcretizationError, r"\.item\(\) asks .*use the array itself", lambda x: x.item(), x)
     refused(xla.ConcretizationError, r"\.tolist\(\) asks ", lambda x: x.tolist(), x)
     refused(xla.ConcretizationError, r"format\(\) asks .*print the result", lambda x: f"{x:.3f}", x)
-    refused(xla.ConcretizationError, r"a size, a range .*static_argnums", lambda x, n: x + [1, 2][n], x, 1)
+    refused(xla.ConcretizationError, r"a size, a range .*static_argnames", lambda x, n: x + [1, 2][n], x, 1)
 
 
 def test_data_dependent_shapes():
@@ -206,7 +206,7 @@ def test_unsupported_functions_and_options():
     )
     with pytest.raises(ValueError, match="platform|backend"):
         xla.compile(lambda x: x, platform="abacus")(np.ones(2))
-    with pytest.raises(ValueError, match="unknown option or value: 'speed=11'"):
+    with pytest.raises(ValueError, match="there is no option 'speed'"):
         xla.compile(lambda x: x, options={"speed": 11})(np.ones(2))
     with pytest.raises(TypeError, match="takes a function, not a int"):
         xla.compile(3)

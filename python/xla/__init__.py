@@ -8,6 +8,8 @@
 (2, 4)
 """
 
+import importlib as _importlib
+
 from . import _functions, lax, nn
 from ._compile import CompiledFunction, compile
 from ._lowered import Cost, FusionCost, Lowered
@@ -26,6 +28,22 @@ from ._errors import (
     UnsupportedError,
 )
 from ._load import cache_clear, cache_set_budget, cache_stats
+from ._notices import FrozenRandomWarning, RecompilationWarning, log_compiles
+from ._options import options
+from ._tracebacks import full_tracebacks
 from ._tracer import Tracer
+
+# Names as users write them, in tracebacks and help().
+for _public in list(vars().values()):
+    if getattr(_public, "__module__", "").startswith("xla._"):
+        _public.__module__ = "xla"
+
+
+def __getattr__(name):
+    """`xla.tf` without an import of its own."""
+    if name == "tf":
+        return _importlib.import_module("xla.tf")
+    raise AttributeError(f"module 'xla' has no attribute {name!r}")
+
 
 __version__ = "0.1.0"

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Generic, NamedTuple, ParamSpec, TypeVar, overload
 
-from . import lax as lax, nn as nn
+from . import lax as lax, nn as nn, tf as tf
 from ._errors import (
     ConcretizationError as ConcretizationError,
     ControlFlowError as ControlFlowError,
@@ -24,6 +24,13 @@ from ._load import (
     cache_set_budget as cache_set_budget,
     cache_stats as cache_stats,
 )
+from ._notices import (
+    FrozenRandomWarning as FrozenRandomWarning,
+    RecompilationWarning as RecompilationWarning,
+    log_compiles as log_compiles,
+)
+from ._options import options as options
+from ._tracebacks import full_tracebacks as full_tracebacks
 from ._tracer import Tracer as Tracer
 
 __version__: str
@@ -47,6 +54,7 @@ class CompiledFunction(Generic[_P, _R]):
     def cache_info(self) -> CacheInfo: ...
     def clear_cache(self) -> None: ...
     def explain(self) -> str: ...
+    def _repr_html_(self) -> str: ...
 
 @overload
 def compile(

@@ -1,6 +1,8 @@
 """xla.compile: the decorator and its table of compiled programs."""
 
+import difflib
 import functools
+import html
 import inspect
 import sys
 import threading
@@ -10,8 +12,9 @@ from collections import OrderedDict, namedtuple
 
 import numpy as np
 
-from . import _core, _errors, _explain, _hlo, _pytree
-from ._lowered import Lowered, compile_text, options_text
+from . import _core, _errors, _explain, _hlo, _notices, _pytree, _random_watch, _tracebacks
+from ._lowered import Lowered, compile_text
+from ._options import options_text
 from ._trace import from_dlpack, result_of, signature_of, trace
 
 # Compiled programs that one function keeps at most; the least recently used goes first.
@@ -48,6 +51,7 @@ def compile(
     options: a dict of the compiler's options, such as {"disabled_passes": ["fuse"]} or {"compile_timeout_s": 60};
       {"cache_dir": "~/.cache/xla"} keeps compiled code between processes (so does the environment's XC_CACHE_DIR);
       {"excess_precision": True} computes in f32 what is written in float16 or bfloat16, with fewer roundings.
+      xla.options() has all of them with what they do.
 
     >>> @compile
     ... def f(x, scale=2.0):          # x: any shape
@@ -96,6 +100,32 @@ def _parameters(function):
     return [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
 
 
+def _check_static(function, nums, names):
+    """Refuses static arguments that the function cannot have."""
+    try:
+        parameters = inspect.signature(function).parameters
+    except (TypeError, ValueError):
+        return
+    kinds = [p.kind for p in parameters.values()]
+    name_of_function = getattr(function, "__name__", type(function).__name__)
+    for name in names:
+        if name not in parameters and inspect.Parameter.VAR_KEYWORD not in kinds:
+            near = difflib.get_close_matches(name, parameters, 1)
+            hint = f" (did you mean {near[0]!r}?)" if near else ""
+            _errors.fail(
+                _errors.StaticArgumentError,
+                f"static_argnames names {name!r}{hint}, but {name_of_function} has the parameters "
+                f"{', '.join(parameters) or 'of none'}",
+            )
+    positional = sum(k in (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD) for k in kinds)
+    for i in nums:
+        if not -positional <= i < positional and inspect.Parameter.VAR_POSITIONAL not in kinds:
+            _errors.fail(
+                _errors.StaticArgumentError,
+                f"static_argnums has {i}, but {name_of_function} has {positional} positional parameters, counted from 0",
+            )
+
+
 class CompiledFunction(_core.Dispatcher):
     """What xla.compile gives: call it as the function. `__wrapped__` is the function itself.
 
@@ -108,6 +138,7 @@ class CompiledFunction(_core.Dispatcher):
         as_tuple = lambda x: (x,) if isinstance(x, (int, str)) else tuple(x)
         nums, names, donated = as_tuple(static_argnums), as_tuple(static_argnames), as_tuple(donate_argnums)
         parameters = _parameters(function)
+        _check_static(function, nums, names)
         for name in names:
             if name in parameters and parameters.index(name) not in nums:
                 nums += (parameters.index(name),)
@@ -134,6 +165,8 @@ class CompiledFunction(_core.Dispatcher):
         self._misses = 0
         self._loaded = 0
         self._slow_hits = 0
+        self._warned_of_random = False
+        self._warns = True  # of many compilations
 
     def __get__(self, instance, owner=None):
         return self if instance is None else types.MethodType(self, instance)
@@ -255,7 +288,8 @@ class CompiledFunction(_core.Dispatcher):
                 return entry
             started = time.perf_counter()
             try:
-                traced = trace(self.__wrapped__, self._name, structure, signatures, self._caller(static), donated)
+                with _random_watch.watch(self.__wrapped__) as random:
+                    traced = trace(self.__wrapped__, self._name, structure, signatures, self._caller(static), donated)
                 traced_at = time.perf_counter()
                 with _progress(self._name, traced):
                     executable = compile_text(traced, self._options)
@@ -272,6 +306,11 @@ class CompiledFunction(_core.Dispatcher):
                 self._entries[key] = entry
                 while len(self._entries) > MAX_SIGNATURES:
                     self._entries.popitem(last=False)
+                records, count = list(self._records), self._misses
+            _notices.compiled(self._name, records, executable.was_loaded, count if self._warns else 0)
+            if random.drawn and not self._warned_of_random:
+                self._warned_of_random = True
+                _notices.frozen(self._name, random.drawn)
             return entry
 
     # Looking inside.
@@ -282,8 +321,12 @@ class CompiledFunction(_core.Dispatcher):
         >>> print(compile(lambda x: x + 1).lower(np.zeros(3)).hlo())  # doctest: +ELLIPSIS
         HloModule ...
         """
-        _, static, leaves, structure, signatures, donated = self._signature(args, kwargs)
-        traced = trace(self.__wrapped__, self._name, structure, signatures, self._caller(static), donated)
+        try:
+            _, static, leaves, structure, signatures, donated = self._signature(args, kwargs)
+            traced = trace(self.__wrapped__, self._name, structure, signatures, self._caller(static), donated)
+        except Exception as error:
+            _tracebacks.shorten(error)
+            raise
         return Lowered(self._name, traced, self._options, [_as_leaf(leaf) for leaf in leaves])
 
     def cache_info(self):
@@ -327,6 +370,19 @@ class CompiledFunction(_core.Dispatcher):
         'sin has not been compiled.'
         """
         return _explain.explain(self._name, list(self._records))
+
+    def _repr_html_(self):
+        """A table of the programs, for notebooks."""
+        records, escape = list(self._records), html.escape
+        rows = "".join(
+            f"<tr><td>{i + 1}</td><td><code>{escape(_explain.call_text(self._name, r))}</code></td>"
+            f"<td>{1000 * r.trace_seconds:.1f}</td><td>{1000 * r.compile_seconds:.1f}</td>"
+            f"<td>{escape('; '.join(_explain.reasons(records, i)) or 'the first compilation')}</td></tr>"
+            for i, r in enumerate(records)
+        )
+        head = "".join(f"<th>{title}</th>" for title in ("", "program", "traced in ms", "compiled in ms", "why"))
+        table = f"<table><tr>{head}</tr>{rows}</table>" if rows else ""
+        return f"<p><code>{escape(repr(self))}</code></p>{table}"
 
 
 def _as_leaf(leaf):

@@ -1,11 +1,13 @@
 """Errors of the package. Each message names the user's file and line and says what to write instead."""
 
+import linecache
 import os
 import re
 import sys
 
 _PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
-_inside = {}  # file name -> is it the package's own, or NumPy's
+_inside = {}  # file name -> is it the package's own, NumPy's or SciPy's
+_LIBRARIES = ("numpy", "scipy")
 
 
 class Error(Exception):
@@ -71,21 +73,58 @@ STORED = (
 )
 
 
-def _is_inside(file):
+def is_inside(file):
+    """Is a file's code the package's own, NumPy's or SciPy's?"""
     found = _inside.get(file)
     if found is None:
         parts = os.path.normpath(file).split(os.sep)
-        found = file.startswith(_PACKAGE) or "numpy" in parts or file.startswith("<__array_function__")
+        libraries = any(name in parts for name in _LIBRARIES)
+        found = file.startswith(_PACKAGE) or libraries or file.startswith("<__array_function__")
         _inside[file] = found
     return found
 
 
 def user_location():
-    """(file, line) of the user's code that is running: the innermost frame outside of this package and NumPy."""
-    frame = sys._getframe(1)
-    while frame is not None and _is_inside(frame.f_code.co_filename):
-        frame = frame.f_back
+    """(file, line) of the user's code that is running: the innermost frame outside of this package, NumPy and SciPy."""
+    frame = user_frame()
     return ("unknown", 0) if frame is None else (frame.f_code.co_filename, frame.f_lineno)
+
+
+def user_frame():
+    """The innermost frame outside of this package, NumPy and SciPy; None if there is none."""
+    frame = sys._getframe(1)
+    while frame is not None and is_inside(frame.f_code.co_filename):
+        frame = frame.f_back
+    return frame
+
+
+def running_expression(frame):
+    """The text of the expression that a frame is computing, such as "np.zeros(n)"; "" if it cannot be told."""
+    positions = list(frame.f_code.co_positions())[frame.f_lasti // 2]
+    line, end_line, begin, end = positions
+    if None in positions or line != end_line:
+        return ""
+    text = linecache.getline(frame.f_code.co_filename, line)
+    return text.encode()[begin:end].decode(errors="replace").strip()
+
+
+def variable_of(frame, value):
+    """The name under which a frame knows a value; "" if it has none."""
+    return next((name for name, known in frame.f_locals.items() if known is value), "")
+
+
+def scipy_function():
+    """The public name of the function of SciPy that is running, such as "scipy.linalg.expm"; "" if there is none."""
+    frame, name = sys._getframe(1), ""
+    while frame is not None:
+        module = frame.f_globals.get("__name__", "")
+        if module.partition(".")[0] == "scipy":
+            public = [part for part in module.split(".") if not part.startswith("_")]
+            name = ".".join([*public, frame.f_code.co_name])
+        elif name and not is_inside(frame.f_code.co_filename):
+            break
+        frame = frame.f_back
+    return name
 
 
 def definition(function):

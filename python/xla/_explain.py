@@ -38,16 +38,26 @@ def _differences(new, old):
         for where, _, value in static:
             name = f"argument {where!r}"
             if where not in before:
-                found.append(f"static {name} is given by another way")
+                found.append(f"static {name} is given by position where it was given by name, or the other way round")
             elif before[where] != value or type(before[where]) is not type(value):
                 found.append(f"static {name} was {_static_text(before[where])}, is {_static_text(value)}")
     if structure != old_structure:
-        found.append("the arguments are nested or named in another way")
+        found.append("the arguments have another structure (tuples, dicts, names)")
     else:
         for i, (a, b) in enumerate(zip(leaves, old_leaves)):
             if a != b:
                 found.append(f"array {i} was {_leaf_text(b)}, is {_leaf_text(a)}")
     return found or ["it was forgotten: the cache was cleared, or too many signatures came after it"]
+
+
+def call_text(name, record):
+    """What was compiled, such as "f(f64[3], Python int)"."""
+    return f"{name}({', '.join(map(_leaf_text, record.key[2]))})"
+
+
+def reasons(records, i):
+    """Why the i-th of the compilations was one: its differences from the most similar one before it; none for the first."""
+    return min((_differences(records[i].key, r.key) for r in records[:i]), key=len, default=[])
 
 
 def explain(name, records):
@@ -56,13 +66,12 @@ def explain(name, records):
         return f"{name} has not been compiled."
     lines = []
     for i, record in enumerate(records):
-        types = ", ".join(map(_leaf_text, record.key[2]))
         times = f"traced in {1000 * record.trace_seconds:.1f} ms, compiled in {1000 * record.compile_seconds:.1f} ms"
-        lines.append(f"{i + 1}. {name}({types}): {times}")
+        lines.append(f"{i + 1}. {call_text(name, record)}: {times}")
         if i == 0:
             lines.append("   the first compilation")
             continue
-        nearest = min((_differences(record.key, r.key) for r in records[:i]), key=len)
+        nearest = reasons(records, i)
         lines += [f"   {why}" for why in nearest[:5]]
         if len(nearest) > 5:
             lines.append(f"   and {len(nearest) - 5} more")

@@ -10,18 +10,6 @@ import numpy as np
 from . import _core, _load
 
 
-def options_text(platform, options):
-    """The C API's options: lines of key=value."""
-    lines = [f"platform={platform}"] if platform else []
-    for key, value in (options or {}).items():
-        if key == "cache_dir":
-            value = os.path.abspath(os.path.expanduser(value))
-        if isinstance(value, (list, tuple)):
-            value = ",".join(map(str, value))
-        lines.append(f"{key}={int(value) if isinstance(value, bool) else value}")
-    return "\n".join(lines)
-
-
 def compile_text(traced, options):
     """The executable of a traced function."""
     _load.open_library()

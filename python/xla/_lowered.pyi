@@ -21,6 +21,7 @@ class Cost:
     temp_bytes: int
     code_bytes: int
     parts: tuple[FusionCost, ...]
+    evaluated: tuple[str, ...]
 
 class Lowered:
     def hlo(self) -> str: ...

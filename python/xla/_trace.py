@@ -4,7 +4,7 @@ import dataclasses
 
 import numpy as np
 
-from . import _control_flow, _errors, _hlo, _pytree
+from . import _control_flow, _errors, _hlo, _pytree, _tracer
 from ._control_flow import Poison
 from ._masked import Masked
 from ._tracer import WEAK_TYPES, Tracer, check_dtype, tracer_of
@@ -62,6 +62,8 @@ def trace(function, name, structure, signatures, call, donated=()):
         except (_errors.ConcretizationError, ValueError) as error:
             # NumPy turns an error of __array__ into a ValueError of its own.
             cause = error if isinstance(error, _errors.ConcretizationError) else error.__cause__
+            if isinstance(cause, _errors.UnsupportedError):
+                raise cause.with_traceback(error.__traceback__) from None
             if not isinstance(cause, _errors.ConcretizationError):
                 raise
             if converted is None and again is None:
@@ -74,6 +76,12 @@ def trace(function, name, structure, signatures, call, donated=()):
             if said.convertible:
                 _control_flow.explain(function, said, error.__traceback__)
             raise said from None
+        except TypeError as error:
+            # NumPy's np.zeros(n) says no more than that n is no integer; the traced value had said why.
+            asked, _tracer.asked_for_size.error = getattr(_tracer.asked_for_size, "error", None), None
+            if isinstance(error, _errors.Error) or asked is None or "Tracer(" not in str(error):
+                raise
+            raise asked.with_traceback(error.__traceback__) from None
 
 
 def _trace_once(function, name, structure, signatures, call, donated):

@@ -1,6 +1,8 @@
 """Tracer: the array that stands for a NumPy array while a function is traced. It behaves as numpy.ndarray does: operators,
 methods, indexing, views, in-place writes to what the function made itself."""
 
+import threading
+
 import numpy as np
 
 from . import _errors, _hlo, _ops
@@ -14,6 +16,10 @@ WEAK_TYPES = {
     float: np.dtype(np.float64),
     complex: np.dtype(np.complex128),
 }
+
+
+# `error`: the last ConcretizationError of this thread, for callers that put an error of their own in its place.
+asked_for_size = threading.local()
 
 
 def implements(*functions):
@@ -117,11 +123,17 @@ class Tracer:
         return handler(*args, **kwargs)
 
     def __array__(self, dtype=None, copy=None):
+        if function := _errors.scipy_function():
+            _errors.fail(
+                _errors.UnsupportedError,
+                f"{function} is SciPy's own code, which xla.compile does not compile; call it outside of the compiled "
+                "function, or write it with NumPy's functions, xla.lax and xla.nn",
+            )
         _errors.fail(_errors.NumPyStoreError, f"{self!r} {_errors.STORED}")
 
     def _concrete(self, what, instead, convertible=False):
         message = f"{what} asks for the number of {self!r}, known only when it runs; {instead}"
-        error = _errors.ConcretizationError(_errors.at_user(message))
+        error = asked_for_size.error = _errors.ConcretizationError(_errors.at_user(message))
         error.convertible = convertible
         raise error
 
@@ -136,11 +148,17 @@ class Tracer:
         self._concrete("int()", "write x.astype(int), or make the argument static (static_argnums)", convertible=True)
 
     def __index__(self):
-        self._concrete(
-            "a size, a range or an index of a list",
-            "make the argument static (static_argnums), or index a NumPy array instead of a list",
-            convertible=True,
-        )
+        frame = _errors.user_frame()
+        text = _errors.running_expression(frame) if frame is not None else ""
+        name = _errors.variable_of(frame, self) if frame is not None else ""
+        parameters = frame.f_code.co_varnames[: frame.f_code.co_argcount] if frame is not None else ()
+        instead = "make the argument static (static_argnums), or index a NumPy array instead of a list"
+        if name in parameters:
+            instead = (
+                f'sizes are fixed when a function is compiled: write @xla.compile(static_argnames="{name}"), which compiles '
+                f"once for each {name}; to index a list with it, make the list a NumPy array"
+            )
+        self._concrete(f"{text}: " * bool(text) + "a size, a range or an index of a list", instead, convertible=True)
 
     def __float__(self):
         self._concrete(

@@ -2,6 +2,8 @@
 methods. What each ufunc computes is in _elementwise.py and _products.py."""
 
 import functools
+import sys
+import types
 
 import numpy as np
 
@@ -40,6 +42,18 @@ def _array_ufunc(self, ufunc, method, *inputs, **kwargs):
     return handler(ufunc, *inputs, **kwargs)
 
 
+def _module_of(ufunc):
+    """Where users find a ufunc: "np", "scipy.special" or another module that has it, such as one of their own."""
+    if getattr(np, ufunc.__name__, None) is ufunc:
+        return "np"
+    for name in ("scipy.special", *list(sys.modules)):
+        module = sys.modules.get(name)
+        public = isinstance(module, types.ModuleType) and "._" not in name and not name.startswith("_")
+        if public and vars(module).get(ufunc.__name__) is ufunc:
+            return name
+    return "ufunc"
+
+
 def apply(
     ufunc,
     *inputs,
@@ -56,7 +70,12 @@ def apply(
     name = ufunc.__name__
     emitter = EMITTERS.get(name) or GUFUNCS.get(name)
     if emitter is None:
-        _errors.fail(_errors.UnsupportedError, f"np.{name} is not compiled by xla.compile")
+        where_from = _module_of(ufunc)
+        _errors.fail(
+            _errors.UnsupportedError,
+            f"{where_from}.{name} is not compiled by xla.compile; call it outside of the compiled function, or write it with "
+            "NumPy's functions, xla.lax and xla.nn",
+        )
     if len(inputs) > ufunc.nin:
         inputs, out = inputs[: ufunc.nin], out or tuple(inputs[ufunc.nin :])
     inputs = [x if is_array_like(x) else as_array(x) for x in inputs]

@@ -131,13 +131,13 @@ LAYERS = {
 # The modules and packages of python/xla, from the lowest layer to the highest; those of a line may import each other.
 PYTHON_FOLDER = "python/xla/"
 PYTHON_LAYERS = [
-    "_core _errors _pytree",
+    "_core _errors _pytree _types",
     "_hlo",
     "_ops _float_bits _elementwise _products",
     "_tracer",
     "_ufuncs _masked _indexing _staging",
     "_control_flow",
-    "_load _lowered _explain _trace _compile",
+    "_load _lowered _explain _options _notices _random_watch _tracebacks _trace _compile",
     "lax",
     "_functions nn",
     "__init__ __main__ tf",

@@ -20,6 +20,7 @@ def compiled_alone(*static):
                 return function(*args, **kwargs)
             if not made:
                 made.append(compile_(function, static_argnames=static))
+                made[0]._warns = False  # plain arrays of any shape are what it is called with
             bound = signature.bind(*args, **kwargs)
             arrays, fixed = [], {}
             for name, value in bound.arguments.items():
