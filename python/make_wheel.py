@@ -28,7 +28,7 @@ import re
 import zipfile
 
 from wheel_binaries import is_binary, needed_libraries, platform_tag, stripped
-from wheel_notices import archives, debian_notices, named_notice
+from wheel_notices import IN_PAGES, archives, debian_notices, named_notice
 
 
 def read(path):
@@ -84,7 +84,7 @@ def licenses(options, bundled):
     """Texts of the project's own licence and of those of all parts, by file name."""
     linked = [option for file in options.linked for option in read_lines(file)]
     texts = {"LICENSE": read(options.license).decode()}
-    for file_name, text in debian_notices(bundled + archives(linked)).items():
+    for file_name, text in debian_notices(bundled + archives(linked) + IN_PAGES).items():
         texts[f"notices/{file_name}"] = text
     for part in options.notice:
         part_name, _, file = part.partition("=")

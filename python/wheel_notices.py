@@ -14,6 +14,13 @@ FOLDERS = ["/usr/lib/x86_64-linux-gnu", "/usr/lib/gcc/x86_64-linux-gnu/12"]
 # Archives without code, for programs that still name these parts of the C library.
 EMPTY = {"libdl.a", "libpthread.a", "librt.a"}
 
+# What the pages that the core library writes hold: dagre, which is packed with the two others (service/page).
+IN_PAGES = [
+    "/usr/share/nodejs/dagre/dist/dagre.min.js",
+    "/usr/share/nodejs/graphlib/package.json",
+    "/usr/share/nodejs/lodash/package.json",
+]
+
 
 def archives(options):
     """The static archives that linker options take in, in the order of the options."""

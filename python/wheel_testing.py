@@ -22,7 +22,11 @@ LIBRARIES = (
 )
 INFO = r"(METADATA|RECORD|WHEEL|entry_points\.txt|licenses/LICENSE|licenses/notices/(common/)?[\w.+-]+\.txt)"
 # The projects whose code is in both wheels; each has a notice of this name.
-NOTICES = {"abseil", "farmhash", "gcc-12", "lapack", "llvm-toolchain-19", "protobuf", "re2", "zlib", "libzstd"}
+NOTICES = {"abseil", "farmhash", "gcc-12", "lapack", "llvm-toolchain-19", "protobuf", "re2", "zlib", "libzstd"} | {
+    "node-dagre-layout",
+    "node-graphlibrary",
+    "node-lodash",
+}
 
 
 def run(*command, **options):

@@ -7,30 +7,26 @@
 
 #include "absl/status/statusor.h"
 #include "hlo/module.h"
+#include "service/page/page.h"
 
 namespace xc {
 
-// A buffer's life on the entry's schedule, for the picture of memory over time.
-struct BufferLife {
-  std::string name;
-  int64_t offset = 0, size = 0;  // bytes in the arena
-  int64_t begin = 0, end = 0;    // positions in the schedule, both included
+// The temporary memory that the module's program has on the CPU: bytes, instructions of the entry's schedule, and the
+// values that lie in it.
+struct MemoryUse {
+  int64_t bytes = 0, steps = 0;
+  std::vector<PageValue> values;
 };
+absl::StatusOr<MemoryUse> MemoryOf(const HloModule& module);
 
-// The buffers of the temporary memory that the module's program has on the CPU, by instruction of the entry.
-absl::StatusOr<std::vector<BufferLife>> BufferLives(const HloModule& module);
-
-// Collapsible computations, fusions as boxes with their computation inside, links from operands to instructions, a
-// search field, and buffers over time if there are any.
-std::string ViewHtml(const HloModule& module, const std::vector<BufferLife>& buffers);
+// The module as a page: computations as graphs, the entry first seen, with costs and sources, and memory over time if
+// there is any. `trace`: a profile as service/page/page.h takes it, or "".
+Page ViewPage(const HloModule& module, const MemoryUse& memory, const std::string& trace = "");
 // One cluster per computation; fusions expanded.
 std::string ViewDot(const HloModule& module);
 // The entry computation as boxes in layers, edges downwards. Modules with more than `max_nodes` instructions in the
 // entry show the first ones, and say so.
 std::string ViewSvg(const HloModule& module, int64_t max_nodes = 600);
-
-// & < > and quotes as entities.
-std::string EscapeHtml(absl::string_view text);
 
 }  // namespace xc
 

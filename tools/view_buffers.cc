@@ -1,4 +1,4 @@
-// The lives of a module's buffers on the schedule of its entry.
+// The lives of a module's values on the schedule of its entry.
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
@@ -29,7 +29,7 @@ int64_t LastUse(const HloInstruction* value, const Positions& positions, int64_t
 
 }  // namespace
 
-absl::StatusOr<std::vector<BufferLife>> BufferLives(const HloModule& module) {
+absl::StatusOr<MemoryUse> MemoryOf(const HloModule& module) {
   std::unique_ptr<HloModule> copy = module.Clone();
   XC_RETURN_IF_ERROR(FlattenCalls(copy.get()).status());
   XC_RETURN_IF_ERROR(ScheduleModule(copy.get()));
@@ -37,7 +37,9 @@ absl::StatusOr<std::vector<BufferLife>> BufferLives(const HloModule& module) {
   const std::vector<HloInstruction*>& order = copy->schedule().at(copy->entry());
   Positions positions;
   for (size_t i = 0; i < order.size(); ++i) positions[order[i]] = static_cast<int64_t>(i);
-  std::vector<BufferLife> lives;
+  MemoryUse memory;
+  memory.bytes = buffers.arena_bytes();
+  memory.steps = static_cast<int64_t>(order.size());
   for (const HloInstruction* instruction : order) {
     // Values that are only handed on live in the buffers of those that made them.
     if (!buffers.Has(instruction) || instruction->opcode() == HloOpcode::kTuple ||
@@ -48,12 +50,12 @@ absl::StatusOr<std::vector<BufferLife>> BufferLives(const HloModule& module) {
     for (int64_t leaf = 0; leaf < leaves; ++leaf) {
       const BufferSlice& slice = buffers.Slice(instruction, leaf);
       if (slice.kind != BufferSlice::Kind::kArena || slice.size == 0) continue;
-      lives.push_back({leaves == 1 ? instruction->name() : absl::StrCat(instruction->name(), " leaf ", leaf),
-                       slice.offset, slice.size, positions.at(instruction),
-                       LastUse(instruction, positions, static_cast<int64_t>(order.size()) - 1)});
+      memory.values.push_back({leaves == 1 ? instruction->name() : absl::StrCat(instruction->name(), " leaf ", leaf),
+                               slice.offset, slice.size, positions.at(instruction),
+                               LastUse(instruction, positions, static_cast<int64_t>(order.size()) - 1)});
     }
   }
-  return lives;
+  return memory;
 }
 
 }  // namespace xc

@@ -19,7 +19,7 @@ namespace xc {
 namespace {
 
 absl::Status View(const std::string& path, const std::string& out, const std::string& shapes, bool optimized,
-                  const std::string& platform) {
+                  const std::string& platform, const std::string& profile) {
   XC_ASSIGN_OR_RETURN(std::unique_ptr<HloModule> module, ReadModuleOfShapes(path, shapes));
   XC_RETURN_IF_ERROR(VerifyModule(*module));
   if (optimized) {
@@ -33,12 +33,16 @@ absl::Status View(const std::string& path, const std::string& out, const std::st
   const Progress progress("drawing");
   std::string picture;
   if (absl::EndsWith(out, ".html")) {
-    // A module that cannot be laid out in memory is drawn without its buffers.
-    absl::StatusOr<std::vector<BufferLife>> lives = BufferLives(*module);
-    if (!lives.ok()) {
-      std::fprintf(stderr, "note: no buffers are drawn: %s\n", std::string(lives.status().message()).c_str());
+    // A module that cannot be laid out in memory is drawn without it.
+    absl::StatusOr<MemoryUse> memory = MemoryOf(*module);
+    if (!memory.ok()) {
+      std::fprintf(stderr, "note: no memory is drawn: %s\n", std::string(memory.status().message()).c_str());
     }
-    picture = ViewHtml(*module, lives.ok() ? *lives : std::vector<BufferLife>());
+    std::string trace;
+    if (!profile.empty()) {
+      XC_ASSIGN_OR_RETURN(trace, ReadFile(profile));
+    }
+    picture = ToHtml(ViewPage(*module, memory.ok() ? *memory : MemoryUse(), trace));
   } else if (absl::EndsWith(out, ".svg")) {
     picture = ViewSvg(*module);
   } else if (absl::EndsWith(out, ".dot")) {
@@ -53,22 +57,24 @@ absl::Status View(const std::string& path, const std::string& out, const std::st
 }  // namespace
 
 int ViewCommand(const std::vector<std::string>& args) {
-  std::string out, shapes, platform = DefaultPlatform();
+  std::string out, shapes, profile, platform = DefaultPlatform();
   bool optimized = false;
   FlagSet flags("xla view FILE -o OUT.html|svg|dot",
-                "Draws an HLO module: a page with collapsible computations, search and buffers over time, a drawing of "
-                "the entry, or input "
-                "for Graphviz.\n\nexample:\n  xla view module.hlo -o module.html");
+                "Draws an HLO module: a page (graph, search, costs, memory over time), a drawing of the entry, or "
+                "input for Graphviz.\n\nexamples:\n  xla view module.hlo --optimized -o module.html\n"
+                "  xla replay module.hlo --profile=trace.json\n"
+                "  xla view module.hlo --optimized --profile=trace.json -o module.html");
   flags.Add("o", &out, "the file to write");
   flags.Add("shapes", &shapes, kShapesHelp);
   flags.Add("optimized", &optimized, "draw the module after all passes: its fusions, its schedule and its memory");
   flags.Add("platform", &platform, "with --optimized: the passes of this platform: " + PlatformNames());
+  flags.Add("profile", &profile, "with -o OUT.html: colour by the times of this trace, from `xla replay --profile`");
   int exit_status = 0;
   if (!ParseFlags(flags, args, &exit_status)) return exit_status;
   if (flags.positional().size() != 1 || out.empty()) {
     return Fail(absl::InvalidArgumentError("`xla view` takes one FILE and -o OUT"));
   }
-  if (absl::Status status = View(flags.positional()[0], out, shapes, optimized, platform); !status.ok())
+  if (absl::Status status = View(flags.positional()[0], out, shapes, optimized, platform, profile); !status.ok())
     return Fail(status);
   return 0;
 }

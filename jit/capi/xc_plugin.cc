@@ -9,6 +9,7 @@
 #include "hlo/base/status.h"
 #include "jit/plugin/background.h"
 #include "jit/plugin/hosted_cluster.h"
+#include "jit/plugin/report.h"
 #include "jit/plugin/rewritten_graphs.h"
 #include "jit/plugin/settings.h"
 #include "service/c_status.h"

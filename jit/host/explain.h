@@ -12,7 +12,11 @@ namespace xc {
 // As text, functions that were run included.
 std::string ExplainText(const GraphExecutor& executor);
 
-// As one page of HTML without references to other files: the graph with coloured clusters, and the same as tables.
+// The ops of cluster `k`, such as "AddV2×3 MatMul".
+std::string ClusterOps(const GraphExecutor& executor, int k);
+
+// As one page of HTML without references to other files: the graph with compiled ops in green and the bodies of the
+// functions that ran inside their calls, and tables of clusters and of what is not compiled.
 std::string ExplainHtml(const GraphExecutor& executor);
 
 // What a user can do about a reason of marking; empty if nothing simple helps.

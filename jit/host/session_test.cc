@@ -293,7 +293,7 @@ TEST(Session, OtherBatchSizesShareCode) {
   EXPECT_EQ(s->executor().clusters()[0]->stats().compilations, 2);
   EXPECT_EQ(s->executor().stats().unprofitable, 0);
   EXPECT_NE(s->Explain().find("for a batch of 100"), std::string::npos) << s->Explain();
-  EXPECT_NE(s->ExplainAsHtml().find("for a batch of 80</td>"), std::string::npos);
+  EXPECT_NE(s->ExplainAsHtml().find("compiled for a batch of 80\""), std::string::npos);
 }
 
 TEST(Session, SharedCodeIsReadyForAllBatchSizesThatItServes) {

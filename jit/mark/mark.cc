@@ -360,8 +360,8 @@ absl::StatusOr<Marking> MarkForCompilation(const Graph& graph, const MarkOptions
       ++marking.num_clusters;
     } else {
       for (int id : ids) {
-        marking.nodes[id].reason = absl::StrCat("its cluster would have ", work, " op", work == 1 ? "" : "s",
-                                                " that compute something, fewer than ", options.min_cluster_size);
+        marking.nodes[id].reason = absl::StrCat("too few ops to compile together: ", work, " (min_cluster_size is ",
+                                                options.min_cluster_size, ")");
       }
     }
   }

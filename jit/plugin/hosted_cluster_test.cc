@@ -10,6 +10,7 @@
 
 #include "jit/graph/graph.h"
 #include "jit/plugin/background.h"
+#include "jit/plugin/report.h"
 #include "jit/plugin/rewritten_graphs.h"
 
 namespace xc {
