@@ -1,5 +1,7 @@
 #include "jit/plugin/settings.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <atomic>
 #include <cstdio>
@@ -10,6 +12,7 @@
 #include <vector>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -22,17 +25,19 @@ namespace {
 // One setting: how it is read from text (false if the text is wrong) and written.
 struct Row {
   const char* key;
+  const char* allowed;  // what the text may be, for errors
   std::function<bool(const std::string&, PluginSettings*)> read;
   std::function<std::string(const PluginSettings&)> write;
 };
 
 Row BoolRow(const char* key, bool& (*field)(PluginSettings&)) {
-  return {key, [field](const std::string& text, PluginSettings* s) { return absl::SimpleAtob(text, &field(*s)); },
+  return {key, "1 or 0",
+          [field](const std::string& text, PluginSettings* s) { return absl::SimpleAtob(text, &field(*s)); },
           [field](PluginSettings s) { return std::string(field(s) ? "1" : "0"); }};
 }
 
 Row IntRow(const char* key, int& (*field)(PluginSettings&)) {
-  return {key,
+  return {key, "a number from 0 to 2147483647",
           [field](const std::string& text, PluginSettings* s) {
             int value = 0;
             if (!absl::SimpleAtoi(text, &value) || value < 0) return false;
@@ -43,7 +48,7 @@ Row IntRow(const char* key, int& (*field)(PluginSettings&)) {
 }
 
 Row OpsRow(const char* key, std::set<std::string> MarkOptions::*field) {
-  return {key,
+  return {key, "names of ops with commas between them",
           [field](const std::string& text, PluginSettings* s) {
             std::vector<std::string> ops = absl::StrSplit(text, ',', absl::SkipEmpty());
             s->mark.*field = std::set<std::string>(ops.begin(), ops.end());
@@ -57,7 +62,7 @@ constexpr const char* kPolicies[] = {"now", "lazy", "background"};  // as Compil
 const std::vector<Row>& Rows() {
   static const auto* rows = new std::vector<Row>{
       BoolRow("enabled", [](PluginSettings& s) -> bool& { return s.enabled; }),
-      {"policy",
+      {"policy", "now, lazy or background",
        [](const std::string& text, PluginSettings* s) {
          for (int i = 0; i < 3; ++i) {
            if (text == kPolicies[i]) {
@@ -79,7 +84,7 @@ const std::vector<Row>& Rows() {
       BoolRow("cost_gate", [](PluginSettings& s) -> bool& { return s.launch.cost_gate; }),
       BoolRow("caller_thread", [](PluginSettings& s) -> bool& { return s.caller_thread; }),
       BoolRow("log", [](PluginSettings& s) -> bool& { return s.log; }),
-      {"dump_dir",
+      {"dump_dir", "a folder",
        [](const std::string& text, PluginSettings* s) {
          s->dump_dir = text;
          return true;
@@ -87,6 +92,31 @@ const std::vector<Row>& Rows() {
        [](const PluginSettings& s) { return s.dump_dir; }},
   };
   return *rows;
+}
+
+constexpr char kPrefix[] = "XC_TF_";
+// Read by the library that TensorFlow loads, before there are settings.
+constexpr char kAnnounce[] = "XC_TF_ANNOUNCE";
+
+std::string VariableOf(const Row& row) { return absl::StrCat(kPrefix, absl::AsciiStrToUpper(row.key)); }
+
+std::vector<std::string> KnownVariables() {
+  std::vector<std::string> names = {kAnnounce};
+  for (const Row& row : Rows()) names.push_back(VariableOf(row));
+  return names;
+}
+
+// The environment's names that look like settings and are none.
+std::vector<std::string> UnknownVariables() {
+  const std::vector<std::string> known = KnownVariables();
+  std::vector<std::string> unknown;
+  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
+    const std::string name = absl::StrCat(absl::string_view(*entry).substr(0, absl::string_view(*entry).find('=')));
+    if (absl::StartsWith(name, kPrefix) && std::find(known.begin(), known.end(), name) == known.end()) {
+      unknown.push_back(name);
+    }
+  }
+  return unknown;
 }
 
 absl::Status Set(const std::string& key, const std::string& value, PluginSettings* settings) {
@@ -97,7 +127,7 @@ absl::Status Set(const std::string& key, const std::string& value, PluginSetting
       continue;
     }
     if (row.read(value, settings)) return absl::OkStatus();
-    return absl::InvalidArgumentError(absl::StrCat("setting '", key, "' cannot be '", value, "'"));
+    return absl::InvalidArgumentError(absl::StrCat("setting '", key, "' cannot be '", value, "'; it is ", row.allowed));
   }
   return absl::InvalidArgumentError(
       absl::StrCat("there is no setting '", key, "'; there are ", absl::StrJoin(keys, ", ")));
@@ -116,11 +146,15 @@ struct State {
   State() {
     settings.mark.resources = false;
     for (const Row& row : Rows()) {
-      std::string variable = absl::StrCat("XC_TF_", absl::AsciiStrToUpper(row.key));
+      const std::string variable = VariableOf(row);
       const char* text = std::getenv(variable.c_str());
       if (text != nullptr && !row.read(text, &settings)) {
-        std::fprintf(stderr, "xla.tf: %s=%s is not understood and has no effect\n", variable.c_str(), text);
+        std::fprintf(stderr, "xla.tf: %s=%s has no effect: it is %s\n", variable.c_str(), text, row.allowed);
       }
+    }
+    for (const std::string& name : UnknownVariables()) {
+      std::fprintf(stderr, "xla.tf: %s has no effect: there is no such setting; there are %s\n", name.c_str(),
+                   absl::StrJoin(KnownVariables(), ", ").c_str());
     }
     Publish();
   }

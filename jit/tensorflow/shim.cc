@@ -24,8 +24,9 @@ constexpr Tested kTested[] = {{"2.19.0", "2_19"}, {"2.19.1", "2_19"}, {"2.20.0",
 
 std::string core_path;  // what was opened
 
-bool IsOff() {
-  const char* text = std::getenv("XC_TF_ENABLED");
+// Whether an environment variable switches something off.
+bool IsZero(const char* name) {
+  const char* text = std::getenv(name);
   return text != nullptr && (std::strcmp(text, "0") == 0 || std::strcmp(text, "false") == 0);
 }
 
@@ -82,7 +83,8 @@ std::string ChooseCore(const std::string& folder) {
   // Where the wheel puts it, beside this library, or where the build puts it.
   const std::string own = folder + "/../xla_tensorflow/libxc.so";
   std::string path = own;
-  if (const char* given = std::getenv("XC_LIBRARY")) {
+  const char* given = std::getenv("XC_LIBRARY");
+  if (given != nullptr) {
     path = given;
   } else {
     for (const char* place : {"/libxc.so", "/../../libxc.so"}) {
@@ -90,7 +92,8 @@ std::string ChooseCore(const std::string& folder) {
     }
   }
   if (!Exists(path)) {
-    SayOff("there is no core library " + path);
+    SayOff(given != nullptr ? "XC_LIBRARY names " + path + ", which does not exist; unset it to use the plugin's own"
+                            : "there is no core library " + path);
     return "";
   }
   std::string other = LoadedCore();
@@ -105,7 +108,7 @@ std::string ChooseCore(const std::string& folder) {
 // Null with the reason on standard error.
 void* OpenLibrary(const std::string& path, int flags) {
   void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL | flags);
-  if (library == nullptr) SayOff(dlerror());
+  if (library == nullptr) SayOff("cannot open " + path + ": " + dlerror());
   return library;
 }
 
@@ -117,7 +120,7 @@ bool Find(void* library, const char* name, F* function) {
 }
 
 void OpenAndStart() {
-  if (IsOff()) return;
+  if (IsZero("XC_TF_ENABLED")) return;
   const std::string version = TensorFlowVersion();
   const char* suffix = KernelsFor(version);
   if (suffix == nullptr) return;
@@ -149,7 +152,14 @@ void OpenAndStart() {
   void* kernels = OpenLibrary(kernels_path, 0);
   Start start = nullptr;
   if (kernels == nullptr || !Find(kernels, kStart, &start)) return;
-  if (const char* problem = start(&core)) SayOff(problem);
+  if (const char* problem = start(&core)) {
+    SayOff(problem);
+  } else if (!IsZero("XC_TF_ANNOUNCE")) {
+    std::fprintf(stderr,
+                 "xla.tf: on: clusters of TensorFlow %s's graphs are compiled (XC_TF_ENABLED=0 turns this off, "
+                 "XC_TF_ANNOUNCE=0 this line)\n",
+                 version.c_str());
+  }
 }
 
 }  // namespace

@@ -71,7 +71,11 @@ def _core():
     global _library
     if _library is None:
         path = _opened_library() or os.environ.get("XC_LIBRARY") or os.path.join(_HERE, "libxc.so")
-        _library = ctypes.CDLL(path, mode=os.RTLD_NOW | os.RTLD_LOCAL | os.RTLD_DEEPBIND)
+        try:
+            _library = ctypes.CDLL(path, mode=os.RTLD_NOW | os.RTLD_LOCAL | os.RTLD_DEEPBIND)
+        except OSError as error:
+            named = "XC_LIBRARY names" if path == os.environ.get("XC_LIBRARY") else "the core library is"
+            raise Error(f"{named} {path}, which cannot be opened: {error}") from None
         _library.xc_plugin_configure.restype = ctypes.c_void_p
         _library.xc_plugin_configure.argtypes = [ctypes.c_char_p]
         _library.xc_plugin_settings.restype = ctypes.c_void_p
