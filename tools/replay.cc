@@ -274,7 +274,8 @@ int ReplayCommand(const std::vector<std::string>& args) {
   flags.Add("instruction_limit", &s.instruction_limit, "refuse modules with more instructions (0: no limit)");
   flags.Add("nesting_limit", &s.nesting_limit, "refuse texts and messages that nest shapes or values deeper");
   flags.Add("call_depth_limit", &s.call_depth_limit, "refuse modules whose computations call each other deeper");
-  flags.Add("elided_limit_mb", &s.elided_limit_mb, "refuse modules with more constants that have no elements");
+  flags.Add("elided_limit_mb", &s.elided_limit_mb,
+            "refuse modules whose constants without elements (`{...}`) take more memory");
   flags.Add("compile_timeout_s", &s.compile_timeout_s, "give up compiling after this time (0: never)");
   int exit_status = 0;
   if (!ParseFlags(flags, args, &exit_status)) return exit_status;

@@ -1,0 +1,67 @@
+"""The screenshots of docs/pictures, from models of the sample data.
+
+usage: docs/site/pictures.py TOOL FOLDER   (XC_DATA names the sample data; needs Chromium)
+"""
+
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests" / "pages"))
+
+import browser  # noqa: E402  (after the path is set)
+
+# Name of the picture -> (module, flags of `xla view`, what is done on the page).
+MODULES = {
+    "gemma3_1b": ("hlo/gemma3_1b_flax_call.hlo", ["--optimized"], "search"),
+    "mobilenet_v2": ("hlo/mobilenet_v2.hlo", ["--optimized"], "open"),
+    "resnet50": ("hlo/resnet50_keras_jax_f32.hlo", ["--optimized"], "flops"),
+}
+
+
+def on_page(page, what):
+    if what == "search":
+        page.click("#search")
+        page.type("attn")
+        page.wait_for("document.getElementById('count').textContent.includes(' of ')")
+    elif what == "open":
+        page.evaluate("select(DATA.entry, DATA.graphs[DATA.entry].nodes.findIndex(n => n[OPCODE] === 'fusion'), true)")
+        page.evaluate("(k => open.has(k) || toggle(k))(wayTo(view.selected.graph, view.selected.node).pop())")
+        page.evaluate("center(placeOf(view.selected.graph, view.selected.node))")
+    elif what == "flops":
+        page.evaluate(
+            "(m => { m.value = 'flops'; m.dispatchEvent(new Event('change')); })(document.getElementById('measure'))"
+        )
+
+
+def main():
+    tool, out = sys.argv[1], pathlib.Path(sys.argv[2])
+    data = pathlib.Path(os.environ["XC_DATA"])
+    out.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory() as folder, browser.Browser(1280, 760) as page:
+        for name, (path, flags, what) in MODULES.items():
+            html = os.path.join(folder, name + ".html")
+            subprocess.run([tool, "view", str(data / path), "-o", html, *flags], check=True)
+            print(f"{name}: {page.open(html):.2f} s, {os.path.getsize(html) / 1e6:.1f} MB")
+            on_page(page, what)
+            page.screenshot(out / f"{name}.png")
+            if name == "mobilenet_v2":
+                page.click("[data-tab=memory]")
+                page.screenshot(out / "memory.png")
+        graph = os.path.join(folder, "graph.html")
+        subprocess.run(
+            [tool, "graph", str(data / "graphs" / "mixed_host_ops"), f"--explain_html={graph}"],
+            stdout=subprocess.DEVNULL,
+        )
+        if os.path.exists(graph):
+            page.open(graph)
+            page.screenshot(out / "host_graph.png")
+        if page.errors:
+            sys.exit("\n".join(page.errors))
+
+
+if __name__ == "__main__":
+    main()
