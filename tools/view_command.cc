@@ -2,6 +2,7 @@
 #include <cstdio>
 
 #include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "backends/registry.h"
 #include "compiler/driver.h"
 #include "hlo/base/status.h"
@@ -41,6 +42,10 @@ absl::Status View(const std::string& path, const std::string& out, const std::st
     std::string trace;
     if (!profile.empty()) {
       XC_ASSIGN_OR_RETURN(trace, ReadFile(profile));
+      if (trace.empty() || (trace[0] != '{' && trace[0] != '[')) {
+        return absl::InvalidArgumentError(
+            absl::StrCat(profile, " is not a trace in JSON, as --profile=FILE.json writes"));
+      }
     }
     picture = ToHtml(ViewPage(*module, memory.ok() ? *memory : MemoryUse(), trace));
   } else if (absl::EndsWith(out, ".svg")) {

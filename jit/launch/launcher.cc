@@ -54,7 +54,7 @@ std::shared_ptr<Launcher::Entry> Launcher::FindOrMake(const Call& call, absl::St
     } else if (auto it = entries_.find(absl::MakeConstSpan(signature)); it != entries_.end()) {
       return it->second;
     } else if (!call.required && entries_.size() >= kMaxEntries) {
-      *why = absl::UnavailableError("the cluster has too many signatures");
+      *why = absl::UnavailableError("the cluster has code for as many sets of shapes as it may (max_shapes)");
       return nullptr;
     } else if (auto args = MakeArgs(call.args); !args.ok()) {
       *why = args.status();

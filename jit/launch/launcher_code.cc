@@ -191,7 +191,7 @@ void Launcher::CompileFailed(Entry& entry, const absl::Status& status, const std
     why = absl::UnimplementedError(unfit);
     text = unfit;
   } else if (absl::IsFailedPrecondition(status) && !needed.empty() && AddConstants(entry, needed)) {
-    FallBack(entry, absl::FailedPreconditionError("made anew with the values of constants"), "");
+    FallBack(entry, absl::FailedPreconditionError("recompiled with the values of constants"), "");
     return;
   }
   counters_.failures.fetch_add(1);

@@ -353,7 +353,7 @@ absl::StatusOr<Marking> MarkForCompilation(const Graph& graph, const MarkOptions
       heavy |= IsHeavy(graph.node(id));
     }
     if (!options.resources && used.count(rep) == 0) {
-      const char* why = "its cluster would only check: the host may drop what has no results";
+      const char* why = "an assertion alone: nothing uses its results, so the host may drop it";
       for (int id : ids) marking.nodes[id].reason = why;
     } else if (work >= options.min_cluster_size || heavy) {
       for (int id : ids) marking.nodes[id].cluster = marking.num_clusters;

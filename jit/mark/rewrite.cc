@@ -75,7 +75,7 @@ absl::StatusOr<Marked> MarkFunctionalized(const GraphDef& def, const RewriteOpti
     if (!out.is_function) user.output_types = user.input_types = node->output_types;
     for (size_t i = 0; i < user.input_types.size(); ++i) user.inputs.push_back({node->id, static_cast<int>(i)});
     user.control_inputs.push_back(node->id);
-    user.pinned = "stands for what must keep its name";
+    user.pinned = "the host asks for this node by its name";
     out.users[user.name] = name;
     out.graph->Add(std::move(user));
   }
@@ -87,7 +87,8 @@ absl::StatusOr<Marked> MarkFunctionalized(const GraphDef& def, const RewriteOpti
   };
   for (const auto& [name, why] : options.left_out) pin(name, absl::StrCat("not compiled: ", why));
   for (const auto& node : limits.fed) pin(node.first, "the caller may give its value");
-  for (const std::string& name : limits.barred) pin(name, "its cluster would wait for itself around a loop");
+  for (const std::string& name : limits.barred)
+    pin(name, "compiled with its neighbours, it would wait for its own result");
   for (const std::string& name : limits.iteration_nodes)
     pin(name, "its shape changes from iteration to iteration of a loop");
   std::vector<int> groups;

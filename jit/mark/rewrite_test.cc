@@ -159,7 +159,8 @@ TEST(Rewrite, WhatOnlyChecksStaysWithTheHost) {
   ASSERT_FALSE(out->left_out.empty());
   EXPECT_EQ(std::count_if(out->left_out.begin(), out->left_out.end(),
                           [](const LeftOut& left) {
-                            return left.reason == "its cluster would only check: the host may drop what has no results";
+                            return left.reason ==
+                                   "an assertion alone: nothing uses its results, so the host may drop it";
                           }),
             2);
   // With a result of its own the check is part of the cluster.

@@ -3,6 +3,7 @@
 usage: view_page.py TOOL SMALL.hlo
 """
 
+import json
 import os
 import pathlib
 import subprocess
@@ -72,6 +73,24 @@ class Checks:
             self.memory(page)
             assert not page.errors, page.errors
 
+    def profiled(self, path):
+        """The times of a trace colour the picture and stand in the panel."""
+        with browser.Browser() as page:
+            page.open(self.page_of(path, "--optimized"))
+            name = page.evaluate("DATA.graphs[DATA.entry].nodes.find(n => n[OPCODE] === 'fusion')[NAME]")
+            event = {"ph": "X", "name": "kernel", "dur": 12.5, "args": {"hlo_op": name, "GFLOP/s": 3.5}}
+            trace = self.folder / "trace.json"
+            trace.write_text(json.dumps({"traceEvents": [event, event]}))
+            page.open(self.page_of(path, "--optimized", f"--profile={trace}"))
+            assert page.evaluate("document.getElementById('measure').value") == "time"
+            assert "25.0 µs" in page.evaluate("document.getElementById('legend').innerText")
+            page.evaluate(
+                "select(DATA.entry, DATA.graphs[DATA.entry].nodes.findIndex(n => n[OPCODE] === 'fusion'), true)"
+            )
+            text = page.evaluate("document.getElementById('panel').innerText")
+            assert "25.0 µs in 2 runs" in text and "GFLOP/s" in text, text
+            assert not page.errors, page.errors
+
     @staticmethod
     def moves(page):
         at = lambda: page.evaluate("[view.x, view.y, view.scale]")
@@ -125,6 +144,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         checks = Checks(os.path.abspath(tool), pathlib.Path(folder))
         checks.small(small)
+        checks.profiled(small)
         checks.large()
     return 0
 

@@ -85,7 +85,8 @@ absl::Status SameInterface(const LoweredCluster& a, const LoweredCluster& b) {
     same = a.results[i].output == b.results[i].output && a.results[i].argument == b.results[i].argument &&
            a.results[i].size_output == b.results[i].size_output && a.results[i].size_axis == b.results[i].size_axis;
   }
-  return same ? absl::OkStatus() : absl::UnimplementedError("results are made in another way for a larger batch");
+  return same ? absl::OkStatus()
+              : absl::UnimplementedError("the results would be computed in another way for a larger batch");
 }
 
 }  // namespace
@@ -174,7 +175,7 @@ absl::StatusOr<std::shared_ptr<BatchBuckets::Bucket>> BatchBuckets::Choose(const
   }
   auto it = buckets.lower_bound(batch);
   if (it != buckets.end() && Reaches(it->first, batch)) return it->second;
-  if (!family.many) return absl::NotFoundError("no code for a hardly larger batch");
+  if (!family.many) return absl::NotFoundError("no compiled code for a slightly larger batch");
   if (made_ >= max_made) {
     return absl::UnimplementedError(absl::StrCat("compiled for ", made_, " batch sizes already"));
   }
