@@ -96,7 +96,7 @@ runpy.run_path(sys.argv[0], run_name="__main__")
         write_programs(place / "bin", tool, sys.executable, prelude)
         (place / "work").mkdir()
         environment = dict(os.environ, PATH=f"{place / 'bin'}:{os.environ['PATH']}", TF_CPP_MIN_LOG_LEVEL="2")
-        environment |= {"XC": os.path.abspath(root), "XC_LIB": os.path.dirname(os.path.abspath(library))}
+        environment |= {"XC": os.path.abspath(root), "LIB": os.path.dirname(os.path.abspath(library))}
         environment |= {"CUDA_VISIBLE_DEVICES": ""}
         if not plugin:
             environment["PYTHONPATH"] = os.path.abspath(package)
