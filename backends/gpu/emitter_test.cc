@@ -12,10 +12,10 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "backends/program/executable.h"
-#include "hlo/io.h"
-#include "hlo/sample_modules.h"
+#include "hlo/testing/sample_modules.h"
 #include "hlo/text/parser.h"
 #include "hlo/verifier/verifier.h"
+#include "importers/io.h"
 
 namespace xc::gpu {
 namespace {

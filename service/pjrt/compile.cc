@@ -4,9 +4,9 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "hlo/analysis/fingerprint.h"
 #include "hlo/base/status.h"
-#include "hlo/fingerprint.h"
-#include "hlo/io.h"
+#include "importers/io.h"
 #include "proto/compile_options.pb.h"
 #include "service/pjrt/events.h"
 #include "service/pjrt/executables.h"

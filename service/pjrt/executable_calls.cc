@@ -4,7 +4,7 @@
 
 #include "compiler/cost_analysis.h"
 #include "hlo/base/status.h"
-#include "hlo/io.h"
+#include "importers/io.h"
 #include "proto/compile_options.pb.h"
 #include "service/pjrt/events.h"
 #include "service/pjrt/executables.h"

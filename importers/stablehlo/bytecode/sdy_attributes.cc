@@ -4,7 +4,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
-#include "hlo/stablehlo/bytecode/reader.h"
+#include "importers/stablehlo/bytecode/reader.h"
 
 namespace xc::stablehlo {
 namespace {
