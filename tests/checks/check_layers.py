@@ -65,7 +65,12 @@ LAYERS = {
         "hlo",
         "proto",
     ],
+    "backends/gpu/driver": [],
+    "backends/gpu/emulator": ["backends/gpu/driver"],
+    "backends/gpu/runtime": ["backends/gpu/driver"],
     "backends/gpu": [
+        "backends/gpu/runtime",
+        "backends/gpu/driver",
         "backends",
         "backends/interpreter",
         "backends/program",

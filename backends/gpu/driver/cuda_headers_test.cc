@@ -1,0 +1,141 @@
+// Our declarations of the driver against its own headers, where these are installed.
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <tuple>
+#include <type_traits>
+
+#include "backends/gpu/driver/cuda.h"
+
+#if __has_include(<cuda.h>)
+#include <cuda.h>
+
+namespace xc::cuda {
+namespace {
+
+// Types of one size and kind in a call: enumerations are integers, what pointers point to is not looked at.
+template <typename A, typename B>
+constexpr bool kAlike =
+    sizeof(A) == sizeof(B) && std::is_pointer_v<A> == std::is_pointer_v<B>&& std::is_floating_point_v<A> ==
+                                  std::is_floating_point_v<B>;
+
+template <typename A, typename B>
+struct AlikeFunctions : std::false_type {};
+template <typename... A, typename... B>
+requires(sizeof...(A) == sizeof...(B)) struct AlikeFunctions<CUresult(A...), ::CUresult(B...)>
+    : std::bool_constant<(kAlike<A, B> && ...)> {
+};
+
+TEST(CudaHeadersTest, FunctionsHaveTheirParameters) {
+#define X(name, parameters) \
+  EXPECT_TRUE((AlikeFunctions<CUresult parameters, std::remove_pointer_t<decltype(&::name)>>::value)) << #name;
+#include "backends/gpu/driver/functions.def"
+#undef X
+}
+
+#define SAME(name) EXPECT_EQ(static_cast<int>(name), static_cast<int>(::name)) << #name
+
+#define SAME_FIELD(type, field) EXPECT_EQ(offsetof(type, field), offsetof(::type, field))
+
+TEST(CudaHeadersTest, StructuresHaveTheirLayout) {
+  EXPECT_EQ(sizeof(CUlaunchConfig), sizeof(::CUlaunchConfig));
+  SAME_FIELD(CUlaunchConfig, sharedMemBytes);
+  SAME_FIELD(CUlaunchConfig, hStream);
+  SAME_FIELD(CUlaunchConfig, attrs);
+  SAME_FIELD(CUlaunchConfig, numAttrs);
+  EXPECT_EQ(sizeof(CUlaunchAttribute), sizeof(::CUlaunchAttribute));
+  SAME_FIELD(CUlaunchAttribute, value);
+  EXPECT_EQ(sizeof(CUmemPoolProps), sizeof(::CUmemPoolProps));
+  SAME_FIELD(CUmemPoolProps, location);
+  SAME_FIELD(CUmemPoolProps, maxSize);
+  EXPECT_EQ(sizeof(CUuuid), sizeof(::CUuuid));
+}
+
+TEST(CudaHeadersTest, ConstantsHaveTheirValues) {
+  SAME(CUDA_SUCCESS);
+  SAME(CUDA_ERROR_INVALID_VALUE);
+  SAME(CUDA_ERROR_OUT_OF_MEMORY);
+  SAME(CUDA_ERROR_NOT_INITIALIZED);
+  SAME(CUDA_ERROR_DEINITIALIZED);
+  SAME(CUDA_ERROR_STUB_LIBRARY);
+  SAME(CUDA_ERROR_DEVICE_UNAVAILABLE);
+  SAME(CUDA_ERROR_NO_DEVICE);
+  SAME(CUDA_ERROR_INVALID_DEVICE);
+  SAME(CUDA_ERROR_INVALID_IMAGE);
+  SAME(CUDA_ERROR_INVALID_CONTEXT);
+  SAME(CUDA_ERROR_NO_BINARY_FOR_GPU);
+  SAME(CUDA_ERROR_ECC_UNCORRECTABLE);
+  SAME(CUDA_ERROR_INVALID_PTX);
+  SAME(CUDA_ERROR_UNSUPPORTED_PTX_VERSION);
+  SAME(CUDA_ERROR_INVALID_HANDLE);
+  SAME(CUDA_ERROR_NOT_FOUND);
+  SAME(CUDA_ERROR_NOT_READY);
+  SAME(CUDA_ERROR_ILLEGAL_ADDRESS);
+  SAME(CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES);
+  SAME(CUDA_ERROR_LAUNCH_TIMEOUT);
+  SAME(CUDA_ERROR_ASSERT);
+  SAME(CUDA_ERROR_HARDWARE_STACK_ERROR);
+  SAME(CUDA_ERROR_INVALID_ADDRESS_SPACE);
+  SAME(CUDA_ERROR_INVALID_PC);
+  SAME(CUDA_ERROR_ILLEGAL_INSTRUCTION);
+  SAME(CUDA_ERROR_MISALIGNED_ADDRESS);
+  SAME(CUDA_ERROR_LAUNCH_FAILED);
+  SAME(CUDA_ERROR_NOT_SUPPORTED);
+  SAME(CUDA_ERROR_SYSTEM_DRIVER_MISMATCH);
+  SAME(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+  SAME(CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
+  SAME(CUDA_ERROR_UNKNOWN);
+  SAME(CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK);
+  SAME(CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X);
+  SAME(CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Y);
+  SAME(CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Z);
+  SAME(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK);
+  SAME(CU_DEVICE_ATTRIBUTE_WARP_SIZE);
+  SAME(CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_BLOCK);
+  SAME(CU_DEVICE_ATTRIBUTE_CLOCK_RATE);
+  SAME(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
+  SAME(CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE);
+  SAME(CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH);
+  SAME(CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE);
+  SAME(CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR);
+  SAME(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR);
+  SAME(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
+  SAME(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR);
+  SAME(CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR);
+  SAME(CU_DEVICE_ATTRIBUTE_COOPERATIVE_LAUNCH);
+  SAME(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN);
+  SAME(CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK);
+  SAME(CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED);
+  SAME(CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK);
+  SAME(CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES);
+  SAME(CU_FUNC_ATTRIBUTE_CONST_SIZE_BYTES);
+  SAME(CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES);
+  SAME(CU_FUNC_ATTRIBUTE_NUM_REGS);
+  SAME(CU_FUNC_ATTRIBUTE_PTX_VERSION);
+  SAME(CU_FUNC_ATTRIBUTE_BINARY_VERSION);
+  SAME(CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES);
+  SAME(CU_JIT_INFO_LOG_BUFFER);
+  SAME(CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES);
+  SAME(CU_JIT_ERROR_LOG_BUFFER);
+  SAME(CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES);
+  SAME(CU_STREAM_NON_BLOCKING);
+  SAME(CU_EVENT_DISABLE_TIMING);
+  SAME(CU_STREAM_CAPTURE_MODE_THREAD_LOCAL);
+  SAME(CU_STREAM_CAPTURE_STATUS_NONE);
+  SAME(CU_STREAM_CAPTURE_STATUS_ACTIVE);
+  SAME(CU_MEM_ALLOCATION_TYPE_PINNED);
+  SAME(CU_MEM_LOCATION_TYPE_DEVICE);
+  SAME(CU_MEMPOOL_ATTR_RELEASE_THRESHOLD);
+  SAME(CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT);
+  SAME(CU_MEMPOOL_ATTR_USED_MEM_CURRENT);
+  SAME(CU_MEMPOOL_ATTR_USED_MEM_HIGH);
+}
+
+}  // namespace
+}  // namespace xc::cuda
+
+#else
+
+TEST(CudaHeadersTest, NoHeaders) { GTEST_SKIP() << "no CUDA headers on this machine"; }
+
+#endif
