@@ -13,7 +13,7 @@
 #include "jit/host/session.h"
 #include "jit/plugin/background.h"
 #include "jit/plugin/hosted_cluster.h"
-#include "jit/plugin/rewritten_graphs.h"
+#include "jit/plugin/report.h"
 #include "jit/plugin/settings.h"
 #include "service/client.h"
 
