@@ -61,6 +61,7 @@ struct RunOptions {
   // that it is donated. Empty: none.
   absl::Span<const uint8_t> writable;
   absl::Time deadline = absl::InfiniteFuture();  // the interpreter looks at it between instructions
+  RunDevice device;
 };
 
 // A part of a program that is evaluated: "OPCODE NAME" of an instruction, or the whole module; and why.

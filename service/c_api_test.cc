@@ -2,6 +2,7 @@
 #include <cstring>
 #include <string>
 
+#include "backends/ffi/ffi.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "service/xc.h"
@@ -281,6 +282,59 @@ TEST(CApi, RunsFunctionsOfUntypedConventions) {
       EXPECT_EQ(error.empty(), *c.error == 0) << error;
       if (error.empty()) {
         EXPECT_EQ(out, c.result) << c.call;
+      }
+      xc_executable_free(executable);
+    }
+  }
+}
+
+// A handler of the typed FFI: out = in + attribute `by`.
+xc::ffi::Error* AddBy(xc::ffi::CallFrame* frame) {
+  if (frame->extensions != nullptr) {
+    xc::ffi::Metadata* metadata = reinterpret_cast<xc::ffi::MetadataExtension*>(frame->extensions)->metadata;
+    metadata->api_version.major = 0;
+    metadata->api_version.minor = 3;
+    return nullptr;
+  }
+  const auto* in = static_cast<xc::ffi::Buffer*>(frame->arguments.values[0]);
+  const auto* out = static_cast<xc::ffi::Buffer*>(frame->results.values[0]);
+  const float by = *static_cast<float*>(static_cast<xc::ffi::Scalar*>(frame->attributes.values[0])->value);
+  if (by < 0) {
+    xc::ffi::ErrorCreateArgs error{sizeof(error), nullptr, "negative", 3};
+    return frame->api->error_create(&error);
+  }
+  for (int i = 0; i < 2; ++i) static_cast<float*>(out->data)[i] = static_cast<float*>(in->data)[i] + by;
+  return nullptr;
+}
+
+TEST(CApi, FfiHandlers) {
+  ASSERT_EQ(Message(xc_register_ffi_handler("ffi_add_by", "Host", nullptr, nullptr, nullptr,
+                                            reinterpret_cast<void*>(&AddBy))),
+            "");
+  EXPECT_NE(Message(xc_register_ffi_handler(nullptr, "Host", nullptr, nullptr, nullptr, nullptr)), "");
+  EXPECT_EQ(xc_ffi_api(), xc::ffi::GetApi());
+  int64_t type = 0;
+  EXPECT_EQ(Message(xc_register_ffi_type("c_api_test.type", &type, nullptr)), "");
+  EXPECT_NE(type, 0);
+  for (const char* platform : {"platform=cpu", "platform=interpreter"}) {
+    for (const char* by : {"1.5", "-1.0"}) {
+      xc_executable* executable = Compile(
+          std::string("HloModule m\nENTRY e { p = f32[2] parameter(0) ROOT c = f32[2] custom-call(p), "
+                      "custom_call_target=\"ffi_add_by\", api_version=API_VERSION_TYPED_FFI, backend_config={by = ") +
+              by + " : f32} }\n",
+          platform);
+      ASSERT_NE(executable, nullptr);
+      const float in[] = {1, 2};
+      float out[2] = {};
+      const void* inputs[] = {in};
+      void* outputs[] = {out};
+      const std::string error = Message(xc_executable_run(executable, inputs, 1, outputs, 1, 1));
+      if (by[0] == '-') {
+        EXPECT_NE(error.find("custom call ffi_add_by: negative"), std::string::npos) << error;
+      } else {
+        EXPECT_EQ(error, "");
+        EXPECT_EQ(out[0], 2.5f);
+        EXPECT_EQ(out[1], 3.5f);
       }
       xc_executable_free(executable);
     }

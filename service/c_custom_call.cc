@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "backends/ffi/ffi.h"
 #include "backends/runtime/custom_call.h"
 #include "hlo/element_type.h"
 #include "service/c_status.h"
@@ -97,6 +98,27 @@ XC_EXPORT xc_status* xc_register_untyped_call(const char* name, void (*function)
     });
   });
 }
+
+XC_EXPORT xc_status* xc_register_ffi_handler(const char* name, const char* platform, void* instantiate, void* prepare,
+                                             void* initialize, void* execute) {
+  return xc::CallC([&]() -> absl::Status {
+    if (name == nullptr || platform == nullptr) {
+      return absl::InvalidArgumentError("xc_register_ffi_handler: a name and a platform are needed");
+    }
+    const auto handler = [](void* function) { return reinterpret_cast<xc::ffi::Handler*>(function); };
+    return xc::ffi::RegisterHandler(name, platform,
+                                    {handler(instantiate), handler(prepare), handler(initialize), handler(execute)});
+  });
+}
+
+XC_EXPORT xc_status* xc_register_ffi_type(const char* name, int64_t* type_id, void (*deleter)(void*)) {
+  return xc::CallC([&]() -> absl::Status {
+    if (name == nullptr) return absl::InvalidArgumentError("xc_register_ffi_type: a name is needed");
+    return xc::ffi::RegisterType(name, type_id, deleter);
+  });
+}
+
+XC_EXPORT const void* xc_ffi_api(void) { return xc::ffi::GetApi(); }
 
 XC_EXPORT void xc_call_status_fail(xc_call_status* status, const char* message, size_t size) {
   if (status == nullptr) return;

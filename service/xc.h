@@ -143,6 +143,18 @@ xc_status* xc_register_untyped_call(const char* name, void (*function)(void), in
 /* The table of functions of a PJRT plugin (const PJRT_Api*), which lives as long as the process. */
 const void* xc_pjrt_api(void);
 
+/* Handlers of XLA's typed FFI (version 0.2 or 0.3 of its C API, xla/ffi/api/c_api.h), as jax.ffi's users write them.
+ * Each is an XLA_FFI_Handler*; those of the stages instantiate, prepare and initialize may be NULL. `platform` is
+ * "Host" or "cpu": handlers for others are accepted and never called, as are those for targets that the compiler has
+ * itself. */
+xc_status* xc_register_ffi_handler(const char* name, const char* platform, void* instantiate, void* prepare,
+                                   void* initialize, void* execute);
+/* Gives a type of handlers' states or of a run's data a number: *type_id if that is not 0, else a new one. `deleter`
+ * may be NULL. */
+xc_status* xc_register_ffi_type(const char* name, int64_t* type_id, void (*deleter)(void* object));
+/* The XLA_FFI_Api* that handlers are called with; it lives as long as the process. */
+const void* xc_ffi_api(void);
+
 #ifdef __cplusplus
 } /* extern "C" */
 #endif

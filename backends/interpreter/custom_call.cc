@@ -30,8 +30,7 @@ struct Memory {
   std::vector<uint8_t> bytes;
 };
 
-OpResult CallRegistered(const CallFunction& function, const HloInstruction& instruction, Operands& operands,
-                        OpContext& context) {
+OpResult CallRegistered(const HloInstruction& instruction, Operands& operands, OpContext& context) {
   std::vector<Memory> inputs, outputs;
   for (const Shape* shape : CallOperandLeaves(instruction)) {
     const Literal& operand = operands[inputs.size()];
@@ -54,13 +53,17 @@ OpResult CallRegistered(const CallFunction& function, const HloInstruction& inst
     outputs[alias.output].bytes = inputs[alias.input].bytes;
     input_buffers[alias.input].data = output_buffers[alias.output].data = outputs[alias.output].bytes.data();
   }
-  const auto* config = instruction.FindAttr<AttrKind::kBackendConfig>();
-  const std::string text = config == nullptr ? "" : config->text;
-  XC_ASSIGN_OR_RETURN(CallAttributes attributes, CallAttributes::Parse(text));
-  const std::string& target = instruction.custom_call_target();
-  const absl::Status status = function(
-      context.run_context(), {target, input_buffers, output_buffers, text, &attributes, instruction.shape().IsTuple()});
-  if (!status.ok()) return absl::Status(status.code(), absl::StrCat("custom call ", target, ": ", status.message()));
+  CallArgs args;
+  args.target = instruction.custom_call_target();
+  args.inputs = input_buffers;
+  args.outputs = output_buffers;
+  args.tuple_result = instruction.shape().IsTuple();
+  if (const auto* config = instruction.FindAttr<AttrKind::kBackendConfig>()) args.backend_config = config->text;
+  XC_ASSIGN_OR_RETURN(const PreparedCall call, PreparedCall::Make(args));
+  std::vector<void*> input_data, output_data;
+  for (const CallBuffer& buffer : input_buffers) input_data.push_back(buffer.data);
+  for (const CallBuffer& buffer : output_buffers) output_data.push_back(buffer.data);
+  XC_RETURN_IF_ERROR(call.Run(context.run_context(), input_data.data(), output_data.data()));
   size_t next = 0;
   Literal result(instruction.shape());
   const std::function<void(Literal*)> fill = [&](Literal* literal) {
@@ -158,9 +161,7 @@ OpResult CustomCall(const HloInstruction& instruction, Operands& operands, OpCon
     const bool smallest = config != nullptr && absl::StrContains(config->text, "largest = false");
     return TopKOf(operands[0], !smallest, instruction.shape());
   }
-  if (const CallFunction* function = FindCustomCall(target)) {
-    return CallRegistered(*function, instruction, operands, context);
-  }
+  if (HasCustomCall(target)) return CallRegistered(instruction, operands, context);
   return absl::UnimplementedError(absl::StrCat(
       "custom call target \"", target, "\" is not known",
       absl::StrContains(target, "python") ? ": it calls back into the Python process that made the module" : ""));

@@ -45,7 +45,9 @@ void SetShape(const Shape& shape, Literal* literal) {
 Run::Run(const EvaluatorOptions& options)
     : options_(options),
       max_bytes_(options.max_bytes > 0 ? options.max_bytes : AvailableMemory() / 4 * 3),
-      deadline_(absl::Now() + options.time_limit) {}
+      deadline_(absl::Now() + options.time_limit) {
+  run_context_.device = options.device;
+}
 
 Value Run::Borrow(const Literal& literal) {
   if (!literal.IsTuple()) {

@@ -27,6 +27,7 @@ struct EvaluatorOptions {
   // owned; null: the op is an error.
   TransferQueue* infeed = nullptr;
   TransferQueue* outfeed = nullptr;
+  RunDevice device;
 };
 
 // Immutable; runs may go on concurrently. Modules must have passed the verifier.

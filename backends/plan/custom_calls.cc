@@ -12,7 +12,7 @@
 namespace xc::plan {
 
 absl::StatusOr<Decision> PlanCustomCall(Planner& planner, const HloInstruction* call) {
-  if (FindCustomCall(call->custom_call_target()) == nullptr) {
+  if (!HasCustomCall(call->custom_call_target())) {
     return Decision::No(absl::StrCat("no function is registered for ", call->custom_call_target()));
   }
   if (call->custom_call_target() == "TopK" && call->operand_count() == 1 && !HasOrder(call->operand(0)->type())) {

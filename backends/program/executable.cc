@@ -73,6 +73,7 @@ absl::Status ProgramExecutable::Run(absl::Span<const void* const> parameters, ab
   RunContext context(lease.data(), options.executor, options.thread_limit);
   context.infeed = options.infeed;
   context.outfeed = options.outfeed;
+  context.device = options.device;
   // Parameters that the module donates are written to.
   std::vector<void*> inputs;
   inputs.reserve(parameters.size());

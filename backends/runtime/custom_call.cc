@@ -1,13 +1,16 @@
 // The registry of custom calls, and calls prepared for a program.
 #include "backends/runtime/custom_call.h"
 
+#include <functional>
 #include <mutex>
+#include <optional>
 #include <utility>
 
 #include "absl/container/inlined_vector.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "backends/runtime/lapack_calls.h"
+#include "backends/runtime/python_callback.h"
 #include "backends/runtime/sort.h"
 #include "backends/runtime/sparse.h"
 #include "hlo/base/status.h"
@@ -15,9 +18,19 @@
 namespace xc {
 namespace {
 
+// What is registered for a target: a function, or what makes one.
+struct Target {
+  std::shared_ptr<const CallFunction> function;
+  std::shared_ptr<const CallFactory> factory;
+  bool built_in = false;
+};
+
 struct Registry {
   std::mutex mu;
-  std::map<std::string, CallFunction> functions;  // nodes never move
+  std::map<std::string, Target, std::less<>> targets;
+  void Add(std::string name, CallFunction function) {
+    targets[std::move(name)] = {std::make_shared<const CallFunction>(std::move(function)), nullptr, true};
+  }
 };
 
 // The k largest of each row with their indices: values[…, k], s32[…, k] of an array whose rows are contiguous.
@@ -60,13 +73,32 @@ absl::Status CheckSizeCall(RunContext*, const CallArgs& args) {
 Registry& TheRegistry() {
   static Registry* registry = [] {
     auto* r = new Registry;
-    r->functions["TopK"] = TopKCall;
-    r->functions["xc.check_size"] = CheckSizeCall;
-    r->functions["cpu_csr_sparse_dense_ffi"] = CsrTimesDense;
-    for (auto& [name, function] : LapackCalls()) r->functions[name] = std::move(function);
+    r->Add("TopK", TopKCall);
+    r->Add("xc.check_size", CheckSizeCall);
+    r->Add("cpu_csr_sparse_dense_ffi", CsrTimesDense);
+    r->Add("xla_ffi_python_cpu_callback", CallPython);
+    r->Add("xla_ffi_partitioned_python_cpu_callback", CallPython);
+    for (auto& [name, function] : LapackCalls()) r->Add(name, std::move(function));
     return r;
   }();
   return *registry;
+}
+
+absl::Status Register(absl::string_view name, Target target) {
+  Registry& registry = TheRegistry();
+  std::lock_guard<std::mutex> lock(registry.mu);
+  if (!registry.targets.emplace(std::string(name), std::move(target)).second) {
+    return absl::AlreadyExistsError(absl::StrCat("custom call ", name, " is registered already"));
+  }
+  return absl::OkStatus();
+}
+
+std::optional<Target> Find(absl::string_view name) {
+  Registry& registry = TheRegistry();
+  std::lock_guard<std::mutex> lock(registry.mu);
+  const auto it = registry.targets.find(std::string(name));
+  if (it == registry.targets.end()) return std::nullopt;
+  return it->second;
 }
 
 absl::Status WithTarget(const absl::Status& status, absl::string_view target) {
@@ -76,25 +108,24 @@ absl::Status WithTarget(const absl::Status& status, absl::string_view target) {
 }  // namespace
 
 absl::Status RegisterCustomCall(absl::string_view target, CallFunction function) {
-  Registry& registry = TheRegistry();
-  std::lock_guard<std::mutex> lock(registry.mu);
-  if (!registry.functions.emplace(std::string(target), std::move(function)).second) {
-    return absl::AlreadyExistsError(absl::StrCat("custom call ", target, " is registered already"));
-  }
-  return absl::OkStatus();
+  return Register(target, {std::make_shared<const CallFunction>(std::move(function)), nullptr});
 }
 
-const CallFunction* FindCustomCall(absl::string_view target) {
-  Registry& registry = TheRegistry();
-  std::lock_guard<std::mutex> lock(registry.mu);
-  auto it = registry.functions.find(std::string(target));
-  return it == registry.functions.end() ? nullptr : &it->second;
+absl::Status RegisterCustomCallFactory(absl::string_view target, CallFactory factory) {
+  return Register(target, {nullptr, std::make_shared<const CallFactory>(std::move(factory))});
+}
+
+bool HasCustomCall(absl::string_view target) { return Find(target).has_value(); }
+
+bool IsBuiltInCall(absl::string_view target) {
+  const std::optional<Target> found = Find(target);
+  return found && found->built_in;
 }
 
 absl::StatusOr<PreparedCall> PreparedCall::Make(const CallArgs& args) {
   PreparedCall call;
-  call.function_ = FindCustomCall(args.target);
-  if (call.function_ == nullptr) {
+  const std::optional<Target> target = Find(args.target);
+  if (!target) {
     return absl::UnimplementedError(
         absl::StrCat("custom call ", args.target, ": no function of this name is registered"));
   }
@@ -119,6 +150,12 @@ absl::StatusOr<PreparedCall> PreparedCall::Make(const CallArgs& args) {
     buffer.minor_to_major = absl::MakeConstSpan(next + rank, rank);
     buffer.data = nullptr;
     next += 2 * rank;
+  }
+  call.function_ = target->function;
+  if (target->factory != nullptr) {
+    absl::StatusOr<CallFunction> function = (*target->factory)(call.args());
+    if (!function.ok()) return WithTarget(function.status(), call.target_);
+    call.function_ = std::make_shared<const CallFunction>(*std::move(function));
   }
   return call;
 }

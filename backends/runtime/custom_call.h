@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <string>
 #include <variant>
 #include <vector>
@@ -38,13 +39,14 @@ struct CallBuffer {
   }
 };
 
-// The typed attributes of a backend_config written `{name = 76 : ui8, flag = true, …}` (MLIR's syntax).
+// The attributes of a backend_config written `{name = 76 : ui8, flag = true, …}` (MLIR's syntax), without their exact
+// types (backends/runtime/attribute_text.h has those).
 class CallAttributes {
  public:
   using Value = std::variant<bool, int64_t, double, std::string, std::vector<int64_t>, std::vector<double>>;
 
   // Text that is no attribute dictionary (another backend_config) gives no attributes; a broken dictionary is an
-  // InvalidArgument error. Nested dictionaries and elements<> are kept as text.
+  // InvalidArgument error. Nested dictionaries and complex numbers are left out.
   static absl::StatusOr<CallAttributes> Parse(absl::string_view text);
 
   const Value* Find(absl::string_view name) const;
@@ -68,15 +70,23 @@ struct CallArgs {
 // Must be thread-safe. An error ends the run.
 using CallFunction = std::function<absl::Status(RunContext* ctx, const CallArgs& args)>;
 
-// Registers a function; AlreadyExists for a name that is taken. Thread-safe.
+// Makes the function of one call of a program: for targets that read attributes beforehand, or keep something from run
+// to run. `args` have no data. Must be thread-safe.
+using CallFactory = std::function<absl::StatusOr<CallFunction>(const CallArgs& args)>;
+
+// Registers a function, or what makes one for each call; AlreadyExists for a name that is taken. Thread-safe.
 absl::Status RegisterCustomCall(absl::string_view target, CallFunction function);
-// The function for `target`, or null. It stays registered as long as the process.
-const CallFunction* FindCustomCall(absl::string_view target);
+absl::Status RegisterCustomCallFactory(absl::string_view target, CallFactory factory);
+// Whether `target` has a function. It stays registered as long as the process.
+bool HasCustomCall(absl::string_view target);
+// Whether it is the compiler's own.
+bool IsBuiltInCall(absl::string_view target);
 
 // A call of a program, made once and run often: function, shapes, layouts and attributes are found and read beforehand.
 class PreparedCall {
  public:
-  // Keeps copies of what `args` holds, but for the data. Unimplemented when no function has the target's name.
+  // Keeps copies of what `args` holds, but for the data. Unimplemented when no function has the target's name;
+  // otherwise errors of what makes the call's function.
   static absl::StatusOr<PreparedCall> Make(const CallArgs& args);
   PreparedCall(PreparedCall&&) = default;
   PreparedCall& operator=(PreparedCall&&) = default;
@@ -90,7 +100,7 @@ class PreparedCall {
  private:
   PreparedCall() = default;
 
-  const CallFunction* function_ = nullptr;
+  std::shared_ptr<const CallFunction> function_;
   std::string target_, backend_config_;
   bool tuple_result_ = false;
   CallAttributes attributes_;

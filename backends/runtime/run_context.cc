@@ -123,5 +123,5 @@ void xc_rt_rng_get_and_update_state(void* ctx, uint64_t* state, int64_t delta) {
   state[1] = static_cast<uint64_t>(old >> 64);
 }
 
-uint32_t xc_rt_replica_id(void* ctx) { return Of(ctx)->replica_id; }
-uint32_t xc_rt_partition_id(void* ctx) { return Of(ctx)->partition_id; }
+uint32_t xc_rt_replica_id(void* ctx) { return Of(ctx)->device.replica_id; }
+uint32_t xc_rt_partition_id(void* ctx) { return Of(ctx)->device.partition_id; }

@@ -32,6 +32,28 @@ class TransferQueue {
   std::deque<std::string> buffers_;
 };
 
+// What whoever starts a run hands to foreign functions, by the number of its type.
+struct CallUserData {
+  std::map<int64_t, void*> by_type;
+};
+
+class Communicator;
+
+// Which device of a launch a run is, and what the launch has for it.
+struct RunDevice {
+  // What replica-id and partition-id give.
+  uint32_t replica_id = 0;
+  uint32_t partition_id = 0;
+  // The way to the other devices that run the program (backends/runtime/communicator.h). Not owned; null: none are
+  // there.
+  Communicator* communicator = nullptr;
+  // For foreign functions: numbers of the launch and the device, and data of who started the run. Not owned; null:
+  // none.
+  int64_t run_id = 0;
+  int32_t ordinal = 0;
+  const CallUserData* user_data = nullptr;
+};
+
 class RunContext {
   // First, since generated code reads these two at fixed offsets.
   char* arena_;
@@ -67,9 +89,7 @@ class RunContext {
   // What send instructions gave and no recv-done of the same channel has taken.
   TransferQueue& Channel(int64_t id);
 
-  // Replica and partition number that replica-id and partition-id give.
-  uint32_t replica_id = 0;
-  uint32_t partition_id = 0;
+  RunDevice device;
   // Not owned; null: the run has none, and infeed or outfeed is an error.
   TransferQueue* infeed = nullptr;
   TransferQueue* outfeed = nullptr;

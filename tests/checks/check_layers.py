@@ -49,6 +49,7 @@ LAYERS = {
         "hlo",
     ],
     "backends/runtime": ["hlo/base"],
+    "backends/ffi": ["backends/runtime", "hlo/base"],
     "backends/codegen": ["compiler", "hlo", "proto"],
     "backends/plan": ["backends/runtime", "compiler", "hlo", "proto"],
     "backends": ["backends/runtime", "compiler", "hlo", "proto"],
