@@ -15,6 +15,8 @@ absl::Span<const PipelineRow> Pipeline() {
        nullptr, true},
       {"prepare", "one-device", ReduceToOneDevice, 0,
        "Annotations, collectives and asynchronous pairs only pass values on here; the calls in them are inlined next."},
+      {"prepare", "collectives", ExpandCollectives, 0,
+       "What is left of them is for several devices: backends know custom calls only.", nullptr, true},
       {"prepare", "running-windows", ExpandRunningWindows, 0,
        "As scans, expanded next: their time grows with the array's length, not with its square."},
       {"prepare", "scan", ExpandScan, 0, "Its loop calls the scanned computation, which is inlined next."},

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "backends/interpreter/evaluator.h"
+#include "compiler/expand/expand.h"
 #include "hlo/base/status.h"
 
 namespace xc {
@@ -57,6 +58,7 @@ class InterpreterExecutable : public Executable {
     EvaluatorOptions evaluator_options;
     evaluator_options.infeed = options.infeed;
     evaluator_options.outfeed = options.outfeed;
+    evaluator_options.device = options.device;
     if (options.deadline != absl::InfiniteFuture()) {
       evaluator_options.time_limit = std::max(options.deadline - absl::Now(), absl::ZeroDuration());
     }
@@ -97,6 +99,8 @@ class Interpreter : public Backend {
   }
   absl::StatusOr<std::unique_ptr<Executable>> Compile(std::unique_ptr<HloModule> module,
                                                       const CompileOptions&) override {
+    PassContext context;
+    XC_RETURN_IF_ERROR(ExpandCollectives(module.get(), context).status());
     return std::unique_ptr<Executable>(std::make_unique<InterpreterExecutable>(std::move(module)));
   }
 };

@@ -309,9 +309,13 @@ absl::StatusOr<bool> Run::RunStructural(const HloInstruction& instruction, std::
       *result = Own(TokenLiteral());
       return true;
     case HloOpcode::kPartitionId:
-    case HloOpcode::kReplicaId:
-      *result = Own(Literal(instruction.shape()));
+    case HloOpcode::kReplicaId: {
+      Literal id(instruction.shape());
+      const RunDevice& device = run_context_.device;
+      id.SetInt(0, instruction.opcode() == HloOpcode::kPartitionId ? device.partition_id : device.replica_id);
+      *result = Own(std::move(id));
       return true;
+    }
     case HloOpcode::kInfeed: {
       XC_ASSIGN_OR_RETURN(Value data, TakeFromHost(instruction.shape().tuple_shape(0)));
       *result = TupleOf({std::move(data), Own(TokenLiteral())});

@@ -9,6 +9,7 @@
 #include "absl/container/inlined_vector.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "backends/runtime/collectives.h"
 #include "backends/runtime/lapack_calls.h"
 #include "backends/runtime/python_callback.h"
 #include "backends/runtime/sort.h"
@@ -78,6 +79,7 @@ Registry& TheRegistry() {
     r->Add("cpu_csr_sparse_dense_ffi", CsrTimesDense);
     r->Add("xla_ffi_python_cpu_callback", CallPython);
     r->Add("xla_ffi_partitioned_python_cpu_callback", CallPython);
+    r->targets[kCollectiveTarget] = {nullptr, std::make_shared<const CallFactory>(MakeCollective), true};
     for (auto& [name, function] : LapackCalls()) r->Add(name, std::move(function));
     return r;
   }();

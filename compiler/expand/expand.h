@@ -22,6 +22,10 @@ absl::StatusOr<bool> AssignLayouts(HloModule* module, PassContext& context);
 // Collectives, asynchronous pairs, copies between memories and partitioners' annotations as what they give on one
 // device. What has other shapes than its operands is for several devices and stays.
 absl::StatusOr<bool> ReduceToOneDevice(HloModule* module, PassContext& context);
+// Collectives of a module for several devices as calls of the runtime's, "xc.collective". What combines values in a way
+// that the runtime does not have is made of a gathering and the combiner's own computation, in the order of ranks.
+// Errors: devices that the module does not have, and forms that run on one device only.
+absl::StatusOr<bool> ExpandCollectives(HloModule* module, PassContext& context);
 // reduce-window whose windows all begin or end where the array does (cumulative sums) as a scan.
 absl::StatusOr<bool> ExpandRunningWindows(HloModule* module, PassContext& context);
 // scan as a while loop over slices.

@@ -8,6 +8,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "compiler/expand/expand.h"
 #include "compiler/make.h"
+#include "hlo/device_groups.h"
 #include "hlo/known_calls.h"
 #include "hlo/participants.h"
 #include "hlo/permute_slices.h"
@@ -210,9 +211,10 @@ absl::StatusOr<bool> ReduceToOneDevice(HloModule* module, PassContext& context) 
     std::vector<HloInstruction*> replaced;
     const int64_t count = computation->instruction_count();
     const auto sent = SentToSelf(*computation);
+    const bool alone = DeviceCount(*module) == 1;
     for (HloInstruction* i : computation->PostOrder()) {
       // What speaks of more than one device, or has another shape than its operand, stays, to be refused when it runs.
-      if (IsCollective(i->opcode()) && ParticipantCount(*i) > 1) continue;
+      if (IsCollective(i->opcode()) && (!alone || ParticipantCount(*i) > 1)) continue;
       HloInstruction* value = Replacement(i);
       if (const auto it = sent.find(i); it != sent.end()) value = StartTuple(i, it->second, nullptr);
       if (value == nullptr || value == i || !SameArrays(value->shape(), i->shape())) continue;
