@@ -22,6 +22,7 @@
 #include "tools/commands.h"
 #include "tools/program.h"
 #include "tools/progress.h"
+#include "tools/replay_devices.h"
 #include "tools/report.h"
 #include "tools/stdin_file.h"
 #include "tools/transfers.h"
@@ -67,7 +68,7 @@ std::vector<const Literal*> Pointers(const std::vector<Literal>& literals) {
 struct Settings {
   std::string platform, against, inputs, output_dir, infeed, outfeed_dir, cpu, passes = "all", shapes, dump_to, disable,
                                                                                until, cache_dir;
-  int64_t runs = 1, threads = 0, memory_limit_mb = 0, instruction_limit = 0;
+  int64_t runs = 1, threads = 0, devices = 0, memory_limit_mb = 0, instruction_limit = 0;
   int64_t nesting_limit = ParseOptions().max_nesting, call_depth_limit = ParseOptions().max_call_depth;
   int64_t elided_limit_mb = ParseOptions().max_elided_bytes >> 20;
   double seconds = 0, compile_timeout_s = 0;
@@ -145,6 +146,16 @@ absl::Status Replay(const std::string& path, Settings s, bool* wrong) {
   options.compile_threads = static_cast<int>(s.threads);
   run.guard_pages = s.guard_pages;
 
+  XC_ASSIGN_OR_RETURN(const bool several, SetDevices(bundle.module.get(), s.devices));
+  if (several) {
+    if (s.bisect || s.compile_only || !s.dump_to.empty() || !s.infeed.empty() || !s.outfeed_dir.empty()) {
+      return absl::InvalidArgumentError(
+          "a module for several devices is replayed without --bisect, --compile_only, --dump_to and feeds");
+    }
+    return ReplayOnDevices(
+        std::move(bundle.module),
+        {BaseName(path, ".hlo"), s.platform, s.against, s.inputs, s.output_dir, s.runs, options, run}, wrong);
+  }
   if (!s.compile_only) XC_RETURN_IF_ERROR(CheckInputMemory(*bundle.module, options.max_memory_bytes));
   if (!s.dump_to.empty()) XC_RETURN_IF_ERROR(BeginBundle(s.dump_to, *bundle.module, s.platform, &options));
   XC_ASSIGN_OR_RETURN(Transfers transfers, Transfers::Make(*bundle.module, s.infeed));
@@ -258,6 +269,9 @@ int ReplayCommand(const std::vector<std::string>& args) {
   flags.Add("runs", &s.runs, "runs to time", 1);
   flags.Add("seconds", &s.seconds, "stop timing after this many seconds (0: never)");
   flags.Add("threads", &s.threads, "threads to compile and run with (0: all)");
+  flags.Add("devices", &s.devices,
+            "run on this many devices of the process, a thread each (0: as many as the module says if it has "
+            "collectives); inputs of device D from DIR/D/0.npy, … if there is such a folder, outputs to DIR/D");
   flags.Add("cpu", &s.cpu, "generate code for this CPU: x86-64-v2, x86-64-v3, x86-64-v4, or a CPU's name");
   flags.Add("passes", &s.passes, "`none`: only the passes that the backend cannot do without");
   flags.Add("disable", &s.disable, "names of passes not to run, separated by commas");

@@ -122,7 +122,7 @@ class Expander {
     if (first_ == nullptr) first_ = call;
     if (one) return {call};
     std::vector<HloInstruction*> results;
-    for (size_t r = 0; r < shapes.size(); ++r) results.push_back(make::Element(call, r));
+    for (size_t r = 0; r < shapes.size(); ++r) results.push_back(make::GetTupleElement(call, r));
     return results;
   }
 
@@ -251,7 +251,7 @@ absl::StatusOr<bool> ExpandCollectives(HloModule* module, PassContext& context) 
       if (i->opcode() == O::kAllReduceDone) {
         value = i->operand(0);
       } else if (i->opcode() == O::kAllGatherDone || i->opcode() == O::kCollectivePermuteDone) {
-        value = make::Element(i->operand(0), 1);
+        value = make::GetTupleElement(i->operand(0), 1);
       } else if (IsCollective(i->opcode())) {
         XC_ASSIGN_OR_RETURN(std::vector<Int64List> groups, DeviceGroups(*i));
         Expander expander(i, std::move(groups));

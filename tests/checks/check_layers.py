@@ -27,6 +27,7 @@ LAYERS = {
     "compiler/make": ["hlo"],
     "compiler/cost_analysis": ["hlo"],
     "compiler/memory": ["compiler/pass", "compiler/make", "hlo"],
+    "compiler/sharding": ["compiler/make", "hlo"],
     "compiler/simplify": ["compiler/cost_analysis", "compiler/pass", "compiler/make", "hlo"],
     "compiler/expand": ["compiler/simplify", "compiler/memory", "compiler/pass", "compiler/make", "hlo"],
     "compiler/fuse": [

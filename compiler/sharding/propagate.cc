@@ -1,0 +1,341 @@
+#include "compiler/sharding/propagate.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "hlo/base/status.h"
+
+namespace xc {
+namespace {
+
+using O = HloOpcode;
+using Leaves_ = std::vector<DeviceTiling>;
+
+int64_t RankOf(const Shape& shape) { return shape.IsArray() ? shape.rank() : 0; }
+
+Leaves_ Unknown(const Shape& shape) {
+  Leaves_ leaves;
+  for (const auto& [index, leaf] : Leaves(shape)) leaves.push_back(DeviceTiling::Replicated(RankOf(*leaf)));
+  return leaves;
+}
+
+class Propagation {
+ public:
+  explicit Propagation(int64_t devices) : devices_(devices) {}
+
+  absl::StatusOr<Leaves_> Run(const HloComputation& computation, std::vector<Leaves_> arguments) {
+    absl::flat_hash_map<const HloInstruction*, Leaves_> values;
+    for (const HloInstruction* i : computation.PostOrder()) {
+      Leaves_ value = Unknown(i->shape());
+      if (i->opcode() == O::kParameter) {
+        value = std::move(arguments[i->parameter_number()]);
+      } else {
+        std::vector<const Leaves_*> operands;
+        for (const HloInstruction* operand : i->operands()) operands.push_back(&values.at(operand));
+        XC_RETURN_IF_ERROR(Visit(*i, operands, &value));
+      }
+      values[i] = std::move(value);
+    }
+    return std::move(values.at(computation.root()));
+  }
+
+  // What a `sharding` attribute says of the leaves of a value of `shape`.
+  absl::StatusOr<Leaves_> Said(const Sharding& sharding, const Shape& shape) const {
+    const auto leaves = Leaves(shape);
+    Leaves_ said;
+    for (size_t i = 0; i < leaves.size(); ++i) {
+      const bool each = sharding.type == Sharding::Type::kTuple;
+      if (each && sharding.tuple.size() != leaves.size()) {
+        return absl::InvalidArgumentError(
+            absl::StrCat("a sharding of ", sharding.tuple.size(), " parts for ", leaves.size(), " arrays"));
+      }
+      const Shape& leaf = *leaves[i].second;
+      if (!leaf.IsArray()) {
+        said.push_back(DeviceTiling::Replicated(0));
+        continue;
+      }
+      XC_ASSIGN_OR_RETURN(said.emplace_back(),
+                          DeviceTiling::FromSharding(each ? sharding.tuple[i] : sharding, leaf.rank(), devices_));
+    }
+    return said;
+  }
+
+ private:
+  using Operands = std::vector<const Leaves_*>;
+
+  absl::Status Visit(const HloInstruction& i, const Operands& x, Leaves_* out) {
+    DeviceTiling* to = out->empty() ? nullptr : &(*out)[0];
+    switch (i.opcode()) {
+      case O::kTuple: {
+        out->clear();
+        for (const Leaves_* operand : x) out->insert(out->end(), operand->begin(), operand->end());
+        return absl::OkStatus();
+      }
+      case O::kGetTupleElement: {
+        size_t first = 0;
+        for (int64_t e = 0; e < i.tuple_index(); ++e) first += i.operand(0)->shape().tuple_shape(e).LeafCount();
+        for (size_t l = 0; l < out->size(); ++l) (*out)[l] = (*x[0])[first + l];
+        return absl::OkStatus();
+      }
+      case O::kCopy:
+      case O::kOptBarrier:
+      case O::kDomain:
+      case O::kAddDependency:
+        if (out->size() == x[0]->size()) *out = *x[0];
+        return absl::OkStatus();
+      case O::kCall: {
+        std::vector<Leaves_> arguments;
+        for (const Leaves_* operand : x) arguments.push_back(*operand);
+        XC_ASSIGN_OR_RETURN(*out, Run(*i.called(0), std::move(arguments)));
+        return absl::OkStatus();
+      }
+      case O::kWhile: {
+        *out = *x[0];
+        // What the body gives back adds to what it is given, until nothing changes; shardings only grow.
+        for (int round = 0; round < 4; ++round) {
+          XC_ASSIGN_OR_RETURN(const Leaves_ next, Run(*i.while_body(), {*out}));
+          Leaves_ merged = *out;
+          for (size_t l = 0; l < merged.size(); ++l) merged[l].MergeFrom(next[l]);
+          if (merged == *out) break;
+          *out = std::move(merged);
+        }
+        return absl::OkStatus();
+      }
+      case O::kConditional:
+        for (size_t b = 0; b < i.called_computations().size(); ++b) {
+          XC_ASSIGN_OR_RETURN(const Leaves_ branch, Run(*i.called(b), {*x[b + 1]}));
+          for (size_t l = 0; l < out->size(); ++l) (*out)[l].MergeFrom(branch[l]);
+        }
+        return absl::OkStatus();
+      case O::kCustomCall:
+        return VisitCall(i, x, out);
+      case O::kBroadcast:
+        for (size_t d = 0; d < i.dimensions().size(); ++d) {
+          if (i.operand(0)->shape().dim(d) == i.shape().dim(i.dimensions()[d])) Move(x, 0, d, to, i.dimensions()[d]);
+        }
+        return absl::OkStatus();
+      case O::kTranspose:
+        for (size_t d = 0; d < i.dimensions().size(); ++d) Move(x, 0, i.dimensions()[d], to, d);
+        return absl::OkStatus();
+      case O::kReshape:
+        VisitReshape(i, x, to);
+        return absl::OkStatus();
+      case O::kReduce:
+        for (DeviceTiling& leaf : *out) {
+          int64_t next = 0;
+          for (int64_t d = 0; d < i.operand(0)->shape().rank(); ++d) {
+            const auto& reduced = i.dimensions();
+            if (std::find(reduced.begin(), reduced.end(), d) == reduced.end()) Move(x, 0, d, &leaf, next++);
+          }
+        }
+        return absl::OkStatus();
+      case O::kDot:
+        VisitDot(i, x, to);
+        return absl::OkStatus();
+      case O::kConvolution:
+        Move(x, 0, i.conv_dims().input_batch, to, i.conv_dims().output_batch);
+        Move(x, 1, i.conv_dims().kernel_output_feature, to, i.conv_dims().output_feature);
+        return absl::OkStatus();
+      case O::kGather:
+        VisitGather(i, x, to);
+        return absl::OkStatus();
+      // Dimensions of which all is kept.
+      case O::kSlice:
+      case O::kDynamicSlice:
+      case O::kDynamicUpdateSlice:
+      case O::kConcatenate:
+      case O::kPad:
+      case O::kReverse:
+      case O::kScatter:
+      case O::kSort:
+      case O::kReduceWindow:
+      case O::kCholesky:
+      case O::kTriangularSolve:
+      case O::kFft:
+        Keep(i, x, out);
+        return absl::OkStatus();
+      default:
+        break;
+    }
+    if (to == nullptr || !i.IsElementwise()) return absl::OkStatus();
+    for (size_t o = 0; o < x.size(); ++o) {
+      if (i.operand(o)->shape().IsArray() && SameDims(i.operand(o)->shape(), i.shape())) to->MergeFrom((*x[o])[0]);
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status VisitCall(const HloInstruction& i, const Operands& x, Leaves_* out) {
+    const std::string& target = i.custom_call_target();
+    if (x.size() == 1 && out->size() == x[0]->size()) {
+      for (size_t l = 0; l < out->size(); ++l) {
+        if ((*out)[l].rank() == (*x[0])[l].rank() && !absl::StartsWith(target, "SPMD")) (*out)[l] = (*x[0])[l];
+      }
+    }
+    const auto* sharding = i.FindAttr<AttrKind::kSharding>();
+    if (sharding == nullptr || (target != "Sharding" && target != "SPMDShardToFullShape")) return absl::OkStatus();
+    XC_ASSIGN_OR_RETURN(Leaves_ said, Said(*sharding, i.shape()));
+    const auto* config = i.FindAttr<AttrKind::kBackendConfig>();
+    const std::string open = config == nullptr ? "" : config->text;
+    // unspecified_dims=[0,2]: further digits may come from the operand there.
+    if (absl::StartsWith(open, "unspecified_dims=[")) {
+      for (size_t l = 0; l < said.size() && l < out->size(); ++l) {
+        for (int64_t d = 0; d < said[l].rank(); ++d) {
+          if (!absl::StrContains(absl::StrCat(",", open.substr(18)), absl::StrCat(",", d, ",")) &&
+              !absl::StrContains(absl::StrCat(",", open.substr(18)), absl::StrCat(",", d, "]"))) {
+            (*out)[l].Clear(d);
+          }
+        }
+        said[l].MergeFrom((*out)[l]);
+      }
+    }
+    *out = std::move(said);
+    return absl::OkStatus();
+  }
+
+  // Dimension `from` of operand o goes along dimension `d` of the result.
+  static void Move(const Operands& x, size_t o, int64_t from, DeviceTiling* to, int64_t d) {
+    if (to == nullptr || x[o]->empty() || from >= (*x[o])[0].rank() || d >= to->rank()) return;
+    const DeviceTiling& tiling = (*x[o])[0];
+    if (tiling.dim(from).empty()) return;
+    DeviceTiling one = DeviceTiling::Replicated(to->rank());
+    one.set_order(tiling.order());
+    for (const DeviceTiling::Digit& digit : tiling.dim(from)) one.Append(d, digit);
+    to->MergeFrom(one);
+  }
+
+  void Keep(const HloInstruction& i, const Operands& x, Leaves_* out) {
+    const bool along = i.opcode() == O::kConcatenate || i.opcode() == O::kSort;
+    const auto leaves = Leaves(i.shape());
+    for (size_t l = 0; l < out->size(); ++l) {
+      const bool solves = i.opcode() == O::kCholesky || i.opcode() == O::kTriangularSolve;
+      const size_t o = i.opcode() == O::kTriangularSolve ? 1 : i.opcode() == O::kSort && l < x.size() ? l : 0;
+      const Shape& operand = i.operand(o)->shape();
+      const Shape& result = *leaves[l].second;
+      if (!operand.IsArray() || !result.IsArray() || operand.rank() != result.rank()) continue;
+      for (int64_t d = 0; d < result.rank(); ++d) {
+        if (operand.dim(d) != result.dim(d) || (along && i.dimensions()[0] == d)) continue;
+        if (solves && d >= result.rank() - 2) continue;
+        if (i.opcode() == O::kFft && d >= result.rank() - static_cast<int64_t>(i.attr<AttrKind::kFftLength>().size())) {
+          continue;
+        }
+        if (i.opcode() == O::kReduceWindow && i.window().dims[d].size != 1) continue;
+        Move(x, o, d, &(*out)[l], d);
+      }
+    }
+  }
+
+  // Dimensions that stay, and the first of those that are joined or split.
+  static void VisitReshape(const HloInstruction& i, const Operands& x, DeviceTiling* to) {
+    const Int64List &from = i.operand(0)->shape().dims(), &into = i.shape().dims();
+    size_t a = 0, b = 0;
+    while (a < from.size() && b < into.size()) {
+      const size_t first_a = a, first_b = b;
+      int64_t product_a = from[a++], product_b = into[b++];
+      while (product_a != product_b) {
+        if (product_a < product_b) {
+          if (a == from.size()) return;
+          product_a *= from[a++];
+        } else {
+          if (b == into.size()) return;
+          product_b *= into[b++];
+        }
+      }
+      // Dimensions of one element before it do not matter.
+      size_t lead_a = first_a, lead_b = first_b;
+      while (lead_a + 1 < a && from[lead_a] == 1) ++lead_a;
+      while (lead_b + 1 < b && into[lead_b] == 1) ++lead_b;
+      if ((*x[0])[0].rank() > static_cast<int64_t>(lead_a) &&
+          into[lead_b] % std::max<int64_t>((*x[0])[0].Tiles(lead_a), 1) == 0) {
+        Move(x, 0, lead_a, to, lead_b);
+      }
+    }
+  }
+
+  static void VisitDot(const HloInstruction& i, const Operands& x, DeviceTiling* to) {
+    const DotDims& dims = i.dot_dims();
+    const auto in = [](const Int64List& list, int64_t d) {
+      return std::find(list.begin(), list.end(), d) != list.end();
+    };
+    int64_t next = 0;
+    for (size_t b = 0; b < dims.lhs_batch.size(); ++b, ++next) {
+      Move(x, 0, dims.lhs_batch[b], to, next);
+      Move(x, 1, dims.rhs_batch[b], to, next);
+    }
+    for (int64_t d = 0; d < i.operand(0)->shape().rank(); ++d) {
+      if (!in(dims.lhs_batch, d) && !in(dims.lhs_contracting, d)) Move(x, 0, d, to, next++);
+    }
+    for (int64_t d = 0; d < i.operand(1)->shape().rank(); ++d) {
+      if (!in(dims.rhs_batch, d) && !in(dims.rhs_contracting, d)) Move(x, 1, d, to, next++);
+    }
+  }
+
+  static void VisitGather(const HloInstruction& i, const Operands& x, DeviceTiling* to) {
+    const GatherDims& dims = i.gather_dims();
+    const auto in = [](const Int64List& list, int64_t d) {
+      return std::find(list.begin(), list.end(), d) != list.end();
+    };
+    const Int64List& sizes = i.attr<AttrKind::kSliceSizes>();
+    // Slices of the operand's whole dimensions, and positions in the indices.
+    size_t offset = 0;
+    for (int64_t d = 0; d < i.operand(0)->shape().rank(); ++d) {
+      if (in(dims.collapsed_slice_dims, d) || in(dims.operand_batching_dims, d)) continue;
+      if (sizes[d] == i.operand(0)->shape().dim(d)) Move(x, 0, d, to, dims.offset_dims[offset]);
+      ++offset;
+    }
+    int64_t from = 0;
+    for (int64_t d = 0; d < i.shape().rank(); ++d) {
+      if (in(dims.offset_dims, d)) continue;
+      if (from == dims.index_vector_dim) ++from;
+      Move(x, 1, from++, to, d);
+    }
+  }
+
+  int64_t devices_;
+};
+
+// Without dimensions whose parts would differ in size.
+void DropUneven(const Shape& shape, Leaves_* tilings) {
+  const auto leaves = Leaves(shape);
+  for (size_t l = 0; l < leaves.size(); ++l) {
+    for (int64_t d = 0; d < (*tilings)[l].rank(); ++d) {
+      if (leaves[l].second->dim(d) % (*tilings)[l].Tiles(d) != 0) (*tilings)[l].Clear(d);
+    }
+  }
+}
+
+}  // namespace
+
+absl::StatusOr<EntryTilings> PropagateShardings(const HloModule& module, int64_t devices) {
+  Propagation propagation(devices);
+  EntryTilings tilings;
+  std::vector<Leaves_> arguments;
+  for (const HloInstruction* parameter : module.entry()->parameters()) {
+    Leaves_ leaves = Unknown(parameter->shape());
+    if (const auto* sharding = parameter->FindAttr<AttrKind::kSharding>()) {
+      absl::StatusOr<Leaves_> said = propagation.Said(*sharding, parameter->shape());
+      if (!said.ok()) {
+        return absl::Status(said.status().code(), absl::StrCat(parameter->name(), ": ", said.status().message()));
+      }
+      leaves = *std::move(said);
+    }
+    const auto shapes = Leaves(parameter->shape());
+    for (size_t l = 0; l < leaves.size(); ++l) {
+      if (shapes[l].second->IsArray()) XC_RETURN_IF_ERROR(leaves[l].ShardShape(*shapes[l].second).status());
+    }
+    tilings.parameters.insert(tilings.parameters.end(), leaves.begin(), leaves.end());
+    arguments.push_back(std::move(leaves));
+  }
+  XC_ASSIGN_OR_RETURN(tilings.results, propagation.Run(*module.entry(), std::move(arguments)));
+  const HloInstruction* root = module.entry()->root();
+  if (const auto* sharding = root->FindAttr<AttrKind::kSharding>();
+      sharding != nullptr && root->opcode() != O::kParameter) {
+    XC_ASSIGN_OR_RETURN(tilings.results, propagation.Said(*sharding, root->shape()));
+  }
+  DropUneven(root->shape(), &tilings.results);
+  return tilings;
+}
+
+}  // namespace xc

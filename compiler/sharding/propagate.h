@@ -1,0 +1,27 @@
+// How results lie on devices, where a program for several of them does not say: followed from parameters and
+// annotations through its instructions.
+#ifndef XC_COMPILER_SHARDING_PROPAGATE_H_
+#define XC_COMPILER_SHARDING_PROPAGATE_H_
+
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "hlo/device_tiling.h"
+#include "hlo/module.h"
+
+namespace xc {
+
+struct EntryTilings {
+  // Of the leaves of the entry's parameters and of its result, in order. Tokens have none (of no dimensions).
+  std::vector<DeviceTiling> parameters, results;
+};
+
+// `module` computes whole arrays on `devices` partitions: `sharding` attributes of parameters, and calls "Sharding" and
+// "SPMDShardToFullShape", say how arrays lie. Everything else follows forwards, from operands to results; where
+// operands disagree, the first one counts. Parts of a result that would not be equal are not cut. InvalidArgument for
+// shardings that do not fit their arrays.
+absl::StatusOr<EntryTilings> PropagateShardings(const HloModule& module, int64_t devices);
+
+}  // namespace xc
+
+#endif  // XC_COMPILER_SHARDING_PROPAGATE_H_

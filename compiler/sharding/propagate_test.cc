@@ -1,0 +1,106 @@
+// How results lie on a mesh of 2x2 devices, for one rule of propagation after the other.
+#include "compiler/sharding/propagate.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "hlo/text/parser.h"
+
+namespace xc {
+namespace {
+
+// The result's parts: for each leaf and dimension the digits of devices, x (devices 0, 1 | 2, 3) and y (0, 2 | 1, 3).
+// `X` and `Y` in the body are shardings of a matrix by rows, `XY` by both, `YX` the other way round.
+std::string Results(std::string body) {
+  const std::pair<const char*, const char*> kShort[] = {
+      {"$XY", "sharding={devices=[2,2]<=[4]}"},
+      {"$YX", "sharding={devices=[2,2]<=[2,2]T(1,0)}"},
+      {"$X", "sharding={devices=[2,1,2]<=[4] last_tile_dim_replicate}"},
+      {"$Y", "sharding={devices=[2,1,2]<=[2,2]T(1,0) last_tile_dim_replicate}"},
+  };
+  for (const auto& [name, text] : kShort) {
+    for (size_t at; (at = body.find(name)) != std::string::npos;) body.replace(at, std::string(name).size(), text);
+  }
+  auto module = ParseModule(absl::StrCat("HloModule m, num_partitions=4\n", body));
+  if (!module.ok()) return module.status().ToString();
+  auto tilings = PropagateShardings(**module, 4);
+  if (!tilings.ok()) return std::string(tilings.status().message());
+  std::vector<std::string> leaves;
+  for (const DeviceTiling& tiling : tilings->results) {
+    std::vector<std::string> dims;
+    for (int64_t d = 0; d < tiling.rank(); ++d) {
+      std::string digits;
+      for (const auto& digit : tiling.dim(d)) digits += digit.stride == 2 ? "x" : "y";
+      dims.push_back(digits);
+    }
+    leaves.push_back(absl::StrCat("[", absl::StrJoin(dims, ","), "]"));
+  }
+  return absl::StrJoin(leaves, " ");
+}
+
+std::string Entry(const std::string& body) { return Results("ENTRY e {\n" + body + "\n}"); }
+
+TEST(Propagate, Elementwise) {
+  EXPECT_EQ(Entry("a = f32[8,4] parameter(0), $X\nROOT r = f32[8,4] negate(a)"), "[x,]");
+  EXPECT_EQ(Entry("a = f32[8,4] parameter(0), $X\nb = f32[8,4] parameter(1), $Y\nROOT r = f32[8,4] add(a, b)"), "[x,]");
+  EXPECT_EQ(Entry("a = f32[8,4] parameter(0)\nb = f32[8,4] parameter(1), $XY\nROOT r = f32[8,4] add(a, b)"), "[x,y]");
+}
+
+TEST(Propagate, Movement) {
+  EXPECT_EQ(Entry("a = f32[8,4] parameter(0), $XY\nROOT r = f32[4,8] transpose(a), dimensions={1,0}"), "[y,x]");
+  EXPECT_EQ(Entry("a = f32[8,4] parameter(0), $XY\nROOT r = f32[8,2,2] reshape(a)"), "[x,y,]");
+  EXPECT_EQ(Entry("a = f32[8,4] parameter(0), $X\nROOT r = f32[32] reshape(a)"), "[x]");
+  EXPECT_EQ(Entry("a = f32[8,4] parameter(0), $XY\nROOT r = f32[3,8,4] broadcast(a), dimensions={1,2}"), "[,x,y]");
+  EXPECT_EQ(Entry("a = f32[8,4] parameter(0), $XY\nROOT r = f32[8,2] slice(a), slice={[0:8],[0:2]}"), "[x,]");
+}
+
+TEST(Propagate, ProductsAndSums) {
+  EXPECT_EQ(Entry("a = f32[8,4] parameter(0), $X\nb = f32[4,6] parameter(1)\n"
+                  "ROOT r = f32[8,6] dot(a, b), lhs_contracting_dims={1}, rhs_contracting_dims={0}"),
+            "[x,]");
+  EXPECT_EQ(Entry("a = f32[8,4] parameter(0), $XY\nb = f32[4,6] parameter(1), $YX\n"
+                  "ROOT r = f32[8,6] dot(a, b), lhs_contracting_dims={1}, rhs_contracting_dims={0}"),
+            "[x,]");
+  EXPECT_EQ(Results("add { a = f32[] parameter(0) b = f32[] parameter(1) ROOT r = f32[] add(a, b) }\n"
+                    "ENTRY e { a = f32[8,4] parameter(0), $XY\n z = f32[] constant(0)\n"
+                    "ROOT r = f32[4] reduce(a, z), dimensions={0}, to_apply=add }"),
+            "[y]");
+}
+
+TEST(Propagate, AnnotationsAndTuples) {
+  EXPECT_EQ(Entry("a = f32[8,4] parameter(0), $X\nb = f32[8,4] custom-call(a), custom_call_target=\"Sharding\", $Y\n"
+                  "ROOT t = (f32[8,4], f32[8,4]) tuple(a, b)"),
+            "[x,] [y,]");
+  EXPECT_EQ(Entry("a = f32[8,4] parameter(0), $XY\nb = f32[8,4] custom-call(a), custom_call_target=\"Sharding\", $X, "
+                  "backend_config=\"unspecified_dims=[1]\"\nROOT r = f32[8,4] negate(b)"),
+            "[x,y]");
+}
+
+TEST(Propagate, Loops) {
+  EXPECT_EQ(Results(R"(
+cond { s = (s32[], f32[8,4]) parameter(0)  i = s32[] get-tuple-element(s), index=0  n = s32[] constant(3)
+  ROOT l = pred[] compare(i, n), direction=LT }
+body { s = (s32[], f32[8,4]) parameter(0)  i = s32[] get-tuple-element(s), index=0
+  x = f32[8,4] get-tuple-element(s), index=1  y = f32[8,4] negate(x)  one = s32[] constant(1)  j = s32[] add(i, one)
+  ROOT r = (s32[], f32[8,4]) tuple(j, y) }
+ENTRY e { p = f32[8,4] parameter(0), $XY
+  i = s32[] constant(0)
+  s = (s32[], f32[8,4]) tuple(i, p)
+  ROOT w = (s32[], f32[8,4]) while(s), condition=cond, body=body })"),
+            "[] [x,y]");
+}
+
+TEST(Propagate, UnevenPartsAndErrors) {
+  EXPECT_EQ(Entry("a = f32[8,4] parameter(0), $X\nROOT r = f32[8,4] negate(a), sharding={devices=[1,4]<=[4]}"),
+            "[,xy]");
+  EXPECT_EQ(Entry("a = f32[7,4] parameter(0), $X\nROOT r = f32[7,4] negate(a)"),
+            "dimension 0 of f32[7,4] cannot be shared by 2 devices");
+  EXPECT_EQ(Entry("a = f32[8] parameter(0), sharding={devices=[2]<=[2]}\nROOT r = f32[8] negate(a)"),
+            "a: sharding devices=[2] is for 2 devices, the program for 4");
+}
+
+}  // namespace
+}  // namespace xc
