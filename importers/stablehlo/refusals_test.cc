@@ -91,8 +91,14 @@ TEST(Refusals, Modules) {
                 "only the last operation of a region should return");
   ExpectRefused("func.func @main() { call @f() : () -> ()\n return }", "func.call: the function @f is not defined");
   ExpectRefused("func.func @main() { call @main() : () -> ()\n return }", "the function @main calls itself");
-  ExpectRefused("sdy.mesh @mesh = <[\"x\"=2, \"y\"=4]>\nfunc.func @main() { return }",
-                "the mesh @mesh has several devices; programs run on one");
+  ExpectRefused("sdy.mesh @mesh = <[\"x\"=0]>\nfunc.func @main() { return }",
+                "the mesh @mesh has an axis without devices");
+  ExpectRefused("sdy.mesh @mesh = <[\"x\"=2]>\nsdy.mesh @mesh = <[\"x\"=2]>\nfunc.func @main() { return }",
+                "the mesh @mesh is defined twice");
+  ExpectRefused(
+      "sdy.mesh @mesh = <[\"x\"=2]>\nfunc.func @main(%a: tensor<4xf32> {sdy.sharding = "
+      "#sdy.sharding<@mesh, [{\"z\"}]>}) { return }",
+      "the mesh has no axis \"z\"");
   ExpectRefused("func.func @main(%a: tensor<f32> {tf.aliasing_output = 3 : i32}) { return }",
                 "`tf.aliasing_output` should be the number of a result");
 }

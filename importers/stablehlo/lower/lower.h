@@ -79,7 +79,6 @@ void LowerZeta(OpLowering& op);
 
 // lower_control.cc
 void LowerBarrier(OpLowering& op);
-void LowerSharding(OpLowering& op);
 void LowerBranches(OpLowering& op);
 void LowerCall(OpLowering& op);
 void LowerComposite(OpLowering& op);
@@ -88,6 +87,12 @@ void LowerRng(OpLowering& op);
 void LowerRngBitGenerator(OpLowering& op);
 RandomAlgorithm RngAlgorithm(OpLowering& op);  // its attribute
 void LowerWhile(OpLowering& op);
+
+// lower_sharding.cc
+void LowerManual(OpLowering& op);
+void LowerSharding(OpLowering& op);
+// An annotation (hlo/known_calls.h) of `value`, by which it gets the shape `shape`.
+Op Annotate(HloBuilder& b, Op value, absl::string_view target, Sharding sharding, const Shape& shape);
 
 // lower_communication.cc
 void LowerCollective(OpLowering& op);

@@ -105,13 +105,6 @@ void LowerBarrier(OpLowering& op) {
   op.Bind(op.b.OptBarrier(Pack(op.b, op.Operands())));
 }
 
-// Where an array lies makes no difference on one device.
-void LowerSharding(OpLowering& op) {
-  for (const auto& [name, attr] : op.op.attributes) op.attrs.Find(name);
-  if (op.op.results.size() > 1) return op.Fail("should have one result at most");
-  op.BindEach(op.Operands());
-}
-
 // The third operand is the result's shape, which its type may say too.
 void LowerRng(OpLowering& op) {
   Attributes attributes;

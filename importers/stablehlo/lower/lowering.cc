@@ -2,6 +2,7 @@
 #include "importers/stablehlo/lower/lowering.h"
 
 #include "absl/strings/ascii.h"
+#include "importers/stablehlo/lower/lower.h"
 
 namespace xc::stablehlo {
 namespace {
@@ -121,9 +122,34 @@ absl::StatusOr<std::unique_ptr<HloModule>> Lowering::Run() {
   return module;
 }
 
+bool Lowering::has_devices() const {
+  for (const auto& [name, mesh] : program_.meshes) {
+    if (DevicesOf(mesh) > 1) return true;
+  }
+  return false;
+}
+
+// What the attributes of an argument or a result say; nothing where they do not, or say it of one device.
+absl::StatusOr<std::optional<Sharding>> Lowering::SaidSharding(const AttrList& attributes, const Shape& shape) const {
+  const Attr* attr = FindAttr(attributes, "sdy.sharding");
+  if (attr == nullptr || attr->source.empty() || !has_devices() || !shape.IsArray()) return std::optional<Sharding>();
+  const absl::StatusOr<SdySharding> sharding = ParseSharding(attr->source, program_.meshes);
+  if (!sharding.ok()) return Error(attr->at, sharding.status().message());
+  if (DevicesOf(sharding->mesh) == 1) return std::optional<Sharding>();
+  const absl::StatusOr<DeviceTiling> tiling = TilingOf(*sharding);
+  if (!tiling.ok()) return Error(attr->at, tiling.status().message());
+  if (tiling->rank() != shape.rank()) return Error(attr->at, "the sharding has another number of dimensions");
+  return std::optional<Sharding>(tiling->ToSharding(DevicesOf(sharding->mesh)));
+}
+
 absl::Status Lowering::LowerFunction(const Function& function, absl::Span<const Shape> arguments, Frame& frame) {
   for (const Value* argument : function.body.arguments) {
-    frame.values[argument] = frame.b.Parameter(argument->index, arguments[argument->index], HloName(argument->name));
+    const Op parameter = frame.b.Parameter(argument->index, arguments[argument->index], HloName(argument->name));
+    frame.values[argument] = parameter;
+    const size_t i = argument->index;
+    if (!frame.is_entry || !parameter || i >= function.argument_attributes.size()) continue;
+    XC_ASSIGN_OR_RETURN(const auto sharding, SaidSharding(function.argument_attributes[i], argument->shape));
+    if (sharding) parameter.instruction()->set_attr<AttrKind::kSharding>(*sharding);
   }
   std::vector<Op> results;
   XC_RETURN_IF_ERROR(LowerBlock(function.body, frame, &results));
@@ -135,6 +161,10 @@ absl::Status Lowering::LowerFunction(const Function& function, absl::Span<const 
   if (!same)
     return Error(last.at, absl::StrCat("what @", function.name, " returns is not of the types of its results"));
   if (frame.is_entry && !check_pairs_.empty()) results = check_pairs_;
+  for (size_t i = 0; frame.is_entry && check_pairs_.empty() && i < function.result_attributes.size(); ++i) {
+    XC_ASSIGN_OR_RETURN(const auto sharding, SaidSharding(function.result_attributes[i], function.results[i]));
+    if (sharding) results[i] = Annotate(frame.b, results[i], "Sharding", *sharding, results[i].shape());
+  }
   const Op root = check_pairs_.empty() || !frame.is_entry ? Pack(frame.b, results) : frame.b.Tuple(results);
   absl::Status status = frame.b.BuildComputation(root).status();
   return status.ok() ? status : Error(last.at, std::string(status.message()));
@@ -198,6 +228,10 @@ absl::Status Lowering::SetModuleConfig(const Function& entry, HloModule* module)
     if ((name == "mhlo.num_replicas" || name == "mhlo.num_partitions") && attr.integer < 1) {
       return Error(attr.at, absl::StrCat("module: attribute `", name, "` should be at least 1"));
     }
+  }
+  // A mesh of all devices says how many there are, too.
+  for (const auto& [name, mesh] : program_.meshes) {
+    if (config.num_partitions == 1 && DevicesOf(mesh) > 1) config.num_partitions = DevicesOf(mesh);
   }
   for (size_t i = 0; i < entry.argument_attributes.size(); ++i) {
     for (const auto& [name, attr] : entry.argument_attributes[i]) {

@@ -78,6 +78,15 @@ class Lowering {
   // What value is known to be, or null.
   static KnownPtr FindKnown(const Frame& frame, const Value* value);
 
+  // Whether the module is for several devices, and its meshes of them.
+  bool has_devices() const;
+  const Meshes& meshes() const { return program_.meshes; }
+  // LowerBlock, for a region in the place of an operation; an error ends the lowering.
+  bool LowerInner(const Region& region, Frame& frame, std::vector<Op>* results) {
+    inner_error_ = LowerBlock(region, frame, results);
+    return inner_error_.ok();
+  }
+
   // False where assertions about sizes that do not hold are passed over.
   bool checks_shapes() const { return checks_shapes_; }
   void set_checks_shapes(bool checks) { checks_shapes_ = checks; }
@@ -104,6 +113,7 @@ class Lowering {
   absl::StatusOr<const Function*> FindEntry() const;
   // Callees first; an error when functions call themselves or calls nest too deep.
   absl::StatusOr<std::vector<const Function*>> CallOrder(const Function* entry) const;
+  absl::StatusOr<std::optional<Sharding>> SaidSharding(const AttrList& attributes, const Shape& shape) const;
   absl::Status LowerFunction(const Function& function, absl::Span<const Shape> arguments, Frame& frame);
 
   // refine.cc

@@ -203,7 +203,9 @@ constexpr OpRow kOps[] = {
 
     // Between types that mean the same.
     Sharding("builtin.unrealized_conversion_cast"),
-    // The dialect sdy, on one device.
+    // The dialect sdy.
+    {.name = "sdy.manual_computation", .regions = 1, .lower = LowerManual, .form = Form::kManual},
+    Return("sdy.return"),
     Sharding("sdy.propagation_barrier"),
     Sharding("sdy.reshard"),
     Sharding("sdy.sharding_constraint"),

@@ -19,7 +19,8 @@ enum class Form : uint8_t {
   kReturn,  // the same without results: ends a region
   kReduce,
   kWhile,
-  kSharding,  // an operand, then how it lies on devices, which is skipped
+  kSharding,  // an operand, then how it lies on devices
+  kManual,    // operands, how they and the results lie on devices, and what each device does
 };
 
 struct OpRow {

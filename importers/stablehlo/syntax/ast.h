@@ -15,6 +15,7 @@
 #include "hlo/attributes.h"
 #include "hlo/literal.h"
 #include "hlo/shape.h"
+#include "importers/stablehlo/syntax/sdy.h"
 
 namespace xc::stablehlo {
 
@@ -122,6 +123,7 @@ struct Program {
   std::vector<std::unique_ptr<Function>> functions;
   absl::flat_hash_map<std::string, Function*> by_name;
   absl::flat_hash_map<std::string, Location> locations;  // aliases
+  Meshes meshes;                                         // of devices
   std::deque<Value> values;
   std::deque<std::string> kept;  // what the views above refer to, where it is not part of the text
 };

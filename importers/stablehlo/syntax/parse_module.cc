@@ -210,29 +210,36 @@ bool Parser::ParseAlias() {
   return fresh || Fail(at, absl::StrCat("the alias `", name, "` is defined twice"));
 }
 
-// `sdy.mesh @mesh = <["x"=1]> {stablehlo.mesh = …}`: one device at most, since shardings are not followed.
+// `sdy.mesh @mesh = <["x"=2, "y"=4], device_ids=[…]> {stablehlo.mesh = …}`.
 bool Parser::ParseMesh() {
   op_name_ = "sdy.mesh";
   const char* at = lex_.tok().begin;
   lex_.Next();
   std::string name;
+  DeviceMesh mesh;
   if (!ParseSymbol(&name) || !Expect('=') || !Expect('<') || !Expect('[')) return false;
   while (!lex_.At(']')) {
     if (lex_.tok().kind != Tok::kString) return Expected("the name of an axis");
+    mesh.axes.emplace_back();
+    mesh.axes.back().name = std::string(lex_.tok().text);
     lex_.Next();
-    int64_t size = 0;
-    if (!Expect('=') || !ParseInt(&size)) return false;
-    if (size != 1) return Fail(at, absl::StrCat("the mesh @", name, " has several devices; programs run on one"));
+    if (!Expect('=') || !ParseInt(&mesh.axes.back().size)) return false;
+    if (mesh.axes.back().size < 1) return Fail(at, absl::StrCat("the mesh @", name, " has an axis without devices"));
     if (!lex_.At(']') && !Expect(',')) return false;
   }
   lex_.Next();
   if (Accept(',')) {  // the order of devices, or the one that holds everything
     Attr ids;
     if (!ExpectName("device_ids") || !Expect('=') || !ParseAttr(&ids, false)) return false;
+    mesh.device_ids = ids.ints;
   }
   AttrList the_same_for_stablehlo;
   Location ignored;
-  return Expect('>') && (!lex_.At('{') || ParseDictionary(&the_same_for_stablehlo)) && ParseOptionalLocation(&ignored);
+  if (!Expect('>') || (lex_.At('{') && !ParseDictionary(&the_same_for_stablehlo)) || !ParseOptionalLocation(&ignored)) {
+    return false;
+  }
+  return program_.meshes.emplace(name, std::move(mesh)).second ||
+         Fail(at, absl::StrCat("the mesh @", name, " is defined twice"));
 }
 
 }  // namespace xc::stablehlo

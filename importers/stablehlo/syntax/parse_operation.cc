@@ -112,6 +112,7 @@ bool Parser::ParseOperation(Region* region) {
   const bool read = generic                      ? ParseGeneric(op.get(), &types)
                     : row->form == Form::kReduce ? ParseReduce(op.get(), &types)
                     : row->form == Form::kWhile  ? ParseWhile(op.get(), &types)
+                    : row->form == Form::kManual ? ParseManual(op.get(), &types)
                                                  : ParseShort(op.get(), &types);
   if (!read || !ParseOptionalLocation(&op->location) || !FinishOperation(op.get(), types, names)) return false;
   if (types.applies) op->regions[0].operations[0]->location = op->location;
@@ -171,10 +172,16 @@ bool Parser::ParseShort(Operation* op, OpTypes* types) {
   return (op->row->form == Form::kReturn && op->operands.empty()) || Expected("`:` and types");
 }
 
-// `%0 <@mesh, [{"x"}, {}]>`, `%0 group_id=3`: the array, and what means nothing on one device.
+// `%0 <@mesh, [{"x"}, {}]>`, `%0 group_id=3`: the array, and how it lies on devices, as text.
 bool Parser::ParseSharded(Operation* op) {
   if (!ParseOperand(op)) return false;
-  if (lex_.At('<')) return SkipBalanced('<', '>');
+  if (lex_.At('<')) {
+    Attr sharding;
+    sharding.at = lex_.tok().begin;
+    if (!SkipBalanced('<', '>')) return false;
+    sharding.source = absl::string_view(sharding.at, lex_.tok().begin - sharding.at);
+    return AddAttr(op, "sharding", std::move(sharding));
+  }
   if (!AtWord() || lex_.PeekChar() != '=') return true;
   lex_.Next();
   lex_.Next();

@@ -135,6 +135,42 @@ bool Parser::MakeReducer(Operation* op, absl::string_view applied, const char* a
   return true;
 }
 
+// `(%0, %1) in_shardings=[…] out_shardings=[…] manual_axes={…} (%a: T, %b: U) { … } : (…) -> …`; the shardings as text.
+bool Parser::ParseManual(Operation* op, OpTypes* types) {
+  if (!Expect('(')) return false;
+  while (!lex_.At(')')) {
+    if (!ParseOperand(op)) return false;
+    if (!lex_.At(')') && !Expect(',')) return false;
+  }
+  lex_.Next();
+  for (absl::string_view name : {"in_shardings", "out_shardings", "manual_axes"}) {
+    const char open = name == "manual_axes" ? '{' : '[';
+    Attr attr;
+    if (!ExpectName(name) || !Expect('=')) return false;
+    attr.at = lex_.tok().begin;
+    if (!SkipBalanced(open, open == '{' ? '}' : ']')) return false;
+    attr.source = absl::string_view(attr.at, lex_.tok().begin - attr.at);
+    if (!AddAttr(op, name, std::move(attr))) return false;
+  }
+  op->regions.emplace_back();
+  Region& region = op->regions.back();
+  scopes_.emplace_back();
+  if (!Expect('(')) return false;
+  while (!lex_.At(')')) {
+    if (!ParseArgument(&region)) return false;
+    if (!lex_.At(')') && !Expect(',')) return false;
+  }
+  lex_.Next();
+  scopes_.pop_back();
+  if (!ParseRegion(&region)) return false;
+  AttrList more;
+  if (lex_.At('{') && !ParseDictionary(&more)) return false;
+  for (auto& [name, attr] : more) {
+    if (!AddAttr(op, name, std::move(attr))) return false;
+  }
+  return Expect(':') && ParseOpTypes(types);
+}
+
 // `(%iterArg = %0, …) : types cond { … } do { … }`.
 bool Parser::ParseWhile(Operation* op, OpTypes* types) {
   std::vector<absl::string_view> names;

@@ -109,6 +109,7 @@ class Parser {
   bool ParseShort(Operation* op, OpTypes* types);
   bool ParseItems(Operation* op, char close);
   bool ParseSharded(Operation* op);
+  bool ParseManual(Operation* op, OpTypes* types);
   bool ParseItem(Operation* op, int* words);
   bool ParseKeyValue(Operation* op, absl::string_view key);
   bool ParseRanges(Operation* op);
