@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "service/pjrt/api_extensions.h"
 #include "service/pjrt/client.h"
 #include "service/pjrt/events.h"
 #include "service/xc.h"
@@ -42,7 +43,7 @@ Error* Plugin_Attributes(Plugin_Attributes_Args* args) {
 const Api* GetApi() {
   static const Api kApi = {
       sizeof(Api),
-      nullptr,
+      &GetFfiExtension()->base,
       {sizeof(ApiVersion), nullptr, kApiMajor, kApiMinor},
 #define XC_PJRT_CALL(name) name,
 #define XC_PJRT_NONE(name) Unsupported,

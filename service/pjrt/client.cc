@@ -10,6 +10,7 @@
 #include "backends/runtime/build_id.h"
 #include "hlo/base/status.h"
 #include "service/pjrt/events.h"
+#include "service/pjrt/python_host.h"
 
 namespace xc::pjrt {
 namespace {
@@ -81,6 +82,7 @@ absl::Status Create(Client_Create_Args* args) {
     client->memories.insert(client->memories.end(), device->memories.begin(), device->memories.end());
     client->topology.descriptions.push_back(&device->description);
   }
+  ShareHandlersOfJaxlib();
   args->client = client.release();
   return absl::OkStatus();
 }

@@ -90,7 +90,7 @@ size_t MemoryOf(const Shape& leaf) {
 }
 
 void DescribeResults(CompiledProgram* compiled) {
-  for (const Shape& leaf : compiled->program->result_leaves()) {
+  for (const Shape& leaf : compiled->result_leaves()) {
     // Tokens are arrays without elements to JAX.
     const Shape shape = leaf.IsToken() ? Shape(ElementType::kPred, {0}) : leaf;
     compiled->result_shapes.push_back(shape);
@@ -121,10 +121,8 @@ absl::StatusOr<std::unique_ptr<LoadedExecutable>> CompileModule(Client* client, 
   compiled->num_replicas = static_cast<int>(std::max<int64_t>(1, proto.executable_build_options().num_replicas()));
   compiled->num_partitions = static_cast<int>(std::max<int64_t>(1, proto.executable_build_options().num_partitions()));
   XC_ASSIGN_OR_RETURN(std::unique_ptr<HloModule> module, ReadModule(source));
-  if (compiled->devices.size() > 1) {
-    return absl::UnimplementedError(absl::StrCat("module ", module->name(), " is for ", compiled->devices.size(),
-                                                 " devices; programs for more than one are not supported"));
-  }
+  module->config().replica_count = compiled->num_replicas;
+  module->config().num_partitions = compiled->num_partitions;
   compiled->name = module->name();
   compiled->source = std::string(source);
   compiled->options = std::string(options);
@@ -132,7 +130,15 @@ absl::StatusOr<std::unique_ptr<LoadedExecutable>> CompileModule(Client* client, 
   compiled->any_donated =
       std::find(compiled->donated.begin(), compiled->donated.end(), true) != compiled->donated.end();
   compiled->fingerprint = absl::StrCat(FingerprintOf(*module).ToHex(), "/", compile_options.KeyText());
-  XC_ASSIGN_OR_RETURN(compiled->program, client->compiler->Compile(std::move(module), "cpu", compile_options));
+  if (compiled->devices.size() == 1) {
+    XC_ASSIGN_OR_RETURN(compiled->for_one, client->compiler->Compile(std::move(module), kPlatform, compile_options));
+  } else {
+    const bool whole = proto.executable_build_options().use_spmd_partitioning() && compiled->num_partitions > 1;
+    XC_ASSIGN_OR_RETURN(compiled->for_several, DeviceProgram::Compile(client->compiler, std::move(module), kPlatform,
+                                                                      whole ? DeviceProgram::Form::kWholeArrays
+                                                                            : DeviceProgram::Form::kOfDevices,
+                                                                      compile_options));
+  }
   DescribeResults(compiled.get());
   auto loaded = std::make_unique<LoadedExecutable>();
   loaded->compiled = std::move(compiled);

@@ -1,24 +1,59 @@
 // The functions of the PJRT C API that tell about executables.
 #include <cstring>
-#include <map>
+#include <utility>
 
 #include "compiler/cost_analysis.h"
 #include "hlo/base/status.h"
+#include "hlo/wire/carried_proto.h"
+#include "hlo/wire/shape_proto.h"
 #include "importers/io.h"
 #include "proto/compile_options.pb.h"
 #include "service/pjrt/events.h"
 #include "service/pjrt/executables.h"
 
 namespace xc::pjrt {
+namespace {
+
+// `shape` with a layout for every array, the one that it has or the row-major one.
+Shape WithLayouts(Shape shape) {
+  for (Shape& element : shape.mutable_tuple_shapes()) element = WithLayouts(std::move(element));
+  if (shape.IsArray() && !shape.has_layout()) shape.set_layout(Layout::Descending(shape.rank()));
+  return shape;
+}
+
+// How the leaves lie on the devices: from here JAX learns the shardings of what it did not give any.
+void AddShardings(const DeviceProgram& program, pb::HloModuleProtoWithConfig* proto) {
+  pb::HloModuleProto* const module = proto->mutable_hlo_module();
+  const std::vector<Sharding>& results = program.result_shardings();
+  Sharding all;
+  all.type = Sharding::Type::kTuple;
+  all.tuple = results;
+  // One result stands for itself.
+  ShardingToProto(results.size() == 1 ? results[0] : all, module->mutable_spmd_output_sharding());
+  module->clear_spmd_parameters_shardings();
+  for (const Sharding& sharding : program.parameter_shardings()) {
+    ShardingToProto(sharding, module->add_spmd_parameters_shardings());
+  }
+}
+
+}  // namespace
 
 absl::StatusOr<std::string> CompiledProgram::OptimizedProto() const {
-  const std::string text = program->Text("optimized_hlo");
+  const std::string text = executable().Text("optimized_hlo");
   // A program that was loaded is without its optimized module: then it is the one that was compiled.
   XC_ASSIGN_OR_RETURN(std::unique_ptr<HloModule> module, ReadModule(text.empty() ? source : text));
   XC_ASSIGN_OR_RETURN(const std::string bytes, WriteModule(*module, ModuleFormat::kBinaryProto));
   pb::HloModuleProtoWithConfig proto;
   if (!proto.mutable_hlo_module()->ParseFromString(bytes)) return absl::InternalError("the module cannot be written");
-  *proto.mutable_config()->mutable_entry_computation_layout() = proto.hlo_module().host_program_shape();
+  // With layouts, which readers of it ask for.
+  pb::ProgramShapeProto* const layout = proto.mutable_config()->mutable_entry_computation_layout();
+  *layout = proto.hlo_module().host_program_shape();
+  for (int i = 0; i < layout->parameters_size(); ++i) {
+    ShapeToProto(WithLayouts(EntryParameterShape(*module, i)), layout->mutable_parameters(i));
+  }
+  ShapeToProto(WithLayouts(EntryResultShape(*module)), layout->mutable_result());
+  *proto.mutable_hlo_module()->mutable_host_program_shape() = *layout;
+  if (for_several != nullptr && !for_several->result_shardings().empty()) AddShardings(*for_several, &proto);
   proto.mutable_config()->set_replica_count(num_replicas);
   proto.mutable_config()->set_num_partitions(num_partitions);
   return proto.SerializeAsString();
@@ -26,7 +61,7 @@ absl::StatusOr<std::string> CompiledProgram::OptimizedProto() const {
 
 const CompiledProgram::Costs& CompiledProgram::costs() const {
   std::call_once(cost_once_, [this] {
-    const std::string text = program->Text("optimized_hlo");
+    const std::string text = executable().Text("optimized_hlo");
     auto module = ReadModule(text.empty() ? source : text);
     if (!module.ok()) return;
     const InstructionCost cost = CostOf((*module)->entry());
@@ -74,7 +109,7 @@ Error* Executable_NumOutputs(Executable_NumOutputs_Args* args) {
 }
 
 Error* Executable_SizeOfGeneratedCodeInBytes(Executable_SizeOfGeneratedCodeInBytes_Args* args) {
-  args->size_in_bytes = args->executable->compiled->program->size_bytes();
+  args->size_in_bytes = args->executable->compiled->executable().size_bytes();
   return nullptr;
 }
 
@@ -95,15 +130,15 @@ Error* Executable_GetCompiledMemoryStats(Executable_GetCompiledMemoryStats_Args*
     return sum;
   };
   int64_t aliased = 0;
-  const auto& parameters = compiled.program->parameter_leaves();
+  const auto& parameters = compiled.parameter_leaves();
   for (size_t i = 0; i < parameters.size(); ++i) {
     if (i < compiled.donated.size() && compiled.donated[i]) aliased += parameters[i].ByteSize();
   }
-  args->generated_code_size_in_bytes = compiled.program->size_bytes();
+  args->generated_code_size_in_bytes = compiled.executable().size_bytes();
   args->argument_size_in_bytes = bytes(parameters);
-  args->output_size_in_bytes = bytes(compiled.program->result_leaves());
+  args->output_size_in_bytes = bytes(compiled.result_leaves());
   args->alias_size_in_bytes = aliased;
-  args->temp_size_in_bytes = compiled.program->temp_bytes();
+  args->temp_size_in_bytes = compiled.executable().temp_bytes();
   args->host_generated_code_size_in_bytes = 0;
   args->host_argument_size_in_bytes = 0;
   args->host_output_size_in_bytes = 0;

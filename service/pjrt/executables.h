@@ -3,7 +3,6 @@
 #define XC_SERVICE_PJRT_EXECUTABLES_H_
 
 #include <atomic>
-#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -13,6 +12,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "backends/backend.h"
+#include "service/device_program.h"
 #include "service/pjrt/buffers.h"
 #include "service/pjrt/client.h"
 
@@ -20,7 +20,17 @@ namespace xc::pjrt {
 
 // A program, shared by all handles to it. Immutable but for what is found out when it is first asked for.
 struct CompiledProgram {
-  std::shared_ptr<const xc::Executable> program;
+  // One of the two: for one device, or for several.
+  std::shared_ptr<const xc::Executable> for_one;
+  std::shared_ptr<const DeviceProgram> for_several;
+  const xc::Executable& executable() const { return for_one != nullptr ? *for_one : for_several->executable(); }
+  // Of one device.
+  const std::vector<Shape>& parameter_leaves() const {
+    return for_one != nullptr ? for_one->parameter_leaves() : for_several->parameter_leaves();
+  }
+  const std::vector<Shape>& result_leaves() const {
+    return for_one != nullptr ? for_one->result_leaves() : for_several->result_leaves();
+  }
   std::string name, fingerprint;
   // What it was made of: the module in the form that it came in, and a serialized CompileOptionsProto.
   std::string source, options;
@@ -62,8 +72,7 @@ struct LoadedExecutable {
 
 // What runs of one call have in common beside their arguments.
 struct ExecuteContext {
-  // Data of custom calls' users, by the number of its type.
-  std::map<int64_t, void*> user_data;
+  CallUserData user_data;
 };
 
 // Compiles a module for the devices that the options (a CompileOptionsProto) name.

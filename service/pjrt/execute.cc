@@ -1,5 +1,6 @@
 // Runs executables on buffers: takes arguments, some of them for good, and makes the buffers of the results.
 #include <algorithm>
+#include <atomic>
 #include <utility>
 
 #include "absl/container/inlined_vector.h"
@@ -55,7 +56,7 @@ absl::Status CheckDonations(absl::Span<Buffer* const> buffers, const std::vector
 
 absl::StatusOr<Arguments> TakeArguments(const CompiledProgram& compiled, absl::Span<Buffer* const> buffers,
                                         absl::Span<const int64_t> kept) {
-  const std::vector<Shape>& wanted = compiled.program->parameter_leaves();
+  const std::vector<Shape>& wanted = compiled.parameter_leaves();
   if (buffers.size() != wanted.size()) {
     return absl::InvalidArgumentError(absl::StrCat("program ", compiled.name, " takes ", wanted.size(),
                                                    " arguments, but ", buffers.size(), " are given"));
@@ -85,32 +86,76 @@ absl::StatusOr<Arguments> TakeArguments(const CompiledProgram& compiled, absl::S
   return arguments;
 }
 
-absl::Status RunOnDevice(const CompiledProgram& compiled, absl::Span<Buffer* const> buffers,
-                         absl::Span<const int64_t> kept, const ExecuteContext* context, Device* device, Buffer** out) {
-  const xc::Executable& program = *compiled.program;
-  XC_ASSIGN_OR_RETURN(Arguments arguments, TakeArguments(compiled, buffers, kept));
-  const std::vector<Shape>& leaves = program.result_leaves();
-  List<std::shared_ptr<Storage>> results;
+// The memory of one device's results.
+struct Results {
+  List<std::shared_ptr<Storage>> held;
   List<void*> pointers;
-  for (size_t i = 0; i < leaves.size(); ++i) {
-    const int64_t parameter = program.ResultParameter(i);
+};
+
+// Results that are computed in the memory of an argument which is given up get that memory.
+absl::StatusOr<Results> AllocateResults(const CompiledProgram& compiled, const Arguments& arguments) {
+  Results results;
+  for (size_t i = 0; i < compiled.result_shapes.size(); ++i) {
+    const int64_t parameter = compiled.for_one == nullptr ? -1 : compiled.for_one->ResultParameter(i);
     std::shared_ptr<Storage> storage;
-    if (parameter >= 0 && arguments.writable[parameter]) {
+    if (parameter >= 0 && arguments.writable[parameter] != 0) {
       storage = arguments.held[parameter];
     } else {
       XC_ASSIGN_OR_RETURN(storage, Storage::Allocate(compiled.result_shapes[i].ByteSize()));
     }
-    pointers.push_back(storage->data());
-    results.push_back(std::move(storage));
+    results.pointers.push_back(storage->data());
+    results.held.push_back(std::move(storage));
   }
-  RunOptions options;
-  options.executor = DefaultExecutor();
-  options.writable = arguments.writable;
-  XC_RETURN_IF_ERROR(program.Run(arguments.pointers, absl::MakeSpan(pointers.data(), pointers.size()), options));
-  for (size_t i = 0; i < leaves.size(); ++i) {
+  return results;
+}
+
+void MakeBuffers(const CompiledProgram& compiled, Device* device, Results* results, Buffer** out) {
+  for (size_t i = 0; i < results->held.size(); ++i) {
     const Shape& shape = compiled.result_shapes[i];
     Memory* const memory = device->memories[compiled.result_memories[i]];
-    out[i] = new Buffer(memory, shape.type(), shape.dims(), std::move(results[i]));
+    out[i] = new Buffer(memory, shape.type(), shape.dims(), std::move(results->held[i]));
+  }
+}
+
+RunOptions OptionsOf(const ExecuteContext* context) {
+  static std::atomic<int64_t> runs{0};
+  RunOptions options;
+  options.executor = DefaultExecutor();
+  options.device.run_id = ++runs;
+  if (context != nullptr) options.device.user_data = &context->user_data;
+  return options;
+}
+
+absl::Status RunOnOne(const CompiledProgram& compiled, absl::Span<Buffer* const> buffers,
+                      absl::Span<const int64_t> kept, const ExecuteContext* context, Device* device, Buffer** out) {
+  XC_ASSIGN_OR_RETURN(Arguments arguments, TakeArguments(compiled, buffers, kept));
+  XC_ASSIGN_OR_RETURN(Results results, AllocateResults(compiled, arguments));
+  RunOptions options = OptionsOf(context);
+  options.device.ordinal = device->description.id;
+  options.writable = arguments.writable;
+  XC_RETURN_IF_ERROR(compiled.for_one->Run(arguments.pointers,
+                                           absl::MakeSpan(results.pointers.data(), results.pointers.size()), options));
+  MakeBuffers(compiled, device, &results, out);
+  return absl::OkStatus();
+}
+
+absl::Status RunOnSeveral(const CompiledProgram& compiled, const LoadedExecutable_Execute_Args& args,
+                          absl::Span<const int64_t> kept, const ExecuteContext* context) {
+  const size_t count = compiled.devices.size();
+  std::vector<Arguments> arguments(count);
+  std::vector<Results> results(count);
+  std::vector<DeviceBuffers> buffers(count);
+  for (size_t d = 0; d < count; ++d) {
+    XC_ASSIGN_OR_RETURN(arguments[d],
+                        TakeArguments(compiled, absl::MakeConstSpan(args.argument_lists[d], args.num_args), kept));
+    XC_ASSIGN_OR_RETURN(results[d], AllocateResults(compiled, arguments[d]));
+    buffers[d].parameters = arguments[d].pointers;
+    buffers[d].results = absl::MakeSpan(results[d].pointers.data(), results[d].pointers.size());
+  }
+  XC_RETURN_IF_ERROR(compiled.for_several->Run(buffers, OptionsOf(context)));
+  for (size_t d = 0; d < count; ++d) {
+    MakeBuffers(compiled, compiled.devices[d], &results[d], args.output_lists[d]);
+    if (args.device_complete_events != nullptr) args.device_complete_events[d] = NewEvent(nullptr);
   }
   return absl::OkStatus();
 }
@@ -124,8 +169,6 @@ absl::Status Execute(LoadedExecutable_Execute_Args* args) {
     return absl::InvalidArgumentError(absl::StrCat("program ", compiled.name, " runs on ", compiled.devices.size(),
                                                    " devices, but there are arguments for ", args->num_devices));
   }
-  Device* device = compiled.devices[0];
-  if (args->execute_device != nullptr) device = args->execute_device;
   absl::Span<const int64_t> kept;
   const ExecuteContext* context = nullptr;
   if (args->options != nullptr) {
@@ -133,8 +176,10 @@ absl::Status Execute(LoadedExecutable_Execute_Args* args) {
         absl::MakeConstSpan(args->options->non_donatable_input_indices, args->options->num_non_donatable_input_indices);
     context = args->options->context;
   }
-  XC_RETURN_IF_ERROR(RunOnDevice(compiled, absl::MakeConstSpan(args->argument_lists[0], args->num_args), kept, context,
-                                 device, args->output_lists[0]));
+  if (compiled.for_one == nullptr) return RunOnSeveral(compiled, *args, kept, context);
+  Device* const device = args->execute_device != nullptr ? args->execute_device : compiled.devices[0];
+  XC_RETURN_IF_ERROR(RunOnOne(compiled, absl::MakeConstSpan(args->argument_lists[0], args->num_args), kept, context,
+                              device, args->output_lists[0]));
   if (args->device_complete_events != nullptr) args->device_complete_events[0] = NewEvent(nullptr);
   return absl::OkStatus();
 }

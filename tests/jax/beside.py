@@ -1,6 +1,6 @@
 """Runs JAX on the plugin and on JAX's own client for the CPU, in two processes, and compares the results of many cases.
 
-usage: beside.py PLUGIN.so SUITE… [--only=REGEX] [--part=I/N] [--devices=N] [--verbose]
+usage: beside.py PLUGIN.so SUITE… [--only=REGEX] [--part=I/N] [--devices=N] [--expected=FILE] [--verbose]
 
 A suite is a module suite_NAME.py beside this file, whose `cases()` yields (name, function): what the function returns is
 compared, integers and booleans bit by bit, floating point within the tolerance of its type; where one side raises, the
@@ -65,7 +65,7 @@ def read(path):
 
 def run(options, environment, out):
     """Outcomes by name. A process that a case ends is followed by another, for those after it."""
-    environment = {**os.environ, **environment, "JAX_ENABLE_X64": "1"}
+    environment = {**os.environ, **environment, "JAX_ENABLE_X64": "1", "PYTHONHASHSEED": "0"}
     command = [sys.executable, str(HERE / "worker.py"), out, *options.suites, f"--part={options.part}"]
     command += [f"--only={options.only}"] + (["--verbose"] if options.verbose else [])
     after = ""
@@ -96,13 +96,16 @@ def main():
     parser.add_argument("--only", default="")
     parser.add_argument("--part", default="0/1")
     parser.add_argument("--devices", type=int, default=1)
+    parser.add_argument("--expected", default="")
     parser.add_argument("--verbose", action="store_true")
     options = parser.parse_args()
     flags = {"XLA_FLAGS": f"--xla_force_host_platform_device_count={options.devices}"}
     plugin = {"PJRT_NAMES_AND_LIBRARY_PATHS": f"cpu:{os.path.abspath(options.plugin)}", **flags}
     with tempfile.TemporaryDirectory() as folder:
         actual = run(options, plugin, os.path.join(folder, "plugin"))
-        expected = run(options, flags, os.path.join(folder, "own"))
+        kept = options.expected
+        is_kept = kept and os.path.exists(kept)
+        expected = read(kept) if is_kept else run(options, flags, kept or os.path.join(folder, "own"))
     passed, failed = 0, 0
     for name, wanted in expected.items():
         if name not in actual:

@@ -129,8 +129,6 @@ bool BytecodeReader::ReadProperties(Cursor* in, OpHeader* op) {
     op->attributes.insert(op->attributes.end(), attr->fields.begin(), attr->fields.end());
     return true;
   }
-  // What shardings say means nothing on one device.
-  if (known.row != nullptr && known.row->form == Form::kSharding) return true;
   if (!in->CheckIndex("property", index, sections_.properties.size())) return false;
   Cursor data(sections_.properties[index], "property", &errors_);
   std::vector<uint64_t> values;

@@ -18,6 +18,7 @@ constexpr Row kStablehlo[] = {
     {"func.func",
      "arg_attrs? function_type no_inline? res_attrs? sym_name sym_visibility?|"
      "arg_attrs? function_type res_attrs? sym_name sym_visibility?"},
+    {"sdy.manual_computation", "in_shardings manual_axes out_shardings"},
     {"sdy.mesh", "mesh sym_name"},
     {"sdy.propagation_barrier", "allowed_direction"},
     {"sdy.reshard", "sharding"},

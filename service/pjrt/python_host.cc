@@ -1,0 +1,98 @@
+#include "service/pjrt/python_host.h"
+
+#include <dlfcn.h>
+
+#include <cstdint>
+#include <cstdio>
+#include <mutex>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "backends/ffi/ffi.h"
+
+namespace xc::pjrt {
+namespace {
+
+// Called by the code below: the stages of a handler, null where it has none. Says what is wrong, or nothing.
+const char* RegisterFromPython(const char* name, const char* platform, void* instantiate, void* prepare,
+                               void* initialize, void* execute, uint32_t traits) {
+  thread_local std::string message;
+  const ffi::HandlerBundle bundle = {
+      reinterpret_cast<ffi::Handler*>(instantiate), reinterpret_cast<ffi::Handler*>(prepare),
+      reinterpret_cast<ffi::Handler*>(initialize), reinterpret_cast<ffi::Handler*>(execute)};
+  const absl::Status status = ffi::RegisterHandler(name, platform, bundle, traits);
+  if (status.ok()) return nullptr;
+  message = std::string(status.message());
+  return message.c_str();
+}
+
+// %s is the address of RegisterFromPython. Handlers are capsules, or dictionaries of capsules by stage. Only typed ones
+// (API version 1) have the convention that is handed on.
+constexpr char kCode[] = R"(
+def _xc_share_handlers(address):
+    import ctypes, sys
+    client = sys.modules.get("jaxlib.xla_client")
+    if client is None or not hasattr(client, "_custom_callback_handler"):
+        return
+    names = [ctypes.c_char_p, ctypes.c_char_p] + [ctypes.c_void_p] * 4 + [ctypes.c_uint32]
+    register = ctypes.CFUNCTYPE(ctypes.c_char_p, *names)(address)
+    api = ctypes.pythonapi
+    name_of = ctypes.PYFUNCTYPE(ctypes.c_char_p, ctypes.py_object)(("PyCapsule_GetName", api))
+    pointer_of = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(("PyCapsule_GetPointer", api))
+    pointer = lambda capsule: None if capsule is None else pointer_of(capsule, name_of(capsule))
+    text = lambda name: name.decode() if isinstance(name, bytes) else name
+
+    def give(name, function, platform, api_version, traits):
+        stages = function if isinstance(function, dict) else {"execute": function}
+        if api_version != 1:
+            return
+        pointers = [pointer(stages.get(stage)) for stage in ("instantiate", "prepare", "initialize", "execute")]
+        number = getattr(traits, "value", traits)
+        problem = register(text(name).encode(), text(platform).encode(), *pointers, number)
+        if problem:
+            print("xc: custom call", text(name) + ":", problem.decode(), file=sys.stderr)
+
+    own = client._custom_callback_handler.get("Host")
+
+    def handler(name, function, platform, api_version=0, traits=0):
+        give(name, function, platform, api_version, traits)
+        if own is not None:
+            own(name, function, platform, api_version, traits)
+
+    client._custom_callback_handler["Host"] = handler
+    # Handlers of this process before now. Python's callbacks need a state of jaxlib's and have functions here.
+    for name, function in client.custom_call_targets("Host").items():
+        if "python_cpu_callback" not in text(name):
+            give(name, function, "Host", 1, 0)
+
+_xc_share_handlers(%s)
+)";
+
+template <typename F>
+F Symbol(const char* name) {
+  return reinterpret_cast<F>(dlsym(RTLD_DEFAULT, name));
+}
+
+void Share() {
+  const auto is_initialized = Symbol<int (*)()>("Py_IsInitialized");
+  const auto ensure = Symbol<int (*)()>("PyGILState_Ensure");
+  const auto release = Symbol<void (*)(int)>("PyGILState_Release");
+  const auto run = Symbol<int (*)(const char*, void*)>("PyRun_SimpleStringFlags");
+  if (is_initialized == nullptr || ensure == nullptr || release == nullptr || run == nullptr) return;
+  if (is_initialized() == 0) return;
+  std::string code = kCode;
+  const std::string address = absl::StrCat(reinterpret_cast<uintptr_t>(&RegisterFromPython));
+  code.replace(code.rfind("%s"), 2, address);
+  const int state = ensure();
+  run(code.c_str(), nullptr);
+  release(state);
+}
+
+}  // namespace
+
+void ShareHandlersOfJaxlib() {
+  static std::once_flag once;
+  std::call_once(once, Share);
+}
+
+}  // namespace xc::pjrt
