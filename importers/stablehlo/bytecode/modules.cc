@@ -47,7 +47,7 @@ bool BytecodeReader::ReadItemOfModule(Cursor* in, Scope* scope) {
     case KnownOp::Kind::kFunction:
       return ReadFunction(header, in, scope);
     case KnownOp::Kind::kMesh:
-      return CheckMesh(header, in);
+      return ReadMesh(header, in);
     default:
       return in->FailAt(header.at, absl::StrCat("expected a function or a mesh, found `", header.known->name, "`"));
   }
@@ -97,20 +97,24 @@ bool BytecodeReader::ReadFunction(const OpHeader& header, Cursor* in, Scope* sco
   return true;
 }
 
-// A mesh comes as assembly text, `#sdy.mesh<["x"=1]>`; the parser says which are supported.
-bool BytecodeReader::CheckMesh(const OpHeader& header, Cursor* in) {
+// A mesh, `#sdy.mesh<["x"=2]>`, as the parser of assembly reads it.
+bool BytecodeReader::ReadMesh(const OpHeader& header, Cursor* in) {
   if (header.regions != 0) return in->FailAt(header.at, "sdy.mesh: has no regions");
   const Attr* mesh = FindAttr(header.attributes, "mesh");
-  absl::string_view text = mesh != nullptr ? mesh->source : "";
-  if (!absl::ConsumePrefix(&text, "#sdy.mesh")) return in->FailAt(header.at, "sdy.mesh: expected a mesh");
   const Attr* name = FindAttr(header.attributes, "sym_name");
+  absl::string_view text = mesh != nullptr ? mesh->source : "";
+  if (!absl::ConsumePrefix(&text, "#sdy.mesh") || name == nullptr) {
+    return in->FailAt(header.at, "sdy.mesh: expected a mesh with a name");
+  }
   const std::string written = absl::StrCat("sdy.mesh @mesh = ", text);
   Program scratch;
   Parser parser(written, text_options_, &scratch);
-  if (parser.ParseProgram()) return true;
-  const std::string label = name != nullptr ? absl::StrCat("the mesh @", name->text.substr(0, 100)) : "a mesh";
-  return in->FailAt(header.at, absl::StrCat("sdy.mesh: ", label, " (", text.substr(0, 100),
-                                            ") is not supported: it should be of one device"));
+  if (!parser.ParseProgram() || scratch.meshes.empty()) {
+    return in->FailAt(header.at, absl::StrCat("sdy.mesh: the mesh @", name->text.substr(0, 100), " (",
+                                              text.substr(0, 100), ") cannot be read"));
+  }
+  if (program_.meshes.emplace(name->text, std::move(scratch.meshes.begin()->second)).second) return true;
+  return in->FailAt(header.at, absl::StrCat("the mesh @", name->text.substr(0, 100), " is defined twice"));
 }
 
 }  // namespace xc::stablehlo

@@ -206,7 +206,7 @@ class BytecodeReader {
   bool ReadModule();
   bool ReadItemOfModule(Cursor* in, Scope* scope);
   bool ReadFunction(const OpHeader& header, Cursor* in, Scope* scope);
-  bool CheckMesh(const OpHeader& header, Cursor* in);
+  bool ReadMesh(const OpHeader& header, Cursor* in);
 
   // portable.cc: attributes of VHLO's operations as StableHLO has them.
   bool FromVhlo(OpHeader* op, Cursor* in);
