@@ -80,7 +80,7 @@ SinCos EmitSinCosOfDouble(MathBuilder& m, V x) {
   return SinCosOfReduced(m, x, r, n);
 }
 
-// x = k 2^e for a k of 53 bits, and x 2/pi = k W 2^-194, up to multiples of 4, where W are the 192 bits of 2/pi from
+// x = k 2^e for a k of 53 bits, and x 2/pi = k W 2^-190, up to multiples of 4, where W are the 192 bits of 2/pi from
 // bit e - 2 on. That 62 of its bits may cancel leaves enough of them.
 SinCos EmitSinCosOfLargeDouble(MathBuilder& m, V x, unsigned address_space) {
   // 64 zeros, then the bits of 2/pi.
@@ -119,9 +119,11 @@ SinCos EmitSinCosOfLargeDouble(MathBuilder& m, V x, unsigned address_space) {
   V low = b.CreateMul(wide(k), wide(window(2)));
   V middle = b.CreateAdd(b.CreateMul(wide(k), wide(window(1))), b.CreateLShr(low, W(64)));
   V high = b.CreateAdd(b.CreateMul(wide(k), wide(window(0))), b.CreateLShr(middle, W(64)));
-  V n = b.CreateTrunc(b.CreateLShr(high, W(66)), i64);
+  V n = b.CreateTrunc(b.CreateLShr(high, W(62)), i64);
   // The part behind the point, as a number of 128 bits with sign.
-  V part = b.CreateOr(b.CreateShl(high, W(62)), b.CreateLShr(wide(b.CreateTrunc(middle, i64)), W(2)));
+  V below = b.CreateOr(b.CreateShl(wide(b.CreateTrunc(middle, i64)), W(2)),
+                       b.CreateLShr(wide(b.CreateTrunc(low, i64)), W(62)));
+  V part = b.CreateOr(b.CreateShl(high, W(66)), below);
   V negative = b.CreateICmpSLT(part, W(0));
   n = b.CreateAdd(n, b.CreateZExt(negative, i64));
   part = b.CreateSelect(negative, b.CreateNeg(part), part);
