@@ -4,6 +4,9 @@
 #include "absl/strings/str_join.h"
 
 namespace xc {
+
+Backend* GpuBackend();  // backends/gpu
+
 namespace {
 
 std::string Names(absl::string_view separator) {
@@ -14,7 +17,7 @@ std::string Names(absl::string_view separator) {
 }  // namespace
 
 absl::Span<Backend* const> Backends() {
-  static Backend* const kBackends[] = {CpuBackend(), InterpreterBackend()};
+  static Backend* const kBackends[] = {CpuBackend(), InterpreterBackend(), GpuBackend()};
   return kBackends;
 }
 
@@ -22,9 +25,6 @@ absl::StatusOr<Backend*> BackendByName(absl::string_view platform) {
   if (platform.empty()) return Backends()[0];
   for (Backend* backend : Backends()) {
     if (backend->name() == platform) return backend;
-  }
-  if (platform == "gpu") {
-    return absl::UnimplementedError(absl::StrCat("platform gpu is not in this build: ", Names(" and "), " are"));
   }
   return absl::InvalidArgumentError(absl::StrCat("unknown platform '", platform, "': ", Names(" and "), " are known"));
 }

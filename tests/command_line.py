@@ -154,7 +154,7 @@ def main():
         check.refused("cannot be run", "reduce", small, "--command=./nofile")
         check.refused("no program to run", "check", "manifest.tsv", "--only=nothing")
         check.refused("or --list", "opt", "--list", small)
-        check.refused("gpu is not in this build", "replay", small, "--platform=gpu")
+        check.refused("libcuda.so.1", "replay", small, "--platform=gpu")
         check.refused("unknown CPU", "replay", small, "--cpu=bogus")
         check.refused("has no elements", "replay", "elided.hlo", "--nofill_elided")
         check.refused("the limit is 100 MiB", "replay", "large.hlo", "--memory_limit_mb=100")

@@ -1,0 +1,216 @@
+// Modules on the emulator, kernel by kernel of each form, beside the interpreter.
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "backends/registry.h"
+#include "hlo/text/parser.h"
+#include "hlo/verifier/verifier.h"
+#include "service/client.h"
+#include "service/compare.h"
+#include "service/inputs.h"
+
+namespace xc {
+namespace {
+
+absl::StatusOr<std::vector<Literal>> RunOn(const char* platform, const HloModule& module, size_t* evaluated) {
+  const absl::StatusOr<Backend*> backend = BackendByName(platform);
+  if (!backend.ok()) return backend.status();
+  CompileOptions options;
+  options.emulate = true;
+  absl::StatusOr<std::unique_ptr<Executable>> executable = (*backend)->Compile(module.Clone(), options);
+  if (!executable.ok()) return executable.status();
+  *evaluated = (*executable)->evaluated().size();
+  std::vector<Literal> inputs;
+  std::vector<const Literal*> pointers;
+  for (const Shape& leaf : (*executable)->parameter_leaves()) {
+    inputs.push_back(MakeInput(static_cast<int64_t>(inputs.size()), leaf));
+  }
+  for (const Literal& input : inputs) pointers.push_back(&input);
+  return RunOnLiterals(**executable, pointers);
+}
+
+// The same results as the interpreter's, with kernels for all but `evaluated` instructions.
+void ExpectSame(const std::string& text, size_t evaluated = 0) {
+  auto module = ParseModule(text);
+  ASSERT_TRUE(module.ok()) << module.status();
+  ASSERT_TRUE(VerifyModule(**module).ok());
+  size_t actual_evaluated = 0, unused = 0;
+  const auto actual = RunOn("gpu", **module, &actual_evaluated);
+  const auto expected = RunOn("interpreter", **module, &unused);
+  ASSERT_TRUE(expected.ok()) << expected.status();
+  ASSERT_TRUE(actual.ok()) << actual.status() << text;
+  EXPECT_EQ(actual_evaluated, evaluated) << text;
+  ASSERT_EQ(actual->size(), expected->size());
+  for (size_t i = 0; i < actual->size(); ++i) {
+    EXPECT_EQ(CompareNorm((*actual)[i], (*expected)[i]), "") << text << ", result " << i;
+  }
+}
+
+TEST(Gpu, Elementwise) {
+  ExpectSame(R"(HloModule m
+ENTRY e { x = f32[1000] parameter(0) y = f32[1000] parameter(1) s = f32[1000] sine(x) p = f32[1000] tanh(y)
+  ROOT r = f32[1000] multiply(s, p) })");
+}
+
+TEST(Gpu, NarrowFloats) {
+  for (const char* type : {"bf16", "f16", "f8e4m3fn", "f8e5m2"}) {
+    std::string text = R"(HloModule m
+ENTRY e { x = T[77] parameter(0) y = T[77] parameter(1) s = T[77] add(x, y) c = f32[77] convert(s)
+  ROOT t = (T[77], f32[77]) tuple(s, c) })";
+    for (size_t at = text.find("T["); at != std::string::npos; at = text.find("T[", at)) text.replace(at, 1, type);
+    ExpectSame(text);
+  }
+}
+
+// Enough elements for several in each thread.
+TEST(Gpu, Vectors) {
+  ExpectSame(R"(HloModule m
+ENTRY e { x = f32[512,1024] parameter(0) y = bf16[512,1024] parameter(1) c = f32[512,1024] convert(y)
+  ROOT r = f32[512,1024] add(x, c) })");
+}
+
+TEST(Gpu, FunctionsOfDoubles) {
+  ExpectSame(R"(HloModule m
+ENTRY e { x = f64[64] parameter(0) y = f64[64] parameter(1) big = f64[] constant(1e200) b = f64[64] broadcast(big), dimensions={}
+  l = f64[64] multiply(x, b) s = f64[64] sine(l) c = f64[64] cosine(l) p = f64[64] power(y, x) m = f64[64] remainder(l, y)
+  t = f64[64] tan(x) h = f64[64] erf(x)
+  ROOT r = (f64[64], f64[64], f64[64], f64[64], f64[64], f64[64]) tuple(s, c, p, m, t, h) })");
+}
+
+TEST(Gpu, Complex) {
+  ExpectSame(R"(HloModule m
+ENTRY e { x = c64[40] parameter(0) y = c64[40] parameter(1) d = c64[40] divide(x, y) l = c64[40] log(x)
+  w = c128[40] convert(x) t = c128[40] tanh(w) p = c64[40] power(x, y) q = c128[40] sqrt(w)
+  ROOT r = (c64[40], c64[40], c128[40], c64[40], c128[40]) tuple(d, l, t, p, q) })");
+}
+
+TEST(Gpu, Reductions) {
+  ExpectSame(R"(HloModule m
+add { p = f32[] parameter(0) q = f32[] parameter(1) ROOT s = f32[] add(p, q) }
+most { p = f32[] parameter(0) q = f32[] parameter(1) ROOT s = f32[] maximum(p, q) }
+ENTRY e { x = f32[33,100] parameter(0) z = f32[] constant(0)
+  r = f32[33] reduce(x, z), dimensions={1}, to_apply=add c = f32[100] reduce(x, z), dimensions={0}, to_apply=add
+  a = f32[] reduce(x, z), dimensions={0,1}, to_apply=most
+  ROOT t = (f32[33], f32[100], f32[]) tuple(r, c, a) })");
+}
+
+TEST(Gpu, Softmax) {
+  ExpectSame(R"(HloModule m
+add { p = f32[] parameter(0) q = f32[] parameter(1) ROOT s = f32[] add(p, q) }
+most { p = f32[] parameter(0) q = f32[] parameter(1) ROOT s = f32[] maximum(p, q) }
+ENTRY e { x = f32[24,129] parameter(0) z = f32[] constant(0) low = f32[] constant(-inf)
+  m = f32[24] reduce(x, low), dimensions={1}, to_apply=most b = f32[24,129] broadcast(m), dimensions={0}
+  d = f32[24,129] subtract(x, b) ex = f32[24,129] exponential(d) s = f32[24] reduce(ex, z), dimensions={1}, to_apply=add
+  sb = f32[24,129] broadcast(s), dimensions={0} ROOT r = f32[24,129] divide(ex, sb) })");
+}
+
+TEST(Gpu, MovesData) {
+  ExpectSame(R"(HloModule m
+ENTRY e { x = f32[12,34] parameter(0) y = f32[5,34] parameter(1) i = s32[] constant(4) z = s32[] constant(0)
+  t = f32[34,12] transpose(x), dimensions={1,0} c = f32[17,34] concatenate(x, y), dimensions={0}
+  u = f32[12,34] dynamic-update-slice(x, y, i, z) n = f32[] constant(7)
+  p = f32[14,40] pad(x, n), padding=1_1x2_4 v = f32[12,34] reverse(x), dimensions={0,1}
+  ROOT r = (f32[34,12], f32[17,34], f32[12,34], f32[14,40], f32[12,34]) tuple(t, c, u, p, v) })");
+}
+
+TEST(Gpu, Scatters) {
+  ExpectSame(R"(HloModule m
+add { p = f32[] parameter(0) q = f32[] parameter(1) ROOT s = f32[] add(p, q) }
+ge { p = f32[] parameter(0) q = f32[] parameter(1) ROOT s = pred[] compare(p, q), direction=GE }
+ENTRY e { x = f32[64,8] parameter(0) i = s32[5,1] parameter(1) v = f32[5,8] parameter(2) w = f32[4,10,10] parameter(3)
+  g = f32[4,5,5] parameter(4) z = f32[] constant(0)
+  s = f32[64,8] scatter(x, i, v), update_window_dims={1}, inserted_window_dims={0}, scatter_dims_to_operand_dims={0},
+    index_vector_dim=1, to_apply=add
+  a = f32[4,10,10] select-and-scatter(w, g, z), window={size=1x2x2 stride=1x2x2}, select=ge, scatter=add
+  ROOT r = (f32[64,8], f32[4,10,10]) tuple(s, a) })");
+}
+
+TEST(Gpu, Products) {
+  ExpectSame(R"(HloModule m
+ENTRY e { x = f32[3,40,50] parameter(0) y = f32[3,50,30] parameter(1) b = bf16[40,50] parameter(2) c = bf16[50,20] parameter(3)
+  k = f32[3,3,30,8] parameter(4)
+  d = f32[3,40,30] dot(x, y), lhs_batch_dims={0}, rhs_batch_dims={0}, lhs_contracting_dims={2}, rhs_contracting_dims={1}
+  h = bf16[40,20] dot(b, c), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  im = f32[1,3,40,30] reshape(d)
+  f = f32[1,2,20,8] convolution(im, k), window={size=3x3 stride=2x2 pad=1_1x1_1}, dim_labels=b01f_01io->b01f
+  ROOT r = (f32[3,40,30], bf16[40,20], f32[1,2,20,8]) tuple(d, h, f) })");
+}
+
+TEST(Gpu, Sorts) {
+  ExpectSame(R"(HloModule m
+less { p = f32[] parameter(0) q = f32[] parameter(1) i = s32[] parameter(2) j = s32[] parameter(3)
+  ROOT c = pred[] compare(p, q), direction=LT }
+ENTRY e { x = f32[7,301] parameter(0) n = s32[7,301] iota(), iota_dimension=1
+  s = (f32[7,301], s32[7,301]) sort(x, n), dimensions={1}, is_stable=true, to_apply=less
+  a = f32[7,301] get-tuple-element(s), index=0 b = s32[7,301] get-tuple-element(s), index=1
+  ROOT r = (f32[7,301], s32[7,301]) tuple(a, b) })");
+}
+
+TEST(Gpu, RandomBits) {
+  for (const char* algorithm : {"rng_three_fry", "rng_philox"}) {
+    ExpectSame(std::string(R"(HloModule m
+ENTRY e { s = u64[2] parameter(0) g = (u64[2], u32[5,9]) rng-bit-generator(s), algorithm=)") +
+               algorithm + R"( a = u64[2] get-tuple-element(g), index=0 b = u32[5,9] get-tuple-element(g), index=1
+  ROOT r = (u64[2], u32[5,9]) tuple(a, b) })");
+  }
+}
+
+TEST(Gpu, LinearAlgebra) {
+  ExpectSame(R"(HloModule m
+ENTRY e { x = f32[2,6,6] parameter(0) y = f32[2,6,3] parameter(1) c = f32[] constant(4) b = f32[6,6] broadcast(c), dimensions={}
+  i = s32[6,6] iota(), iota_dimension=0 j = s32[6,6] iota(), iota_dimension=1 d = pred[6,6] compare(i, j), direction=EQ
+  z = f32[] constant(0) zs = f32[6,6] broadcast(z), dimensions={} u = f32[6,6] select(d, b, zs)
+  ub = f32[2,6,6] broadcast(u), dimensions={1,2} a = f32[2,6,6] add(x, ub)
+  s = f32[2,6,3] triangular-solve(a, y), left_side=true, lower=true, unit_diagonal=false, transpose_a=NO_TRANSPOSE
+  xx = f32[2,6,6] dot(x, x), lhs_batch_dims={0}, rhs_batch_dims={0}, lhs_contracting_dims={2}, rhs_contracting_dims={2}
+  p = f32[2,6,6] add(xx, ub) l = f32[2,6,6] cholesky(p), lower=true
+  ROOT r = (f32[2,6,3], f32[2,6,6]) tuple(s, l) })");
+}
+
+TEST(Gpu, FourierTransforms) {
+  ExpectSame(R"(HloModule m
+ENTRY e { x = c64[3,12] parameter(0) y = f32[4,10] parameter(1) f = c64[3,12] fft(x), fft_type=FFT, fft_length={12}
+  i = c64[3,12] fft(f), fft_type=IFFT, fft_length={12} h = c64[4,6] fft(y), fft_type=RFFT, fft_length={4,10}
+  b = f32[4,10] fft(h), fft_type=IRFFT, fft_length={4,10}
+  ROOT r = (c64[3,12], c64[3,12], c64[4,6], f32[4,10]) tuple(f, i, h, b) })");
+}
+
+TEST(Gpu, LoopsAndBranches) {
+  ExpectSame(R"(HloModule m
+yes { p = f32[8] parameter(0) ROOT n = f32[8] negate(p) }
+no { p = f32[8] parameter(0) ROOT n = f32[8] cosine(p) }
+cond { s = (s32[], f32[8]) parameter(0) i = s32[] get-tuple-element(s), index=0 n = s32[] constant(5)
+  ROOT c = pred[] compare(i, n), direction=LT }
+body { s = (s32[], f32[8]) parameter(0) i = s32[] get-tuple-element(s), index=0
+  x = f32[8] get-tuple-element(s), index=1 one = s32[] constant(1) two = s32[] constant(2) j = s32[] add(i, one)
+  r = s32[] remainder(i, two) z = s32[] constant(0) odd = pred[] compare(r, z), direction=NE
+  y = f32[8] conditional(odd, x, x), true_computation=yes, false_computation=no
+  ROOT t = (s32[], f32[8]) tuple(j, y) }
+ENTRY e { x = f32[8] parameter(0) z = s32[] constant(0) init = (s32[], f32[8]) tuple(z, x)
+  w = (s32[], f32[8]) while(init), condition=cond, body=body ROOT r = f32[8] get-tuple-element(w), index=1 })");
+}
+
+// An array inside of a reducer: no backend has code for it.
+TEST(Gpu, EvaluatesWhatHasNoKernel) {
+  ExpectSame(R"(HloModule m
+most { p = f32[] parameter(0) q = f32[] parameter(1) ROOT m = f32[] maximum(p, q) }
+spread { p = f32[] parameter(0) q = f32[] parameter(1) b = f32[2] broadcast(p), dimensions={}
+  i = f32[2] iota(), iota_dimension=0 s = f32[2] multiply(b, i)
+  ROOT m = f32[] reduce(s, q), dimensions={0}, to_apply=most }
+ENTRY e { x = f32[8] parameter(0) y = f32[8] sine(x) z = f32[] constant(0)
+  ROOT r = f32[] reduce(y, z), dimensions={0}, to_apply=spread })",
+             1);
+}
+
+TEST(Gpu, SaysWhatIsMissing) {
+  auto module = ParseModule("HloModule m ENTRY e { x = f32[2] parameter(0) ROOT n = f32[2] negate(x) }");
+  ASSERT_TRUE(module.ok());
+  const auto executable = (*BackendByName("gpu"))->Compile(*std::move(module), {});
+  if (executable.ok()) GTEST_SKIP() << "this machine has a GPU";
+  EXPECT_NE(std::string(executable.status().message()).find("libcuda"), std::string::npos) << executable.status();
+}
+
+}  // namespace
+}  // namespace xc
