@@ -14,6 +14,7 @@
 #include "absl/types/span.h"
 #include "backends/runtime/run_context.h"
 #include "compiler/pass.h"
+#include "hlo/base/timeline.h"
 #include "hlo/module.h"
 
 namespace xc {
@@ -39,6 +40,10 @@ struct CompileOptions {
   bool keep_texts = false;
   // Not in the key: receives numbered stages, e.g. ("003.after_cse.hlo", text). Null: no dumps.
   std::function<void(absl::string_view name, absl::string_view contents)> dump;
+  // Not in the key, and around the cache: code that tells a run's profile where its time goes.
+  bool profile = false;
+  // Not in the key: receives what compiling takes. Null: nobody asks.
+  Timeline* timeline = nullptr;
   // Not in the key: the directory of programs that outlive the process (service/disk_cache.h) and its limit in bytes.
   // Empty, 0: what XC_CACHE_DIR and XC_CACHE_BYTES say.
   std::string cache_dir;
@@ -60,6 +65,7 @@ struct RunOptions {
   // By parameter leaf: nonzero if the caller gives its memory up, so that the run may write to it where the module says
   // that it is donated. Empty: none.
   absl::Span<const uint8_t> writable;
+  RunProfile* profile = nullptr;  // receives where the time goes, of code compiled with CompileOptions::profile
   absl::Time deadline = absl::InfiniteFuture();  // the interpreter looks at it between instructions
   RunDevice device;
 };
@@ -67,6 +73,17 @@ struct RunOptions {
 // A part of a program that is evaluated: "OPCODE NAME" of an instruction, or the whole module; and why.
 struct EvaluatedPart {
   std::string what, reason;
+};
+
+// A part of a program whose time is told: a kernel, a library call, a loop, …
+struct ProfileSite {
+  std::string name;             // of the instruction
+  std::string kind, detail;     // "kernel", "library", "loop", "copy", …; the kernel's form, the function, the opcode
+  std::string shape;            // of the result
+  std::string op_name, source;  // what the instruction comes from; "FILE:LINE"; empty if it does not say
+  // Of one execution; of a loop, of one round. A transcendental function counts as one operation.
+  int64_t flops = 0, bytes = 0;
+  bool nests = false;  // other sites may be told inside of it
 };
 
 // A compiled module. Immutable: any number of threads may run it at once.
@@ -104,6 +121,8 @@ class Executable {
   // Texts by name ("optimized_hlo", "buffer_assignment", "plan", "llvm_ir", "asm", "pass_times", "evaluated": a line
   // "what: why" for each part); empty if it has none such.
   virtual std::string Text(absl::string_view name) const;
+  // The sites of code compiled with CompileOptions::profile, by number; empty without.
+  virtual const std::vector<ProfileSite>& profile_sites() const;
 
  protected:
   // Fills the leaf lists from the module's entry computation and entry layouts.

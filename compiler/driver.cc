@@ -2,7 +2,6 @@
 #include "compiler/driver.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 
 #include "absl/strings/match.h"
@@ -10,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "hlo/base/cancel.h"
 #include "hlo/base/status.h"
+#include "hlo/base/timeline.h"
 
 namespace xc {
 namespace {
@@ -76,10 +76,14 @@ class Driver {
     if (absl::Status status = context_.CheckDeadline(); !status.ok())
       return Annotate(status, number, row.pass, "before");
     XC_RETURN_IF_ERROR(CheckCancel());
-    PassRun run{number, row.pass, false, 0, module_->InstructionCount(), 0};
-    const auto start = std::chrono::steady_clock::now();
+    PassRun run;
+    run.number = number;
+    run.pass = row.pass;
+    run.instructions_before = module_->InstructionCount();
+    run.start_ns = ProfileClock();
     absl::StatusOr<bool> changed = row.run(module_, context_);
-    run.milliseconds = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+    run.end_ns = ProfileClock();
+    run.milliseconds = static_cast<double>(run.end_ns - run.start_ns) / 1e6;
     if (!changed.ok()) return Annotate(changed.status(), number, row.pass, "in");
     run.changed = *changed;
     run.instructions_after = module_->InstructionCount();

@@ -19,6 +19,7 @@ struct PassRun {
   std::string pass;
   bool changed = false;
   double milliseconds = 0;
+  int64_t start_ns = 0, end_ns = 0;  // by ProfileClock
   int64_t instructions_before = 0, instructions_after = 0;
 };
 

@@ -12,6 +12,7 @@
 #include "importers/io.h"
 #include "service/argument_shapes.h"
 #include "service/bundle.h"
+#include "service/c_executable.h"
 #include "service/c_status.h"
 #include "service/client.h"
 #include "service/cost_text.h"
@@ -19,11 +20,6 @@
 #include "service/xc.h"
 
 #define XC_EXPORT __attribute__((visibility("default")))
-
-struct xc_executable {
-  std::shared_ptr<const xc::Executable> executable;
-  std::vector<xc_shape> inputs, outputs;
-};
 
 struct xc_queue {
   xc::TransferQueue queue;
@@ -33,14 +29,21 @@ struct xc_queue {
 namespace xc {
 namespace {
 
-absl::StatusOr<std::shared_ptr<const Executable>> CompileBytes(absl::string_view bytes, const char* options_text) {
+absl::StatusOr<std::shared_ptr<const Executable>> CompileBytes(absl::string_view bytes, const char* options_text,
+                                                               xc_executable* out) {
   XC_ASSIGN_OR_RETURN(TextOptions options, ParseOptionText(options_text == nullptr ? "" : options_text));
   XC_ASSIGN_OR_RETURN(std::unique_ptr<HloModule> module, ReadModule(bytes, options.parse));
   XC_RETURN_IF_ERROR(CheckArgumentShapes(options.argument_shapes, *module));
   if (!options.dump_to.empty()) {
     XC_RETURN_IF_ERROR(BeginBundle(options.dump_to, *module, options.platform, &options.compile));
   }
-  return Client::Default()->Compile(std::move(module), options.platform, options.compile);
+  out->name = module->name();
+  Timeline timeline;
+  if (options.compile.profile) options.compile.timeline = &timeline;
+  XC_ASSIGN_OR_RETURN(std::shared_ptr<const Executable> executable,
+                      Client::Default()->Compile(std::move(module), options.platform, options.compile));
+  out->compiled = timeline.spans();
+  return executable;
 }
 
 std::vector<xc_shape> Describe(const std::vector<Shape>& leaves) {
@@ -58,8 +61,9 @@ absl::Status Compile(const char* hlo, size_t size, const char* options, xc_execu
     return absl::InvalidArgumentError("xc_compile_hlo: hlo and out must not be null");
   }
   *out = nullptr;
-  XC_ASSIGN_OR_RETURN(std::shared_ptr<const Executable> compiled, CompileBytes(absl::string_view(hlo, size), options));
   auto executable = std::make_unique<xc_executable>();
+  XC_ASSIGN_OR_RETURN(std::shared_ptr<const Executable> compiled,
+                      CompileBytes(absl::string_view(hlo, size), options, executable.get()));
   executable->inputs = Describe(compiled->parameter_leaves());
   executable->outputs = Describe(compiled->result_leaves());
   executable->executable = std::move(compiled);

@@ -54,6 +54,8 @@ absl::StatusOr<bool> TakeNumberOption(absl::string_view key, absl::string_view v
     compile.cache_dir_bytes = number;
   } else if (key == "keep_texts") {
     compile.keep_texts = number != 0;
+  } else if (key == "profile") {
+    compile.profile = number != 0;
   } else if (key == "max_memory_bytes") {
     compile.max_memory_bytes = number;
   } else if (key == "max_instructions") {

@@ -43,7 +43,7 @@ typedef struct xc_executable xc_executable;
 /* Compiles a module: HLO or StableHLO text, MLIR bytecode, a file of jax.export, or a binary or text HloModuleProto or
  * HloProto. `options` is NULL or lines of key=value:
  *   platform=cpu|interpreter   cpu=NAME   disabled_passes=A,B   until_pass=NAME   dump_to=DIRECTORY
- *   keep_texts=1   compile_threads=N   cache_dir=DIRECTORY   cache_dir_bytes=N
+ *   keep_texts=1   profile=1   compile_threads=N   cache_dir=DIRECTORY   cache_dir_bytes=N
  *   emulate=1: platform gpu runs on the emulator in place of a device
  *   excess_precision=1: what is written in f16 or bf16 is computed in f32, with fewer roundings, as XLA does by default
  *   max_memory_bytes=N   max_instructions=N   compile_timeout_s=N: limits on the compilation; 0 or absent: none
@@ -82,6 +82,20 @@ void xc_string_free(char* string);
  */
 xc_status* xc_executable_run(const xc_executable* executable, const void* const* inputs, size_t num_inputs,
                              void* const* outputs, size_t num_outputs, int threads);
+
+/* Where the time of a program goes that was compiled with profile=1 (other code is as it would be without profiling).
+ * Makes one run that does not count and then `runs` that do. */
+typedef struct xc_profile xc_profile;
+xc_status* xc_executable_profile(const xc_executable* executable, const void* const* inputs, size_t num_inputs,
+                                 void* const* outputs, size_t num_outputs, int threads, int runs, xc_profile** out);
+/* "trace": JSON that Perfetto opens. "table": a line for each kernel, library call and loop, the longest first. "json":
+ * the table as JSON. "roofline": a picture, SVG. "" for other names. The string belongs to the caller: xc_string_free.
+ */
+char* xc_profile_text(const xc_profile* profile, const char* name);
+/* Writes the trace: to a file, compressed if its name ends with .gz, or, if `path` is a directory or ends with a slash,
+ * to where TensorBoard looks for it in a log directory. */
+xc_status* xc_profile_write_trace(const xc_profile* profile, const char* path);
+void xc_profile_free(xc_profile* profile);
 
 /* Arrays on their way between the host program and a running one, first in, first out. */
 typedef struct xc_queue xc_queue;

@@ -41,7 +41,11 @@ absl::Status TimeRuns(const Executable& executable, std::vector<Literal>* inputs
     buffers.push_back(std::move(buffer));
   }
   // The first run touches the memory and wakes the threads.
-  if (runs > 1 || seconds > 0) XC_RETURN_IF_ERROR(executable.Run(parameters, results, options));
+  if (runs > 1 || seconds > 0) {
+    RunOptions first = options;
+    first.profile = nullptr;
+    XC_RETURN_IF_ERROR(executable.Run(parameters, results, first));
+  }
   std::vector<double> times;
   const absl::Time start = absl::Now();
   while (static_cast<int64_t>(times.size()) < runs) {

@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
 #include "backends/registry.h"
 #include "hlo/base/status.h"
 #include "importers/io.h"
@@ -17,6 +18,7 @@
 #include "service/files.h"
 #include "service/inputs.h"
 #include "service/npy.h"
+#include "service/profile.h"
 #include "service/read_limits.h"
 #include "tools/bisect.h"
 #include "tools/commands.h"
@@ -68,6 +70,7 @@ std::vector<const Literal*> Pointers(const std::vector<Literal>& literals) {
 struct Settings {
   std::string platform, against, inputs, output_dir, infeed, outfeed_dir, cpu, passes = "all", shapes, dump_to, disable,
                                                                                until, cache_dir;
+  std::string profile, roofline;
   int64_t runs = 1, threads = 0, devices = 0, memory_limit_mb = 0, instruction_limit = 0;
   int64_t nesting_limit = ParseOptions().max_nesting, call_depth_limit = ParseOptions().max_call_depth;
   int64_t elided_limit_mb = ParseOptions().max_elided_bytes >> 20;
@@ -86,10 +89,12 @@ absl::Status CheckTogether(const Settings& s) {
   if (s.compile_only && !(s.against.empty() && s.output_dir.empty() && s.outfeed_dir.empty() && !s.dump_values)) {
     return bad("--compile_only gives no results for --against, --output_dir, --outfeed_dir or --dump_values");
   }
-  if (s.platform.empty() || !(s.excess_precision || !s.cpu.empty())) return absl::OkStatus();
+  if (s.compile_only && !(s.profile.empty() && s.roofline.empty())) return bad("--compile_only runs nothing to profile");
+  const bool of_compilers = s.excess_precision || !s.cpu.empty() || !s.profile.empty() || !s.roofline.empty();
+  if (s.platform.empty() || !of_compilers) return absl::OkStatus();
   XC_ASSIGN_OR_RETURN(Backend * backend, BackendByName(s.platform));
   XC_ASSIGN_OR_RETURN(const TargetInfo target, backend->Target({}));
-  if (!target.passes) return bad("--cpu and --excess_precision are for platforms that compile");
+  if (!target.passes) return bad("--cpu, --excess_precision and --profile are for platforms that compile");
   return absl::OkStatus();
 }
 
@@ -99,8 +104,24 @@ absl::StatusOr<std::shared_ptr<const Executable>> Compile(std::unique_ptr<HloMod
   return Client::Default()->Compile(std::move(module), platform, options);
 }
 
+// Runs that a profile is made of, where nobody says how many.
+constexpr int64_t kProfiledRuns = 5;
+
+absl::Status ReportProfile(const Settings& s, const std::string& name, const Executable& executable,
+                           const RunProfile& run, const Timeline& timeline) {
+  XC_ASSIGN_OR_RETURN(const Ceilings ceilings, MeasureCeilings(static_cast<int>(s.threads)));
+  const Profile profile(name, executable.profile_sites(), run, timeline.spans(), ceilings);
+  Report& report = Report::Get();
+  report.Line(std::string(absl::StripSuffix(profile.Table(), "\n")));
+  report.fields.AddJson("profile", profile.TableJson());
+  if (!s.profile.empty()) XC_RETURN_IF_ERROR(WriteTrace(profile, s.profile));
+  if (!s.roofline.empty()) XC_RETURN_IF_ERROR(WriteFile(s.roofline, profile.Roofline()));
+  return absl::OkStatus();
+}
+
 absl::Status Replay(const std::string& path, Settings s, bool* wrong) {
   const absl::Time parse_start = absl::Now();
+  const int64_t parse_start_ns = ProfileClock();
   ParseOptions parse;
   XC_RETURN_IF_ERROR(SetReadLimit("max_nesting", s.nesting_limit, &parse));
   XC_RETURN_IF_ERROR(SetReadLimit("max_call_depth", s.call_depth_limit, &parse));
@@ -134,6 +155,14 @@ absl::Status Replay(const std::string& path, Settings s, bool* wrong) {
     options.disabled_passes.push_back(std::string(name));
   }
   if (!s.until.empty()) options.until_pass = s.until;
+  const bool profiled = !s.profile.empty() || !s.roofline.empty();
+  Timeline timeline;
+  if (profiled) {
+    options.profile = true;
+    options.timeline = &timeline;
+    timeline.Add("read", "parse", parse_start_ns, ProfileClock());
+    if (s.runs == 1) s.runs = kProfiledRuns;
+  }
   options.max_memory_bytes = s.memory_limit_mb << 20;
   options.cache_dir = s.cache_dir;
   options.excess_precision |= s.excess_precision;
@@ -160,7 +189,8 @@ absl::Status Replay(const std::string& path, Settings s, bool* wrong) {
   if (!s.dump_to.empty()) XC_RETURN_IF_ERROR(BeginBundle(s.dump_to, *bundle.module, s.platform, &options));
   XC_ASSIGN_OR_RETURN(Transfers transfers, Transfers::Make(*bundle.module, s.infeed));
   if (transfers.any() && (s.runs > 1 || s.seconds > 0 || s.bisect)) {
-    return absl::InvalidArgumentError("a program with infeed or outfeed runs once: no --runs, --seconds or --bisect");
+    return absl::InvalidArgumentError(
+        "a program with infeed or outfeed runs once: no --runs, --seconds, --profile or --bisect");
   }
   std::unique_ptr<HloModule> original = bundle.module->Clone();
   const std::string name = NameStdin(path) == path ? BaseName(path, ".hlo") : "stdin";
@@ -195,7 +225,12 @@ absl::Status Replay(const std::string& path, Settings s, bool* wrong) {
     best_ms = median_ms = absl::ToDoubleMilliseconds(absl::Now() - run_start);
   }
   if (!transfers.any()) {
+    std::unique_ptr<RunProfile> profile;
+    if (profiled) profile = std::make_unique<RunProfile>(executable->profile_sites().size());
+    run.profile = profile.get();
     XC_RETURN_IF_ERROR(TimeRuns(*executable, &inputs, values, run, s.runs, s.seconds, &best_ms, &median_ms));
+    run.profile = nullptr;
+    if (profiled) XC_RETURN_IF_ERROR(ReportProfile(s, name, *executable, *profile, timeline));
   }
   if (!s.outfeed_dir.empty()) XC_RETURN_IF_ERROR(transfers.Write(s.outfeed_dir));
   if (!s.output_dir.empty()) {
@@ -254,6 +289,7 @@ int ReplayCommand(const std::vector<std::string>& args) {
                 "--dump_to wrote.\n\nexamples:\n"
                 "  xla replay module.hlo --runs=100 --json\n"
                 "  xla replay module.hlo --against=interpreter --bisect\n"
+                "  xla replay module.hlo --profile=trace.json --roofline=roofline.svg\n"
                 "  xla replay module.hlo --dump_to=bundle && xla replay bundle");
   flags.Add("platform", &s.platform, PlatformNames() + " (default: the bundle's, else " + DefaultPlatform() + ")");
   flags.Add("emulate", &s.emulate, "with --platform=gpu: run on the emulator in place of a device");
@@ -268,6 +304,9 @@ int ReplayCommand(const std::vector<std::string>& args) {
   flags.Add("outfeed_dir", &s.outfeed_dir, "write the arrays that the program gives while it runs as 0.npy, 1.npy, …");
   flags.Add("runs", &s.runs, "runs to time", 1);
   flags.Add("seconds", &s.seconds, "stop timing after this many seconds (0: never)");
+  flags.Add("profile", &s.profile,
+            "write where the time goes: FILE.json or FILE.json.gz for Perfetto, DIR/ for TensorBoard; and print a table");
+  flags.Add("roofline", &s.roofline, "write a roofline picture of the profile: FILE.svg");
   flags.Add("threads", &s.threads, "threads to compile and run with (0: all)");
   flags.Add("devices", &s.devices,
             "run on this many devices of the process, a thread each (0: as many as the module says if it has "

@@ -76,12 +76,18 @@ class CpuExecutable : public ProgramExecutable {
     SetSignature(*module);
     XC_ASSIGN_OR_RETURN(const Target target, GetTarget(options.cpu));
     XC_ASSIGN_OR_RETURN(PlannedModule planned, PlanModule(std::move(module), options, TargetInfoOf(target), evaluate));
-    IrEmitter emitter(planned.plan, target, options.deadline);
-    XC_ASSIGN_OR_RETURN(EmittedProgram emitted, emitter.Emit());
+    EmittedProgram emitted;
+    {
+      const TimelineScope scope(options.timeline, "emit LLVM IR", "emit");
+      IrEmitter emitter(planned.plan, target, options.deadline, options.profile);
+      XC_ASSIGN_OR_RETURN(emitted, emitter.Emit());
+    }
+    profile_sites_ = std::move(emitted.profile_sites);
     cpu::CompileOptions code_options;
     code_options.target = target;
     code_options.threads = options.compile_threads > 0 ? options.compile_threads : AvailableCpus();
     code_options.deadline = options.deadline;
+    code_options.timeline = options.timeline;
     code_options.keep_ir = code_options.keep_assembly = options.keep_texts;
     std::vector<std::string> objects;
     if (options.store) code_options.objects = &objects;

@@ -2,6 +2,7 @@
 #include "backends/cpu/ir_emitter.h"
 
 #include <algorithm>
+#include <utility>
 #include <variant>
 
 #include "absl/strings/str_cat.h"
@@ -58,7 +59,7 @@ class ProgramModules : public codegen::FunctionModules {
 
 }  // namespace
 
-IrEmitter::IrEmitter(const plan::Plan& plan, const Target& target, absl::Time deadline)
+IrEmitter::IrEmitter(const plan::Plan& plan, const Target& target, absl::Time deadline, bool profile)
     : plan_(plan), target_(target), deadline_(deadline), impl_(std::make_unique<Impl>()) {
   codegen_target_.fma = target.fma;
   codegen_target_.f16c = target.f16c;
@@ -66,6 +67,7 @@ IrEmitter::IrEmitter(const plan::Plan& plan, const Target& target, absl::Time de
   codegen_target_.vector_bytes = target.vector_bytes;
   impl_->functions = std::make_unique<ProgramModules>(&impl_->modules, target_, deadline);
   codegen_target_.functions = impl_->functions.get();
+  if (profile) impl_->sites = std::make_unique<ProfileSites>(plan);
 }
 
 IrEmitter::~IrEmitter() = default;
@@ -204,6 +206,17 @@ absl::Status IrEmitter::EmitKernel(const HloInstruction* instruction, const plan
 
 absl::Status IrEmitter::EmitStep(const plan::Step& step) {
   XC_RETURN_IF_ERROR(CheckDeadline());
+  const int32_t site = impl_->sites == nullptr ? -1 : impl_->sites->Add(step, impl_->loops > 0);
+  if (site < 0) return EmitAction(step);
+  const auto* loop = std::get_if<plan::Loop>(&step.action);
+  impl_->round_site = loop != nullptr && impl_->sites->CountsRounds(*loop) ? site : -1;
+  CallRuntime("xc_rt_profile_begin", {run_context(), b().getInt32(site)});
+  XC_RETURN_IF_ERROR(EmitAction(step));
+  CallRuntime("xc_rt_profile_end", {run_context(), b().getInt32(site)});
+  return absl::OkStatus();
+}
+
+absl::Status IrEmitter::EmitAction(const plan::Step& step) {
   if (const auto* copy = std::get_if<plan::Copy>(&step.action)) {
     llvm::Value* from = Pointer(copy->from);
     Copy(Pointer(copy->to), from, copy->bytes.constant());
@@ -283,6 +296,8 @@ absl::Status IrEmitter::EmitLoop(const plan::Loop& loop) {
   FunctionScope& scope = *impl_->scope;
   auto& b = scope.builder;
   auto block = [&](const char* name) { return llvm::BasicBlock::Create(b.getContext(), name, scope.function); };
+  const int32_t round_site = std::exchange(impl_->round_site, -1);
+  ++impl_->loops;
   llvm::BasicBlock *condition = block("while.condition"), *body = block("while.body"), *exit = block("while.exit");
   auto test = [&]() -> absl::Status {
     XC_RETURN_IF_ERROR(EmitInlineOrCall(loop.condition));
@@ -294,6 +309,7 @@ absl::Status IrEmitter::EmitLoop(const plan::Loop& loop) {
   b.SetInsertPoint(condition);
   XC_RETURN_IF_ERROR(test());
   b.SetInsertPoint(body);
+  if (round_site >= 0) CallRuntime("xc_rt_profile_round", {run_context(), b.getInt32(round_site)});
   XC_RETURN_IF_ERROR(EmitInlineOrCall(loop.body));
   if (plan_.computations[loop.condition].computation->instruction_count() <= kRepeatedSize) {
     // Tested again at its end, the body runs whenever the loop does: LLVM can keep scalars of the state in registers.
@@ -301,6 +317,7 @@ absl::Status IrEmitter::EmitLoop(const plan::Loop& loop) {
   } else {
     b.CreateBr(condition);
   }
+  --impl_->loops;
   b.SetInsertPoint(exit);
   return absl::OkStatus();
 }
@@ -334,6 +351,7 @@ absl::Status IrEmitter::EmitBranch(const plan::Branch& branch) {
 absl::StatusOr<EmittedProgram> IrEmitter::Emit() {
   EmittedProgram program;
   XC_ASSIGN_OR_RETURN(program.entry, EmitComputation(plan_.entry()));
+  if (impl_->sites != nullptr) program.profile_sites = impl_->sites->Take();
   for (std::unique_ptr<CodeModule>& code : impl_->modules) program.modules.push_back(std::move(*code));
   return program;
 }

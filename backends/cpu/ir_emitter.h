@@ -9,6 +9,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "backends/backend.h"
 #include "backends/codegen/element.h"
 #include "backends/cpu/jit.h"
 #include "backends/plan/plan.h"
@@ -28,12 +29,13 @@ namespace xc::cpu {
 struct EmittedProgram {
   std::vector<CodeModule> modules;
   std::string entry;  // name of `int32 entry(const Frame*)`
+  std::vector<ProfileSite> profile_sites;
 };
 
 class IrEmitter {
  public:
-  // Gives up after `deadline`.
-  IrEmitter(const plan::Plan& plan, const Target& target, absl::Time deadline);
+  // Gives up after `deadline`. `profile`: the code tells where its time goes.
+  IrEmitter(const plan::Plan& plan, const Target& target, absl::Time deadline, bool profile = false);
   ~IrEmitter();
 
   absl::StatusOr<EmittedProgram> Emit();
@@ -64,6 +66,7 @@ class IrEmitter {
  private:
   // Steps of a plan.
   absl::Status EmitStep(const plan::Step& step);
+  absl::Status EmitAction(const plan::Step& step);
   absl::Status EmitKernel(const HloInstruction* instruction, const plan::Kernel& kernel);
   // One function for each form of a kernel, or a few.
   absl::Status EmitLoops(const HloInstruction* instruction, const plan::Kernel& kernel);

@@ -11,6 +11,7 @@
 #include "backends/codegen/fused_emitter.h"
 #include "backends/cpu/ir_emitter.h"
 #include "backends/program/executable.h"
+#include "backends/program/profile_sites.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/Module.h"
 
@@ -48,6 +49,9 @@ struct IrEmitter::Impl {
   int64_t kernel_module_size = 0;  // LLVM instructions
   std::vector<std::unique_ptr<CodeModule>> modules;
   std::unique_ptr<codegen::FunctionModules> functions;
+  std::unique_ptr<ProfileSites> sites;  // null: nobody asks where the time goes
+  int loops = 0;                        // around what is being written
+  int32_t round_site = -1;              // of the loop being written, if its rounds are counted
 
   llvm::IRBuilder<>& b() { return scope->builder; }
 };

@@ -439,6 +439,8 @@ absl::StatusOr<std::unique_ptr<CompiledCode>> CompileModules(std::vector<CodeMod
         continue;
       }
       try {
+        const std::string name = options.timeline == nullptr ? "" : modules[i].module().getName().str();
+        const TimelineScope scope(options.timeline, name.c_str(), "LLVM");
         absl::StatusOr<std::string> object =
             CompileToObject(modules[i], options, options.keep_ir ? &text.optimized_ir[i] : nullptr,
                             options.keep_assembly ? &text.assembly[i] : nullptr);
@@ -467,6 +469,7 @@ absl::StatusOr<std::unique_ptr<CompiledCode>> CompileModules(std::vector<CodeMod
   }
   modules.clear();
   if (options.objects != nullptr) *options.objects = objects;
+  const TimelineScope scope(options.timeline, "link", "link");
   auto code = LinkObjects(std::move(objects), symbols, exports);
   if (!code.ok()) return code.status();
   (*code)->impl_->text = std::move(text);

@@ -13,6 +13,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "hlo/base/timeline.h"
 
 namespace llvm {
 class LLVMContext;
@@ -74,6 +75,7 @@ struct CompileOptions {
   bool keep_ir = false;  // keep the text of every module before and after the passes
   bool keep_assembly = false;
   absl::Time deadline = absl::InfiniteFuture();  // looked at before each module
+  Timeline* timeline = nullptr;                  // receives what each module takes; null: nobody asks
   std::vector<std::string>* objects = nullptr;   // receives a copy of the object files that `CompileModules` made
 };
 

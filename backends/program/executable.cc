@@ -8,6 +8,7 @@
 #include "backends/plan/prepare.h"
 #include "backends/program/passes.h"
 #include "backends/runtime/arena.h"
+#include "backends/runtime/profile.h"
 #include "hlo/base/status.h"
 
 namespace xc {
@@ -18,8 +19,14 @@ absl::StatusOr<PlannedModule> PlanModule(std::unique_ptr<HloModule> module, cons
   planned.module = std::move(module);
   HloModule* const m = planned.module.get();
   XC_ASSIGN_OR_RETURN(planned.pass_report, RunPasses(m, options, target, evaluate));
-  XC_ASSIGN_OR_RETURN(planned.buffers, plan::Prepare(m, {options.max_memory_bytes, options.deadline}));
-  XC_ASSIGN_OR_RETURN(planned.plan, plan::MakePlan(*m, planned.buffers, target, options.deadline));
+  {
+    const TimelineScope scope(options.timeline, "buffer assignment", "plan");
+    XC_ASSIGN_OR_RETURN(planned.buffers, plan::Prepare(m, {options.max_memory_bytes, options.deadline}));
+  }
+  {
+    const TimelineScope scope(options.timeline, "plan", "plan");
+    XC_ASSIGN_OR_RETURN(planned.plan, plan::MakePlan(*m, planned.buffers, target, options.deadline));
+  }
   if (options.dump) options.dump("plan.txt", plan::ToString(planned.plan));
   return planned;
 }
@@ -74,6 +81,7 @@ absl::Status ProgramExecutable::Run(absl::Span<const void* const> parameters, ab
   context.infeed = options.infeed;
   context.outfeed = options.outfeed;
   context.device = options.device;
+  context.profile = profile_sites_.empty() ? nullptr : options.profile;
   // Parameters that the module donates are written to.
   std::vector<void*> inputs;
   inputs.reserve(parameters.size());
@@ -86,7 +94,9 @@ absl::Status ProgramExecutable::Run(absl::Span<const void* const> parameters, ab
     inputs[i] = block.data();
     donated.push_back(std::move(block));
   }
+  const int64_t start = context.profile == nullptr ? 0 : ProfileClock();
   Start({&context, inputs.data(), results.data(), lease.data(), program_.constants.data(), &program_.calls});
+  if (context.profile != nullptr) context.profile->Ran(start, ProfileClock());
   XC_RETURN_IF_ERROR(context.status());
   for (size_t i = 0; i < program_.outputs.size(); ++i) {
     const Program::Output& output = program_.outputs[i];

@@ -44,6 +44,7 @@ class ProgramExecutable : public Executable {
   int64_t ResultParameter(size_t i) const override;
   int64_t temp_bytes() const override { return program_.arena_bytes; }
   std::string Text(absl::string_view name) const override;
+  const std::vector<ProfileSite>& profile_sites() const override { return profile_sites_; }
 
  protected:
   // Runs the code. Errors are left in the frame's context.
@@ -57,6 +58,7 @@ class ProgramExecutable : public Executable {
   void Prepare(Evaluate evaluate);
 
   Program program_;
+  std::vector<ProfileSite> profile_sites_;
 
  private:
   std::unique_ptr<ArenaPool> arenas_, guarded_;

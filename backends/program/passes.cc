@@ -50,6 +50,9 @@ absl::StatusOr<std::string> RunPasses(HloModule* module, const CompileOptions& o
     };
   }
   XC_ASSIGN_OR_RETURN(const PipelineReport report, RunPipeline(module, context, callbacks));
+  for (const PassRun& run : report.runs) {
+    if (options.timeline != nullptr) options.timeline->Add(run.pass, "pass", run.start_ns, run.end_ns);
+  }
   return report.ToString(context);
 }
 

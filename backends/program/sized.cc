@@ -74,6 +74,7 @@ class SizedExecutable : public Executable {
   int64_t temp_bytes() const override { return executable_->temp_bytes(); }
   int64_t size_bytes() const override { return executable_->size_bytes(); }
   std::string Text(absl::string_view name) const override { return executable_->Text(name); }
+  const std::vector<ProfileSite>& profile_sites() const override { return executable_->profile_sites(); }
 
  private:
   std::unique_ptr<Executable> executable_;

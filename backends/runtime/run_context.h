@@ -32,6 +32,7 @@ class TransferQueue {
   std::deque<std::string> buffers_;
 };
 
+class RunProfile;
 // What whoever starts a run hands to foreign functions, by the number of its type.
 struct CallUserData {
   std::map<int64_t, void*> by_type;
@@ -70,9 +71,11 @@ class RunContext {
   int num_threads() const;
 
   void ParallelFor(int64_t n, int64_t min_grain, absl::FunctionRef<void(int64_t, int64_t)> fn) {
+    if (profile != nullptr) return ProfiledParallelFor(n, min_grain, -1, fn);
     xc::ParallelFor(executor_, thread_limit_, n, min_grain, fn);
   }
   void SmallParallelFor(int64_t n, int64_t min_grain, int64_t bytes, absl::FunctionRef<void(int64_t, int64_t)> fn) {
+    if (profile != nullptr) return ProfiledParallelFor(n, min_grain, bytes, fn);
     xc::SmallParallelFor(executor_, thread_limit_, n, min_grain, bytes, &bytes_alone_, fn);
   }
 
@@ -93,12 +96,17 @@ class RunContext {
   // Not owned; null: the run has none, and infeed or outfeed is an error.
   TransferQueue* infeed = nullptr;
   TransferQueue* outfeed = nullptr;
+  // Not owned; null: nobody asked where the time goes.
+  RunProfile* profile = nullptr;
 
   static constexpr size_t kArenaOffset = 0;
   static constexpr size_t kFailedOffset = 8;
 
  private:
   friend struct RunContextLayout;
+  // Either loop (`bytes` < 0: ParallelFor), telling the profile what helping threads do.
+  void ProfiledParallelFor(int64_t n, int64_t min_grain, int64_t bytes, absl::FunctionRef<void(int64_t, int64_t)> fn);
+
   Executor* executor_;
   int thread_limit_;
   int64_t bytes_alone_ = 0;  // of small loops

@@ -8,6 +8,7 @@
 #include "backends/runtime/fft.h"
 #include "backends/runtime/linalg.h"
 #include "backends/runtime/matmul.h"
+#include "backends/runtime/profile.h"
 #include "backends/runtime/ragged.h"
 #include "backends/runtime/rng.h"
 #include "backends/runtime/run_context.h"
@@ -46,6 +47,9 @@ absl::Span<const RuntimeSymbol> RuntimeSymbols() {
     XC_SYMBOL(xc_rt_outfeed)
     XC_SYMBOL(xc_rt_parallel_for)
     XC_SYMBOL(xc_rt_partition_id)
+    XC_SYMBOL(xc_rt_profile_begin)
+    XC_SYMBOL(xc_rt_profile_end)
+    XC_SYMBOL(xc_rt_profile_round)
     XC_SYMBOL(xc_rt_ragged_dot)
     XC_SYMBOL(xc_rt_ragged_rows)
     XC_SYMBOL(xc_rt_recv)
