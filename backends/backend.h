@@ -23,6 +23,9 @@ namespace xc {
 struct CompileOptions {
   // Code generation target: "" (this machine), "x86-64-v2", "x86-64-v3", "x86-64-v4" or an LLVM CPU name.
   std::string cpu;
+  // The code may be for another machine than this one, which then does not run it. Not in the key: such code is stored
+  // and not run.
+  bool other_machine = false;
   // Passes not to run; {"all"} runs only those that the backend cannot do without (`--passes=none`).
   std::vector<std::string> disabled_passes;
   // Stops the pipeline after this pass (and the passes that the backend cannot do without).

@@ -18,6 +18,7 @@
 #include "backends/codegen/math.h"
 #include "backends/codegen/test_loop.h"
 #include "backends/cpu/jit.h"
+#include "backends/runtime/math_functions.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/Module.h"
 
@@ -29,8 +30,8 @@ using QC = __complex128;
 using Function = void (*)(const double* x, const double* y, double* out);
 
 Function Find(const std::string& name) {
-  for (const MathSymbol& symbol : ComplexSymbols()) {
-    if (symbol.name == name) return reinterpret_cast<Function>(symbol.address);
+  for (const MathFunction& function : MathFunctions()) {
+    if (function.symbol == name) return reinterpret_cast<Function>(function.address);
   }
   return nullptr;
 }
@@ -141,8 +142,7 @@ std::unique_ptr<cpu::CompiledCode> Compile(const char* target_name) {
     }
   }
   std::vector<cpu::Symbol> symbols;
-  for (const MathSymbol& s : MathSymbols()) symbols.push_back({s.name, s.address});
-  for (const MathSymbol& s : ComplexSymbols()) symbols.push_back({s.name, s.address});
+  for (const MathFunction& f : MathFunctions()) symbols.push_back({f.symbol, f.address});
   cpu::CompileOptions options;
   options.target = *target;
   options.threads = 2;

@@ -17,7 +17,6 @@ absl::StatusOr<Element> EmitElementwise(ElementEmitter& e, const HloInstruction&
                                         absl::Span<const Element> operands, bool round = true);
 
 // Functions that emitted code calls for complex numbers.
-const std::vector<MathSymbol>& ComplexSymbols();
 
 }  // namespace xc::codegen
 

@@ -1,6 +1,5 @@
 // Elementwise ops of complex numbers: sums and products in place, everything else in a function of its own, with the
 // C++ library lane by lane for what complex_math.h has no code for.
-#include <complex>
 #include <optional>
 #include <string>
 
@@ -15,92 +14,19 @@ namespace xc::codegen {
 namespace {
 
 using V = llvm::Value*;
-// out = op(x, y); complex numbers as pairs.
-using ComplexFunction = void (*)(const double* x, const double* y, double* out);
-
-template <typename R>
-std::complex<R> Expm1(std::complex<R> z) {
-  // Keeps the digits of small arguments: e^a cos b - 1 = expm1(a) cos b - 2 sin^2(b / 2).
-  const R s = std::sin(z.imag() / 2);
-  return {std::expm1(z.real()) * std::cos(z.imag()) - 2 * s * s, std::exp(z.real()) * std::sin(z.imag())};
-}
-template <typename R>
-std::complex<R> Log1p(std::complex<R> z) {
-  const R a = z.real(), b = z.imag();
-  if (std::hypot(a, b) > R(0.5)) return std::log(std::complex<R>(1 + a, b));
-  return {std::log1p(a * (2 + a) + b * b) / 2, std::atan2(b, 1 + a)};
-}
-template <typename R>
-std::complex<R> Sign(std::complex<R> z) {
-  const R size = std::abs(z);
-  return size == 0 ? std::complex<R>(0, 0) : z / size;
-}
-template <typename R>
-std::complex<R> Power(std::complex<R> x, std::complex<R> y) {
-  const std::complex<R> zero(0, 0);
-  if (x == zero) return y == zero ? std::complex<R>(1, 0) : y.real() > 0 ? zero : std::pow(x, y);
-  return std::pow(x, y);
-}
-
-// -i log((y + i x) / sqrt(x^2 + y^2))
-template <typename R>
-std::complex<R> Atan2(std::complex<R> x, std::complex<R> y) {
-  const std::complex<R> i(0, 1);
-  return -i * std::log((y + i * x) / std::sqrt(x * x + y * y));
-}
-
-// Computes in R, a type with more digits than the operands have.
-template <typename R, typename Fn>
-constexpr ComplexFunction In(Fn) {
-  return +[](const double* x, const double* y, double* out) {
-    const std::complex<R> z = Fn{}(std::complex<R>(x[0], x[1]), y);
-    out[0] = static_cast<double>(z.real());
-    out[1] = static_cast<double>(z.imag());
-  };
-}
-
 struct Row {
   HloOpcode op;
-  const char* name;
-  ComplexFunction narrow, wide;  // for c64 and c128
+  const char* name;  // of the functions of backends/runtime/math_functions.h
 };
 
-template <typename Fn>
-constexpr Row Unary(HloOpcode op, const char* name, Fn) {
-  constexpr auto kCall = [](auto x, const double*) { return Fn{}(x); };
-  return {op, name, In<double>(kCall), In<long double>(kCall)};
-}
-template <typename Fn>
-constexpr Row Binary(HloOpcode op, const char* name, Fn) {
-  constexpr auto kCall = [](auto x, const double* y) { return Fn{}(x, decltype(x)(y[0], y[1])); };
-  return {op, name, In<double>(kCall), In<long double>(kCall)};
-}
-
 const Row kRows[] = {
-    Binary(HloOpcode::kDivide, "div", [](auto x, auto y) { return x / y; }),
-    Binary(HloOpcode::kPower, "pow", [](auto x, auto y) { return Power(x, y); }),
-    Binary(HloOpcode::kAtan2, "atan2", [](auto x, auto y) { return Atan2(x, y); }),
-    Unary(HloOpcode::kAbs, "abs", [](auto x) { return decltype(x)(std::abs(x), 0); }),
-    Unary(HloOpcode::kExponential, "exp", [](auto x) { return std::exp(x); }),
-    Unary(HloOpcode::kExponentialMinusOne, "expm1", [](auto x) { return Expm1(x); }),
-    Unary(HloOpcode::kLog, "log", [](auto x) { return std::log(x); }),
-    Unary(HloOpcode::kLogPlusOne, "log1p", [](auto x) { return Log1p(x); }),
-    Unary(HloOpcode::kSqrt, "sqrt", [](auto x) { return std::sqrt(x); }),
-    Unary(HloOpcode::kRsqrt, "rsqrt", [](auto x) { return decltype(x)(1) / std::sqrt(x); }),
-    Unary(HloOpcode::kCbrt, "cbrt", [](auto x) { return std::pow(x, decltype(x.real())(1) / 3); }),
-    Unary(HloOpcode::kTanh, "tanh", [](auto x) { return std::tanh(x); }),
-    Unary(HloOpcode::kTan, "tan", [](auto x) { return std::tan(x); }),
-    Unary(HloOpcode::kSine, "sin", [](auto x) { return std::sin(x); }),
-    Unary(HloOpcode::kCosine, "cos", [](auto x) { return std::cos(x); }),
-    Unary(HloOpcode::kSinh, "sinh", [](auto x) { return std::sinh(x); }),
-    Unary(HloOpcode::kCosh, "cosh", [](auto x) { return std::cosh(x); }),
-    Unary(HloOpcode::kAsinh, "asinh", [](auto x) { return std::asinh(x); }),
-    Unary(HloOpcode::kAcosh, "acosh", [](auto x) { return std::acosh(x); }),
-    Unary(HloOpcode::kAtanh, "atanh", [](auto x) { return std::atanh(x); }),
-    Unary(HloOpcode::kAsin, "asin", [](auto x) { return std::asin(x); }),
-    Unary(HloOpcode::kAcos, "acos", [](auto x) { return std::acos(x); }),
-    Unary(HloOpcode::kLogistic, "logistic", [](auto x) { return decltype(x)(1) / (decltype(x)(1) + std::exp(-x)); }),
-    Unary(HloOpcode::kSign, "sign", [](auto x) { return Sign(x); }),
+    {HloOpcode::kDivide, "div"}, {HloOpcode::kPower, "pow"}, {HloOpcode::kAtan2, "atan2"}, {HloOpcode::kAbs, "abs"},
+    {HloOpcode::kExponential, "exp"}, {HloOpcode::kExponentialMinusOne, "expm1"}, {HloOpcode::kLog, "log"},
+    {HloOpcode::kLogPlusOne, "log1p"}, {HloOpcode::kSqrt, "sqrt"}, {HloOpcode::kRsqrt, "rsqrt"},
+    {HloOpcode::kCbrt, "cbrt"}, {HloOpcode::kTanh, "tanh"}, {HloOpcode::kTan, "tan"}, {HloOpcode::kSine, "sin"},
+    {HloOpcode::kCosine, "cos"}, {HloOpcode::kSinh, "sinh"}, {HloOpcode::kCosh, "cosh"}, {HloOpcode::kAsinh, "asinh"},
+    {HloOpcode::kAcosh, "acosh"}, {HloOpcode::kAtanh, "atanh"}, {HloOpcode::kAsin, "asin"}, {HloOpcode::kAcos, "acos"},
+    {HloOpcode::kLogistic, "logistic"}, {HloOpcode::kSign, "sign"},
 };
 
 std::string SymbolOf(const Row& row, bool wide) {
@@ -265,25 +191,6 @@ Element EmitComplexOp(ElementEmitter& e, HloOpcode op, absl::Span<const Element>
   Element y = CallFunction(e, *row, x);
   if (op == HloOpcode::kAbs) y.im = nullptr;
   return y;
-}
-
-const std::vector<MathSymbol>& ComplexSymbols() {
-  struct Symbols {
-    std::vector<std::string> names;
-    std::vector<MathSymbol> list;
-  };
-  static const Symbols* symbols = [] {
-    auto* s = new Symbols;
-    s->names.reserve(2 * std::size(kRows));
-    for (const Row& row : kRows) {
-      for (bool wide : {false, true}) {
-        s->names.push_back(SymbolOf(row, wide));
-        s->list.push_back({s->names.back().c_str(), reinterpret_cast<void*>(wide ? row.wide : row.narrow)});
-      }
-    }
-    return s;
-  }();
-  return symbols->list;
 }
 
 }  // namespace xc::codegen

@@ -1,7 +1,6 @@
 // One function per math op and type in each module, and the C library's functions behind the rare cases.
 #include "backends/codegen/math.h"
 
-#include <cmath>
 #include <string>
 
 #include "backends/codegen/math_builder.h"
@@ -16,30 +15,18 @@ using V = llvm::Value*;
 struct Row {
   MathOp op;
   const char* name;
-  double (*unary)(double);
-  double (*binary)(double, double);
   bool inlined;  // small enough to be inlined where it is used
 };
 
-double Logistic(double x) { return x < 0 ? std::exp(x) / (1 + std::exp(x)) : 1 / (1 + std::exp(-x)); }
-// glibc's double versions of these are off by more than 2 ulp in places.
-double Acosh(double x) { return static_cast<double>(std::acosh(static_cast<long double>(x))); }
-double Cbrt(double x) { return static_cast<double>(std::cbrt(static_cast<long double>(x))); }
-double Rsqrt(double x) { return 1 / std::sqrt(x); }
-
 const Row kRows[] = {
-    {MathOp::kExp, "exp", std::exp, nullptr, true},        {MathOp::kExpm1, "expm1", std::expm1, nullptr, false},
-    {MathOp::kLog, "log", std::log, nullptr, true},        {MathOp::kLog1p, "log1p", std::log1p, nullptr, false},
-    {MathOp::kTanh, "tanh", std::tanh, nullptr, true},     {MathOp::kLogistic, "logistic", Logistic, nullptr, true},
-    {MathOp::kErf, "erf", std::erf, nullptr, true},        {MathOp::kSin, "sin", std::sin, nullptr, false},
-    {MathOp::kCos, "cos", std::cos, nullptr, false},       {MathOp::kTan, "tan", std::tan, nullptr, false},
-    {MathOp::kSqrt, "sqrt", std::sqrt, nullptr, true},     {MathOp::kRsqrt, "rsqrt", Rsqrt, nullptr, true},
-    {MathOp::kCbrt, "cbrt", Cbrt, nullptr, false},         {MathOp::kSinh, "sinh", std::sinh, nullptr, false},
-    {MathOp::kCosh, "cosh", std::cosh, nullptr, false},    {MathOp::kAsinh, "asinh", std::asinh, nullptr, false},
-    {MathOp::kAcosh, "acosh", Acosh, nullptr, false},      {MathOp::kAtanh, "atanh", std::atanh, nullptr, false},
-    {MathOp::kAsin, "asin", std::asin, nullptr, false},    {MathOp::kAcos, "acos", std::acos, nullptr, false},
-    {MathOp::kAtan, "atan", std::atan, nullptr, false},    {MathOp::kPow, "pow", nullptr, std::pow, false},
-    {MathOp::kAtan2, "atan2", nullptr, std::atan2, false}, {MathOp::kFmod, "fmod", nullptr, std::fmod, false},
+    {MathOp::kExp, "exp", true}, {MathOp::kExpm1, "expm1", false}, {MathOp::kLog, "log", true},
+    {MathOp::kLog1p, "log1p", false}, {MathOp::kTanh, "tanh", true}, {MathOp::kLogistic, "logistic", true},
+    {MathOp::kErf, "erf", true}, {MathOp::kSin, "sin", false}, {MathOp::kCos, "cos", false},
+    {MathOp::kTan, "tan", false}, {MathOp::kSqrt, "sqrt", true}, {MathOp::kRsqrt, "rsqrt", true},
+    {MathOp::kCbrt, "cbrt", false}, {MathOp::kSinh, "sinh", false}, {MathOp::kCosh, "cosh", false},
+    {MathOp::kAsinh, "asinh", false}, {MathOp::kAcosh, "acosh", false}, {MathOp::kAtanh, "atanh", false},
+    {MathOp::kAsin, "asin", false}, {MathOp::kAcos, "acos", false}, {MathOp::kAtan, "atan", false},
+    {MathOp::kPow, "pow", false}, {MathOp::kAtan2, "atan2", false}, {MathOp::kFmod, "fmod", false},
 };
 
 const Row& RowOf(MathOp op) { return kRows[static_cast<int>(op)]; }
@@ -135,21 +122,6 @@ V EmitMath(llvm::IRBuilderBase& b, MathOp op, bool fma, V x, V y) {
     body.CreateRet(z);
   }
   return y == nullptr ? b.CreateCall(function, {x}) : b.CreateCall(function, {x, y});
-}
-
-const std::vector<MathSymbol>& MathSymbols() {
-  static const std::vector<MathSymbol>* symbols = [] {
-    static std::vector<std::string> names;
-    auto* list = new std::vector<MathSymbol>;
-    names.reserve(std::size(kRows));
-    for (const Row& row : kRows) {
-      names.push_back(SymbolOf(row.op));
-      list->push_back({names.back().c_str(), row.unary != nullptr ? reinterpret_cast<void*>(row.unary)
-                                                                  : reinterpret_cast<void*>(row.binary)});
-    }
-    return list;
-  }();
-  return *symbols;
 }
 
 }  // namespace xc::codegen

@@ -4,8 +4,6 @@
 #ifndef XC_BACKENDS_CODEGEN_MATH_H_
 #define XC_BACKENDS_CODEGEN_MATH_H_
 
-#include <vector>
-
 namespace llvm {
 class IRBuilderBase;
 class Value;
@@ -46,12 +44,7 @@ inline bool IsBinary(MathOp op) { return op >= MathOp::kPow; }
 // function is emitted once per module and type, and called (small ones are inlined by the pass list).
 llvm::Value* EmitMath(llvm::IRBuilderBase& builder, MathOp op, bool fma, llvm::Value* x, llvm::Value* y = nullptr);
 
-// C library functions that emitted code calls for rare arguments and rare functions: to be bound by the JIT.
-struct MathSymbol {
-  const char* name;
-  void* address;
-};
-const std::vector<MathSymbol>& MathSymbols();
+// For rare arguments and rare functions, emitted code calls functions of backends/runtime/math_functions.h by name.
 
 }  // namespace xc::codegen
 

@@ -13,6 +13,7 @@
 
 #include "backends/codegen/test_loop.h"
 #include "backends/cpu/jit.h"
+#include "backends/runtime/math_functions.h"
 #include "gtest/gtest.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/Module.h"
@@ -148,7 +149,7 @@ void Measure(const char* target_name) {
     }
   }
   std::vector<cpu::Symbol> symbols;
-  for (const MathSymbol& s : MathSymbols()) symbols.push_back({s.name, s.address});
+  for (const MathFunction& f : MathFunctions()) symbols.push_back({f.symbol, f.address});
   cpu::CompileOptions options;
   options.target = *target;
   options.threads = 2;

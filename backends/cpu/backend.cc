@@ -21,7 +21,7 @@ class CpuBackendImpl : public Backend {
     });
   }
   absl::StatusOr<TargetInfo> Target(const CompileOptions& options) const override {
-    XC_ASSIGN_OR_RETURN(const cpu::Target target, cpu::GetTarget(options.cpu));
+    XC_ASSIGN_OR_RETURN(const cpu::Target target, cpu::GetTarget(options.cpu, options.other_machine));
     return cpu::TargetInfoOf(target);
   }
   std::string Identity(const CompileOptions& options) const override { return cpu::CodeIdentity(options); }

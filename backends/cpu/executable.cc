@@ -1,19 +1,14 @@
 // A compiled module: a program and its native code.
 #include "backends/program/executable.h"
 
-#include <cmath>
-#include <cstring>
-
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "backends/codegen/elementwise.h"
-#include "backends/codegen/math.h"
 #include "backends/cpu/callbacks.h"
 #include "backends/cpu/cpu_backend.h"
 #include "backends/cpu/ir_emitter.h"
 #include "backends/cpu/jit.h"
 #include "backends/runtime/build_id.h"
-#include "backends/runtime/symbols.h"
+#include "backends/runtime/code_symbols.h"
 #include "hlo/base/machine.h"
 #include "hlo/base/status.h"
 
@@ -24,17 +19,9 @@ using Entry = int32_t (*)(const Frame*);
 
 std::vector<Symbol> MakeSymbols() {
   std::vector<Symbol> symbols;
-  for (const RuntimeSymbol& s : RuntimeSymbols()) symbols.push_back({s.name, s.address});
-  for (const codegen::MathSymbol& s : codegen::MathSymbols()) symbols.push_back({s.name, s.address});
-  for (const codegen::MathSymbol& s : codegen::ComplexSymbols()) symbols.push_back({s.name, s.address});
+  for (const RuntimeSymbol& s : CodeSymbols()) symbols.push_back({s.name, s.address});
   symbols.push_back({"xc_cpu_fallback", reinterpret_cast<void*>(&xc_cpu_fallback)});
   symbols.push_back({"xc_cpu_custom_call", reinterpret_cast<void*>(&xc_cpu_custom_call)});
-  // What LLVM itself may call.
-  symbols.push_back({"memcpy", reinterpret_cast<void*>(&memcpy)});
-  symbols.push_back({"memset", reinterpret_cast<void*>(&memset)});
-  symbols.push_back({"memmove", reinterpret_cast<void*>(&memmove)});
-  symbols.push_back({"roundf", reinterpret_cast<void*>(static_cast<float (*)(float)>(&std::round))});
-  symbols.push_back({"round", reinterpret_cast<void*>(static_cast<double (*)(double)>(&std::round))});
   return symbols;
 }
 
@@ -74,7 +61,7 @@ class CpuExecutable : public ProgramExecutable {
  private:
   absl::Status DoCompile(std::unique_ptr<HloModule> module, const xc::CompileOptions& options, Evaluate evaluate) {
     SetSignature(*module);
-    XC_ASSIGN_OR_RETURN(const Target target, GetTarget(options.cpu));
+    XC_ASSIGN_OR_RETURN(const Target target, GetTarget(options.cpu, options.other_machine));
     XC_ASSIGN_OR_RETURN(PlannedModule planned, PlanModule(std::move(module), options, TargetInfoOf(target), evaluate));
     EmittedProgram emitted;
     {

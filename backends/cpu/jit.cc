@@ -243,7 +243,7 @@ absl::StatusOr<std::unique_ptr<SessionUse>> UseSession() {
 
 }  // namespace
 
-absl::StatusOr<Target> GetTarget(const std::string& name) {
+absl::StatusOr<Target> GetTarget(const std::string& name, bool other_machine) {
   XC_RETURN_IF_ERROR(InitializeLlvm());
   Target target;
   const llvm::StringMap<bool> host = llvm::sys::getHostCPUFeatures();
@@ -262,7 +262,7 @@ absl::StatusOr<Target> GetTarget(const std::string& name) {
   } else if (name == "x86-64-v2" || name == "x86-64-v3" || name == "x86-64-v4") {
     target.cpu = name;
     level = name.back() - '0';
-    if ((level >= 2 && !host_v2) || (level >= 3 && !host_v3) || (level >= 4 && !host_v4)) {
+    if (!other_machine && ((level >= 2 && !host_v2) || (level >= 3 && !host_v3) || (level >= 4 && !host_v4))) {
       return absl::FailedPreconditionError(absl::StrCat("this machine cannot run code for ", name));
     }
   } else {

@@ -36,8 +36,8 @@ struct Target {
 };
 
 // The target called `name`: "" or "native" for the machine that this runs on, or x86-64-v2, x86-64-v3, x86-64-v4.
-// An unknown name, or one that this machine cannot run, is an error.
-absl::StatusOr<Target> GetTarget(const std::string& name);
+// An unknown name is an error, and so is one that this machine cannot run, unless the code is for another one.
+absl::StatusOr<Target> GetTarget(const std::string& name, bool other_machine = false);
 
 // LLVM's version, such as "19.1.7".
 std::string LlvmVersion();

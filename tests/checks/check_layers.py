@@ -51,6 +51,7 @@ LAYERS = {
     ],
     "backends/runtime": ["hlo/base"],
     "backends/ffi": ["backends/runtime", "hlo/base"],
+    "backends/loader": ["backends/runtime", "hlo/base"],
     "backends/codegen": ["compiler", "hlo", "proto"],
     "backends/plan": ["backends/runtime", "compiler", "hlo", "proto"],
     "backends": ["backends/runtime", "compiler", "hlo", "proto"],

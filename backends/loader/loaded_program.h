@@ -1,0 +1,90 @@
+// A compiled program that was read from a file, ready to run.
+#ifndef XC_BACKENDS_LOADER_LOADED_PROGRAM_H_
+#define XC_BACKENDS_LOADER_LOADED_PROGRAM_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "backends/loader/program_file.h"
+#include "backends/runtime/arena.h"
+#include "backends/runtime/custom_call.h"
+#include "backends/runtime/run_context.h"
+
+namespace xc {
+
+// Memory-mapped bytes, or somebody's.
+class ProgramBytes {
+ public:
+  // Maps the file, which must not change as long as the program lives.
+  static absl::StatusOr<ProgramBytes> Map(const std::string& path);
+  // Uses `bytes` where they are if they lie at a multiple of 64, else a copy.
+  static absl::StatusOr<ProgramBytes> Of(absl::string_view bytes);
+  ProgramBytes(ProgramBytes&& other) noexcept;
+  ~ProgramBytes();
+
+  absl::string_view bytes() const { return bytes_; }
+
+ private:
+  ProgramBytes() = default;
+  absl::string_view bytes_;
+  bool mapped_ = false;
+  Block copy_;
+};
+
+// Native code in executable memory.
+class LoadedCode {
+ public:
+  // Unimplemented if it calls a function that this library does not have.
+  static absl::StatusOr<std::unique_ptr<LoadedCode>> Load(const CodeImage& image);
+  ~LoadedCode();
+  LoadedCode(const LoadedCode&) = delete;
+
+  const void* entry() const { return memory_ + entry_; }
+  int64_t bytes() const { return bytes_; }
+
+ private:
+  LoadedCode() = default;
+  char* memory_ = nullptr;
+  int64_t bytes_ = 0, entry_ = 0;
+};
+
+// Immutable: any number of threads may run it at once.
+class LoadedProgram {
+ public:
+  // The variant for the best processor that this machine is. FailedPrecondition if it is none of those that there is
+  // code for. Constants are used where they lie in `bytes`.
+  static absl::StatusOr<std::unique_ptr<LoadedProgram>> Load(ProgramBytes bytes);
+
+  const std::string& name() const { return file_.name; }
+  const std::vector<FileShape>& inputs() const { return file_.inputs; }
+  const std::vector<FileShape>& outputs() const { return file_.outputs; }
+  const std::string& cpu() const { return variant().cpu; }
+  int64_t temp_bytes() const { return variant().arena_bytes; }
+  int64_t code_bytes() const { return code_->bytes(); }
+
+  // As Executable::Run (backends/backend.h): sizes that only the run knows go to `sizes`, one number for each, if it is
+  // not null.
+  absl::Status Run(absl::Span<const void* const> inputs, absl::Span<void* const> outputs, Executor* executor,
+                   int thread_limit, TransferQueue* infeed, TransferQueue* outfeed,
+                   std::vector<int32_t>* sizes = nullptr) const;
+
+ private:
+  explicit LoadedProgram(ProgramBytes bytes) : bytes_(std::move(bytes)) {}
+  const FileVariant& variant() const { return file_.variants[chosen_]; }
+
+  ProgramBytes bytes_;
+  ProgramFile file_;
+  size_t chosen_ = 0;
+  std::unique_ptr<LoadedCode> code_;
+  std::vector<const void*> constants_;
+  std::vector<PreparedCall> calls_;
+  std::unique_ptr<ArenaPool> arenas_;
+};
+
+}  // namespace xc
+
+#endif  // XC_BACKENDS_LOADER_LOADED_PROGRAM_H_

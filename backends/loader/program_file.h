@@ -1,0 +1,79 @@
+// Compiled programs as files (.xcp): what stands in one, and its form as bytes. Plain little-endian data without
+// protobuf, so that programs can be loaded where there is no compiler. docs/deployment.md describes the format.
+#ifndef XC_BACKENDS_LOADER_PROGRAM_FILE_H_
+#define XC_BACKENDS_LOADER_PROGRAM_FILE_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+
+namespace xc {
+
+// An array, or a token (type 17, no dimensions).
+struct FileShape {
+  int32_t type = 0;                           // PrimitiveType's numbers
+  std::vector<int64_t> dims, minor_to_major;  // sizes, or their bounds
+  std::vector<bool> dynamic;                  // which sizes only a run knows
+  int64_t bytes = 0;                          // of the whole array
+};
+
+// Native code, linked but for where it lies and for the functions that it calls.
+struct CodeImage {
+  absl::string_view bytes;           // of whoever holds the file
+  int64_t text_bytes = 0;            // from the start: to be executed; the rest is data
+  int64_t entry = 0;                 // offset of `int32 entry(const Frame*)`
+  std::vector<std::string> imports;  // functions of the runtime
+  int64_t import_slots = 0;          // offset of their addresses, 8 bytes each, in the data
+  std::vector<int64_t> relocations;  // offsets in the data of addresses, which hold offsets into the image
+};
+
+struct FileCall {
+  std::string target, backend_config;
+  bool tuple_result = false;
+  std::vector<FileShape> inputs, outputs;
+};
+
+// The program for one kind of processor.
+struct FileVariant {
+  std::string cpu;  // x86-64-v2, x86-64-v3 or x86-64-v4
+  int64_t arena_bytes = 0;
+  struct Parameter {
+    int64_t bytes = 0;
+    bool donated = false;
+  };
+  struct Output {
+    int64_t bytes = 0;
+    int64_t parameter = -1;  // the result is in this parameter's memory, at `offset`; -1: in the caller's
+    int64_t offset = 0;
+  };
+  std::vector<Parameter> parameters;
+  // One for each output of the program, each followed by one of 4 bytes for each of its sizes that only a run knows.
+  std::vector<Output> outputs;
+  std::vector<int64_t> constants;  // of ProgramFile::constants
+  std::vector<FileCall> calls;
+  CodeImage code;
+};
+
+struct ProgramFile {
+  static constexpr uint32_t kVersion = 1;
+  static constexpr int64_t kAlignment = 64;  // of constants, in the file
+
+  std::string name, made_by;
+  std::vector<FileShape> inputs, outputs;
+  std::vector<absl::string_view> constants;  // of whoever holds the file
+  std::vector<FileVariant> variants;         // the most demanding first
+};
+
+// The file's bytes. Equal constants are written once.
+std::string WriteProgramFile(const ProgramFile& file);
+
+// Reads what anybody may have written: every size, offset and number is checked, and nothing is allocated that the bytes
+// do not account for. The views are of `bytes`. InvalidArgument: no such file; Unimplemented: of a newer version.
+absl::StatusOr<ProgramFile> ReadProgramFile(absl::string_view bytes);
+
+}  // namespace xc
+
+#endif  // XC_BACKENDS_LOADER_PROGRAM_FILE_H_

@@ -1,0 +1,141 @@
+// The form on disk: written and read, and refused whatever byte is wrong.
+#include "backends/loader/program_file.h"
+
+#include <cstring>
+#include <random>
+
+#include "backends/loader/loaded_program.h"
+#include "gtest/gtest.h"
+
+namespace xc {
+namespace {
+
+// xor eax, eax; ret: a program that does nothing, well.
+std::string Image() {
+  std::string image(4096 + 64, '\0');
+  std::memcpy(&image[0], "\x31\xC0\xC3", 3);
+  return image;
+}
+
+ProgramFile Small(const std::string& image, const std::string& constant) {
+  ProgramFile file;
+  file.name = "small";
+  file.made_by = "a test";
+  file.inputs = {{11, {2, 3}, {1, 0}, {false, false}, 24}};
+  file.outputs = {{11, {4}, {0}, {true}, 16}, {17, {}, {}, {}, 0}};
+  file.constants = {constant};
+  FileVariant v;
+  v.cpu = "x86-64-v2";
+  v.arena_bytes = 128;
+  v.parameters = {{24, true}};
+  v.outputs = {{16, 0, 8}, {4, -1, 0}, {0, -1, 0}};
+  v.constants = {0};
+  v.code.bytes = image;
+  v.code.text_bytes = 4096;
+  v.code.import_slots = 4096;
+  v.code.imports = {"memcpy"};
+  v.code.relocations = {4104};
+  file.variants = {v};
+  return file;
+}
+
+TEST(ProgramFileTest, ReadsWhatItWrote) {
+  const std::string image = Image(), constant(100, 'c');
+  const std::string bytes = WriteProgramFile(Small(image, constant));
+  const absl::StatusOr<ProgramFile> file = ReadProgramFile(bytes);
+  ASSERT_TRUE(file.ok()) << file.status();
+  EXPECT_EQ(file->name, "small");
+  ASSERT_EQ(file->constants.size(), 1u);
+  EXPECT_EQ(file->constants[0], constant);
+  EXPECT_EQ((file->constants[0].data() - bytes.data()) % ProgramFile::kAlignment, 0);
+  ASSERT_EQ(file->variants.size(), 1u);
+  EXPECT_EQ(file->variants[0].code.bytes, image);
+  EXPECT_EQ(file->variants[0].code.imports, std::vector<std::string>{"memcpy"});
+  EXPECT_EQ(file->outputs[0].dynamic, std::vector<bool>{true});
+  EXPECT_EQ(WriteProgramFile(*file), bytes);
+}
+
+TEST(ProgramFileTest, LoadsAndRuns) {
+  const std::string bytes = WriteProgramFile(Small(Image(), "constant"));
+  absl::StatusOr<ProgramBytes> own = ProgramBytes::Of(bytes);
+  ASSERT_TRUE(own.ok());
+  const auto program = LoadedProgram::Load(*std::move(own));
+  ASSERT_TRUE(program.ok()) << program.status();
+  float in[6] = {1, 2, 3, 4, 5, 6}, out[4] = {};
+  const void* inputs[] = {in};
+  void* outputs[] = {out, nullptr};
+  std::vector<int32_t> sizes;
+  const absl::Status status = (*program)->Run(inputs, outputs, nullptr, 1, nullptr, nullptr, &sizes);
+  ASSERT_TRUE(status.ok()) << status;
+  EXPECT_EQ(out[0], 3);  // the part of the parameter that the output is in
+  EXPECT_EQ(sizes.size(), 1u);
+  EXPECT_FALSE((*program)->Run({}, outputs, nullptr, 1, nullptr, nullptr).ok());
+}
+
+TEST(ProgramFileTest, RefusesOtherFilesAndOtherVersions) {
+  EXPECT_FALSE(ReadProgramFile("").ok());
+  EXPECT_FALSE(ReadProgramFile(std::string(200, 'x')).ok());
+  std::string bytes = WriteProgramFile(Small(Image(), ""));
+  bytes[8] = 9;
+  EXPECT_EQ(ReadProgramFile(bytes).status().code(), absl::StatusCode::kUnimplemented);
+}
+
+// Everything but the padding between parts is covered by a hash or compared.
+TEST(ProgramFileTest, NoDamageIsOverlooked) {
+  const std::string image = Image();
+  const std::string bytes = WriteProgramFile(Small(image, "constant"));
+  const size_t code = bytes.find("\x31\xC0\xC3");
+  const auto description = static_cast<size_t>(static_cast<unsigned char>(bytes[24]) +
+                                               256 * static_cast<unsigned char>(bytes[25]));
+  for (size_t i = 0; i < bytes.size(); ++i) {
+    const bool covered = i < 40 || (i >= 64 && i < 64 + description) || (i >= code && i < code + image.size());
+    if (!covered) continue;
+    if (i > 64 + description && i % 97 != 0 && i > code + 3) continue;  // a part of the code's padding
+    std::string damaged = bytes;
+    damaged[i] = static_cast<char>(damaged[i] ^ 0x11);
+    EXPECT_FALSE(ReadProgramFile(damaged).ok()) << i;
+  }
+  for (size_t length = 0; length < bytes.size(); length += 61) {
+    EXPECT_FALSE(ReadProgramFile(absl::string_view(bytes).substr(0, length)).ok()) << length;
+  }
+}
+
+uint64_t Hash(absl::string_view bytes) {
+  uint64_t hash = 0xcbf29ce484222325ull;
+  for (const char c : bytes) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3ull;
+  return hash;
+}
+
+// With right hashes, nonsense in the description is refused or harmless: read, never followed out of the file.
+TEST(ProgramFileTest, SurvivesWrongDescriptions) {
+  const std::string bytes = WriteProgramFile(Small(Image(), "constant"));
+  uint64_t size;
+  std::memcpy(&size, &bytes[24], 8);
+  std::mt19937_64 random(1);
+  int read = 0;
+  for (int round = 0; round < 20000; ++round) {
+    std::string wrong = bytes;
+    for (uint64_t changes = 1 + random() % 3; changes > 0; --changes) {
+      const size_t at = 64 + random() % size;
+      if (random() % 2 == 0) {
+        wrong[at] = static_cast<char>(random());
+      } else {
+        static constexpr int64_t kNumbers[] = {0, 1, -1, INT64_MAX, INT64_MIN, 4096, 1 << 20, 64};
+        std::memcpy(&wrong[at - at % 8], &kNumbers[random() % 8], std::min<size_t>(8, wrong.size() - (at - at % 8)));
+      }
+    }
+    const uint64_t hash = Hash(absl::string_view(wrong).substr(64, size));
+    std::memcpy(&wrong[32], &hash, 8);
+    const absl::StatusOr<ProgramFile> file = ReadProgramFile(wrong);
+    if (!file.ok()) continue;
+    ++read;
+    for (const FileVariant& v : file->variants) {
+      ASSERT_LE(v.code.text_bytes, static_cast<int64_t>(v.code.bytes.size()));
+      for (const int64_t c : v.constants) ASSERT_LT(c, static_cast<int64_t>(file->constants.size()));
+    }
+  }
+  EXPECT_GT(read, 0);
+}
+
+}  // namespace
+}  // namespace xc
