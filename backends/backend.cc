@@ -34,6 +34,12 @@ Shape EntryResultShape(const HloModule& module) {
   return Completed(module.entry()->root()->shape());
 }
 
+void Executable::SetLeaves(std::vector<Shape> parameters, std::vector<Shape> results) {
+  parameter_leaves_ = std::move(parameters);
+  result_shape_ = results.size() == 1 ? results[0] : Shape::Tuple(results);
+  result_leaves_ = std::move(results);
+}
+
 const std::vector<ProfileSite>& Executable::profile_sites() const {
   static const auto* const none = new std::vector<ProfileSite>;
   return *none;

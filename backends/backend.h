@@ -130,6 +130,8 @@ class Executable {
  protected:
   // Fills the leaf lists from the module's entry computation and entry layouts.
   void SetSignature(const HloModule& module);
+  // The same for programs that have no module; the result is a tuple of its leaves, or the one that there is.
+  void SetLeaves(std::vector<Shape> parameters, std::vector<Shape> results);
   void SetEvaluated(std::vector<EvaluatedPart> parts) { evaluated_ = std::move(parts); }
 
  private:

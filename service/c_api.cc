@@ -64,10 +64,10 @@ absl::Status Compile(const char* hlo, size_t size, const char* options, xc_execu
   auto executable = std::make_unique<xc_executable>();
   XC_ASSIGN_OR_RETURN(std::shared_ptr<const Executable> compiled,
                       CompileBytes(absl::string_view(hlo, size), options, executable.get()));
-  executable->inputs = Describe(compiled->parameter_leaves());
-  executable->outputs = Describe(compiled->result_leaves());
-  executable->executable = std::move(compiled);
-  *out = executable.release();
+  std::unique_ptr<xc_executable> whole = MakeCExecutable(std::move(compiled));
+  whole->name = std::move(executable->name);
+  whole->compiled = std::move(executable->compiled);
+  *out = whole.release();
   return absl::OkStatus();
 }
 
@@ -105,45 +105,19 @@ absl::Status PopArray(xc_queue* queue, void* data, size_t bytes) {
   return absl::OkStatus();
 }
 
-// What is given where there is no memory for anything else; never freed.
-xc_status& NoMemoryStatus() {
-  static auto* const status =
-      new xc_status{static_cast<int>(OutOfMemory().code()), std::string(OutOfMemory().message())};
-  return *status;
-}
-[[maybe_unused]] const xc_status& kMadeAtStart = NoMemoryStatus();
-
 }  // namespace
 
-xc_status* ToCStatus(const absl::Status& status) noexcept {
-  if (status.ok()) return nullptr;
-  try {
-    return new xc_status{static_cast<int>(status.code()), std::string(status.message())};
-  } catch (...) {
-    return &NoMemoryStatus();
-  }
-}
-
-char* CopyString(absl::string_view text) noexcept {
-  char* copy = static_cast<char*>(std::malloc(text.size() + 1));
-  if (copy == nullptr) return nullptr;
-  std::memcpy(copy, text.data(), text.size());
-  copy[text.size()] = 0;
-  return copy;
+std::unique_ptr<xc_executable> MakeCExecutable(std::shared_ptr<const Executable> compiled) {
+  auto executable = std::make_unique<xc_executable>();
+  executable->inputs = Describe(compiled->parameter_leaves());
+  executable->outputs = Describe(compiled->result_leaves());
+  executable->executable = std::move(compiled);
+  return executable;
 }
 
 }  // namespace xc
 
 extern "C" {
-
-XC_EXPORT int xc_api_version(void) { return XC_API_VERSION; }
-XC_EXPORT int xc_status_code(const xc_status* status) { return status == nullptr ? 0 : status->code; }
-XC_EXPORT const char* xc_status_message(const xc_status* status) {
-  return status == nullptr ? "" : status->message.c_str();
-}
-XC_EXPORT void xc_status_free(xc_status* status) {
-  if (status != &xc::NoMemoryStatus()) delete status;
-}
 
 XC_EXPORT xc_status* xc_compile_hlo(const char* hlo, size_t size, const char* options, xc_executable** out) {
   return xc::CallC([&] { return xc::Compile(hlo, size, options, out); });
@@ -186,7 +160,6 @@ XC_EXPORT char* xc_executable_text(const xc_executable* executable, const char* 
       },
       static_cast<char*>(nullptr));
 }
-XC_EXPORT void xc_string_free(char* string) { std::free(string); }
 
 XC_EXPORT xc_status* xc_executable_run(const xc_executable* executable, const void* const* inputs, size_t num_inputs,
                                        void* const* outputs, size_t num_outputs, int threads) {

@@ -44,8 +44,7 @@ absl::Status MakeProfile(const xc_executable* executable, const void* const* inp
   RunProfile profile(compiled.profile_sites().size());
   options.profile = &profile;
   for (int i = 0; i < runs; ++i) XC_RETURN_IF_ERROR(run());
-  *out = new xc_profile{
-      Profile(executable->name, compiled.profile_sites(), profile, executable->compiled, ceilings)};
+  *out = new xc_profile{Profile(executable->name, compiled.profile_sites(), profile, executable->compiled, ceilings)};
   return absl::OkStatus();
 }
 

@@ -11,8 +11,8 @@ struct Ceilings {
   double gbps = 0;    // sum of two arrays of 64 MiB, what is read and written: 10^9 bytes a second
 };
 
-// The best of some runs on `threads` threads (0: all), which take about a quarter of a second; the second time, what was
-// measured the first time.
+// The best of some runs on `threads` threads (0: all), which take about a quarter of a second; the second time, what
+// was measured the first time.
 absl::StatusOr<Ceilings> MeasureCeilings(int threads);
 
 }  // namespace xc

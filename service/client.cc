@@ -175,7 +175,7 @@ absl::StatusOr<std::shared_ptr<const Executable>> Client::Compile(std::unique_pt
   }
   const auto compile = [&](const std::string& key) { return LoadOrCompile(std::move(module), backend, key, options); };
   absl::StatusOr<std::shared_ptr<const Executable>> executable;
-  if (options.dump || options.keep_texts || options.profile) {
+  if (options.dump || options.keep_texts || options.profile || options.store) {
     executable = compile("");
   } else {
     const Fingerprint print = FingerprintOf(*module);

@@ -132,8 +132,9 @@ std::string Profile::Trace() const {
     absl::StrAppend(&out, ",\n", Naming("thread_name", track.first, track.second, name));
   }
   for (const Timeline::Span& span : compiled_) {
-    absl::StrAppend(&out, ",\n", Event(span.name, span.category, kCompileProcess, span.track, span.start_ns,
-                                       span.end_ns, zero, JsonObject()));
+    absl::StrAppend(
+        &out, ",\n",
+        Event(span.name, span.category, kCompileProcess, span.track, span.start_ns, span.end_ns, zero, JsonObject()));
   }
   for (const RunProfile::Event& event : events_) {
     JsonObject args;

@@ -1,3 +1,4 @@
+// Profiles of compiled programs: what is told, what it comes to, and that it costs nothing where it is off.
 #include "service/profile.h"
 
 #include <google/protobuf/struct.pb.h>
@@ -32,19 +33,21 @@ struct Profiled {
   std::shared_ptr<const Executable> executable;
   std::vector<Literal> outputs;
   std::unique_ptr<RunProfile> run;
-  Timeline timeline;
+  std::vector<Timeline::Span> compiled;
 };
 
-Profiled Run(int runs, size_t most_events = RunProfile::kMostEvents, bool profile = true) {
+Profiled RunProfiled(int runs, size_t most_events = RunProfile::kMostEvents, bool profile = true) {
   Profiled out;
   CompileOptions options;
   options.profile = profile;
-  options.timeline = &out.timeline;
+  Timeline timeline;
+  options.timeline = &timeline;
   auto module = ParseModule(kModule);
   EXPECT_TRUE(module.ok()) << module.status();
   auto executable = Client::Default()->Compile(*std::move(module), "cpu", options);
   EXPECT_TRUE(executable.ok()) << executable.status();
   out.executable = *executable;
+  out.compiled = timeline.spans();
   Literal input(out.executable->parameter_leaves()[0]);
   for (int64_t i = 0; i < input.size(); ++i) input.SetDouble(i, 0.001 * static_cast<double>(i % 7));
   out.run = std::make_unique<RunProfile>(out.executable->profile_sites().size(), most_events);
@@ -67,8 +70,8 @@ const Profile::Row* Find(const Profile& profile, absl::string_view kind, int64_t
 }
 
 TEST(ProfileTest, TellsKernelsLibraryCallsAndLoops) {
-  const Profiled run = Run(2);
-  const Profile profile("profiled", run.executable->profile_sites(), *run.run, run.timeline.spans(), {1000, 20});
+  const Profiled run = RunProfiled(2);
+  const Profile profile("profiled", run.executable->profile_sites(), *run.run, run.compiled, {1000, 20});
   const Profile::Row* outer = Find(profile, "library", 2);
   const Profile::Row* inner = Find(profile, "library", 6);
   const Profile::Row* loop = Find(profile, "loop", 2);
@@ -89,8 +92,8 @@ TEST(ProfileTest, TellsKernelsLibraryCallsAndLoops) {
 }
 
 TEST(ProfileTest, TraceIsJsonWithThreadsAndFacts) {
-  const Profiled run = Run(1);
-  const Profile profile("a \"name\"", run.executable->profile_sites(), *run.run, run.timeline.spans(), {1000, 20});
+  const Profiled run = RunProfiled(1);
+  const Profile profile("a \"name\"", run.executable->profile_sites(), *run.run, run.compiled, {1000, 20});
   google::protobuf::Struct trace, table;
   ASSERT_TRUE(google::protobuf::util::JsonStringToMessage(profile.Trace(), &trace).ok()) << profile.Trace();
   ASSERT_TRUE(google::protobuf::util::JsonStringToMessage(profile.TableJson(), &table).ok());
@@ -112,7 +115,7 @@ TEST(ProfileTest, TraceIsJsonWithThreadsAndFacts) {
 }
 
 TEST(ProfileTest, BeyondTheLimitOnlySumsAreKept) {
-  const Profiled run = Run(4, /*most_events=*/3);
+  const Profiled run = RunProfiled(4, /*most_events=*/3);
   EXPECT_EQ(run.run->events().size(), 3u);
   EXPECT_GT(run.run->dropped(), 0);
   const Profile profile("profiled", run.executable->profile_sites(), *run.run, {}, {1000, 20});
@@ -121,7 +124,7 @@ TEST(ProfileTest, BeyondTheLimitOnlySumsAreKept) {
 }
 
 TEST(ProfileTest, ChangesNoResultAndCostsNothingWhereItIsOff) {
-  const Profiled on = Run(1), off = Run(1, RunProfile::kMostEvents, /*profile=*/false);
+  const Profiled on = RunProfiled(1), off = RunProfiled(1, RunProfile::kMostEvents, /*profile=*/false);
   EXPECT_TRUE(off.executable->profile_sites().empty());
   EXPECT_EQ(off.run->runs(), 0);
   ASSERT_EQ(on.outputs.size(), 1u);

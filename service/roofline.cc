@@ -29,8 +29,7 @@ struct Axis {
 };
 
 std::string Power(int exponent) {
-  return exponent >= 0 && exponent < 5 ? Format("%.0f", std::pow(10, exponent))
-                                       : Format("%g", std::pow(10, exponent));
+  return exponent >= 0 && exponent < 5 ? Format("%.0f", std::pow(10, exponent)) : Format("%g", std::pow(10, exponent));
 }
 
 absl::string_view Color(absl::string_view kind) {

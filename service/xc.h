@@ -57,6 +57,13 @@ xc_status* xc_compile_hlo(const char* hlo, size_t size, const char* options, xc_
  * (cancelled). Between its looks at the flag lies one pass over the module or the code generation of one part of it. */
 xc_status* xc_compile_hlo_cancellable(const char* hlo, size_t size, const char* options, const int* cancel,
                                       xc_executable** out);
+/* Loads a program that `xla compile` (or export() in Python) wrote: no compiler is needed, and libxcrt, which has none,
+ * has this function, too. The file is mapped, and must not change meanwhile. Errors: 5 no such file; 3, 15 another
+ * file, or a damaged one; 9 no code for this processor; 12 another version of the format, or it calls what is not here.
+ * A file runs as code: load only what you trust. */
+xc_status* xc_load_program(const char* path, xc_executable** out);
+/* The same for bytes in memory, which must stay as long as the executable. */
+xc_status* xc_load_program_bytes(const void* bytes, size_t size, xc_executable** out);
 void xc_executable_free(xc_executable* executable);
 
 /* Inputs are the array leaves of the entry parameters in order, outputs those of the result. */

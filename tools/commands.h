@@ -14,6 +14,7 @@ namespace xc {
 int ReplayCommand(const std::vector<std::string>& args);
 int CheckCommand(const std::vector<std::string>& args);
 int OptCommand(const std::vector<std::string>& args);
+int CompileCommand(const std::vector<std::string>& args);
 int ReduceCommand(const std::vector<std::string>& args);
 int ViewCommand(const std::vector<std::string>& args);
 int GraphCommand(const std::vector<std::string>& args);

@@ -89,7 +89,8 @@ absl::Status CheckTogether(const Settings& s) {
   if (s.compile_only && !(s.against.empty() && s.output_dir.empty() && s.outfeed_dir.empty() && !s.dump_values)) {
     return bad("--compile_only gives no results for --against, --output_dir, --outfeed_dir or --dump_values");
   }
-  if (s.compile_only && !(s.profile.empty() && s.roofline.empty())) return bad("--compile_only runs nothing to profile");
+  if (s.compile_only && !(s.profile.empty() && s.roofline.empty()))
+    return bad("--compile_only runs nothing to profile");
   const bool of_compilers = s.excess_precision || !s.cpu.empty() || !s.profile.empty() || !s.roofline.empty();
   if (s.platform.empty() || !of_compilers) return absl::OkStatus();
   XC_ASSIGN_OR_RETURN(Backend * backend, BackendByName(s.platform));
@@ -304,8 +305,9 @@ int ReplayCommand(const std::vector<std::string>& args) {
   flags.Add("outfeed_dir", &s.outfeed_dir, "write the arrays that the program gives while it runs as 0.npy, 1.npy, …");
   flags.Add("runs", &s.runs, "runs to time", 1);
   flags.Add("seconds", &s.seconds, "stop timing after this many seconds (0: never)");
-  flags.Add("profile", &s.profile,
-            "write where the time goes: FILE.json or FILE.json.gz for Perfetto, DIR/ for TensorBoard; and print a table");
+  flags.Add(
+      "profile", &s.profile,
+      "write where the time goes: FILE.json or FILE.json.gz for Perfetto, DIR/ for TensorBoard; and print a table");
   flags.Add("roofline", &s.roofline, "write a roofline picture of the profile: FILE.svg");
   flags.Add("threads", &s.threads, "threads to compile and run with (0: all)");
   flags.Add("devices", &s.devices,

@@ -28,6 +28,7 @@ constexpr Command kCommands[] = {
     {"replay", ReplayCommand, "compile and run an HLO module or a dumped bundle; compare platforms"},
     {"check", CheckCommand, "run self-checking HLO programs of a manifest"},
     {"graph", GraphCommand, "run a host graph, clustered or op by op, and explain its clusters"},
+    {"compile", CompileCommand, "compile a module ahead of time, to run without a compiler"},
     {"opt", OptCommand, "run the pass list on a module and print the result"},
     {"reduce", ReduceCommand, "shrink a failing module to a small one that fails in the same way"},
     {"view", ViewCommand, "draw a module as HTML, SVG or dot"},

@@ -20,13 +20,14 @@ struct Row {
 };
 
 const Row kRows[] = {
-    {HloOpcode::kDivide, "div"}, {HloOpcode::kPower, "pow"}, {HloOpcode::kAtan2, "atan2"}, {HloOpcode::kAbs, "abs"},
-    {HloOpcode::kExponential, "exp"}, {HloOpcode::kExponentialMinusOne, "expm1"}, {HloOpcode::kLog, "log"},
-    {HloOpcode::kLogPlusOne, "log1p"}, {HloOpcode::kSqrt, "sqrt"}, {HloOpcode::kRsqrt, "rsqrt"},
-    {HloOpcode::kCbrt, "cbrt"}, {HloOpcode::kTanh, "tanh"}, {HloOpcode::kTan, "tan"}, {HloOpcode::kSine, "sin"},
-    {HloOpcode::kCosine, "cos"}, {HloOpcode::kSinh, "sinh"}, {HloOpcode::kCosh, "cosh"}, {HloOpcode::kAsinh, "asinh"},
-    {HloOpcode::kAcosh, "acosh"}, {HloOpcode::kAtanh, "atanh"}, {HloOpcode::kAsin, "asin"}, {HloOpcode::kAcos, "acos"},
-    {HloOpcode::kLogistic, "logistic"}, {HloOpcode::kSign, "sign"},
+    {HloOpcode::kDivide, "div"},  {HloOpcode::kPower, "pow"},         {HloOpcode::kAtan2, "atan2"},
+    {HloOpcode::kAbs, "abs"},     {HloOpcode::kExponential, "exp"},   {HloOpcode::kExponentialMinusOne, "expm1"},
+    {HloOpcode::kLog, "log"},     {HloOpcode::kLogPlusOne, "log1p"},  {HloOpcode::kSqrt, "sqrt"},
+    {HloOpcode::kRsqrt, "rsqrt"}, {HloOpcode::kCbrt, "cbrt"},         {HloOpcode::kTanh, "tanh"},
+    {HloOpcode::kTan, "tan"},     {HloOpcode::kSine, "sin"},          {HloOpcode::kCosine, "cos"},
+    {HloOpcode::kSinh, "sinh"},   {HloOpcode::kCosh, "cosh"},         {HloOpcode::kAsinh, "asinh"},
+    {HloOpcode::kAcosh, "acosh"}, {HloOpcode::kAtanh, "atanh"},       {HloOpcode::kAsin, "asin"},
+    {HloOpcode::kAcos, "acos"},   {HloOpcode::kLogistic, "logistic"}, {HloOpcode::kSign, "sign"},
 };
 
 std::string SymbolOf(const Row& row, bool wide) {

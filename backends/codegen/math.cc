@@ -19,14 +19,14 @@ struct Row {
 };
 
 const Row kRows[] = {
-    {MathOp::kExp, "exp", true}, {MathOp::kExpm1, "expm1", false}, {MathOp::kLog, "log", true},
-    {MathOp::kLog1p, "log1p", false}, {MathOp::kTanh, "tanh", true}, {MathOp::kLogistic, "logistic", true},
-    {MathOp::kErf, "erf", true}, {MathOp::kSin, "sin", false}, {MathOp::kCos, "cos", false},
-    {MathOp::kTan, "tan", false}, {MathOp::kSqrt, "sqrt", true}, {MathOp::kRsqrt, "rsqrt", true},
-    {MathOp::kCbrt, "cbrt", false}, {MathOp::kSinh, "sinh", false}, {MathOp::kCosh, "cosh", false},
+    {MathOp::kExp, "exp", true},      {MathOp::kExpm1, "expm1", false}, {MathOp::kLog, "log", true},
+    {MathOp::kLog1p, "log1p", false}, {MathOp::kTanh, "tanh", true},    {MathOp::kLogistic, "logistic", true},
+    {MathOp::kErf, "erf", true},      {MathOp::kSin, "sin", false},     {MathOp::kCos, "cos", false},
+    {MathOp::kTan, "tan", false},     {MathOp::kSqrt, "sqrt", true},    {MathOp::kRsqrt, "rsqrt", true},
+    {MathOp::kCbrt, "cbrt", false},   {MathOp::kSinh, "sinh", false},   {MathOp::kCosh, "cosh", false},
     {MathOp::kAsinh, "asinh", false}, {MathOp::kAcosh, "acosh", false}, {MathOp::kAtanh, "atanh", false},
-    {MathOp::kAsin, "asin", false}, {MathOp::kAcos, "acos", false}, {MathOp::kAtan, "atan", false},
-    {MathOp::kPow, "pow", false}, {MathOp::kAtan2, "atan2", false}, {MathOp::kFmod, "fmod", false},
+    {MathOp::kAsin, "asin", false},   {MathOp::kAcos, "acos", false},   {MathOp::kAtan, "atan", false},
+    {MathOp::kPow, "pow", false},     {MathOp::kAtan2, "atan2", false}, {MathOp::kFmod, "fmod", false},
 };
 
 const Row& RowOf(MathOp op) { return kRows[static_cast<int>(op)]; }

@@ -46,7 +46,8 @@ const void* FindFunction(absl::string_view name) {
 
 bool RunsHere(absl::string_view cpu) {
   __builtin_cpu_init();
-  const bool v2 = __builtin_cpu_supports("sse4.2") && __builtin_cpu_supports("popcnt") && __builtin_cpu_supports("ssse3");
+  const bool v2 =
+      __builtin_cpu_supports("sse4.2") && __builtin_cpu_supports("popcnt") && __builtin_cpu_supports("ssse3");
   const bool v3 = v2 && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
                   __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2");
   const bool v4 = v3 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
@@ -162,9 +163,9 @@ absl::StatusOr<std::unique_ptr<LoadedProgram>> LoadedProgram::Load(ProgramBytes 
   while (program->chosen_ < variants.size() && !RunsHere(variants[program->chosen_].cpu)) ++program->chosen_;
   if (program->chosen_ == variants.size()) {
     const auto name = [](std::string* out, const FileVariant& v) { out->append(v.cpu); };
-    return absl::FailedPreconditionError(absl::StrCat(
-        "the program has code for ", variants.empty() ? "nothing" : absl::StrJoin(variants, ", ", name),
-        ", which this processor is not: compile it for x86-64-v2"));
+    return absl::FailedPreconditionError(
+        absl::StrCat("the program has code for ", variants.empty() ? "nothing" : absl::StrJoin(variants, ", ", name),
+                     ", which this processor is not: compile it for x86-64-v2"));
   }
   const FileVariant& variant = program->variant();
   XC_ASSIGN_OR_RETURN(program->code_, LoadedCode::Load(variant.code));

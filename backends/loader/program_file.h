@@ -70,8 +70,8 @@ struct ProgramFile {
 // The file's bytes. Equal constants are written once.
 std::string WriteProgramFile(const ProgramFile& file);
 
-// Reads what anybody may have written: every size, offset and number is checked, and nothing is allocated that the bytes
-// do not account for. The views are of `bytes`. InvalidArgument: no such file; Unimplemented: of a newer version.
+// Reads what anybody may have written: every size, offset and number is checked, and nothing is allocated that the
+// bytes do not account for. The views are of `bytes`. InvalidArgument: no such file; Unimplemented: of a newer version.
 absl::StatusOr<ProgramFile> ReadProgramFile(absl::string_view bytes);
 
 }  // namespace xc

@@ -85,8 +85,8 @@ TEST(ProgramFileTest, NoDamageIsOverlooked) {
   const std::string image = Image();
   const std::string bytes = WriteProgramFile(Small(image, "constant"));
   const size_t code = bytes.find("\x31\xC0\xC3");
-  const auto description = static_cast<size_t>(static_cast<unsigned char>(bytes[24]) +
-                                               256 * static_cast<unsigned char>(bytes[25]));
+  const auto description =
+      static_cast<size_t>(static_cast<unsigned char>(bytes[24]) + 256 * static_cast<unsigned char>(bytes[25]));
   for (size_t i = 0; i < bytes.size(); ++i) {
     const bool covered = i < 40 || (i >= 64 && i < 64 + description) || (i >= code && i < code + image.size());
     if (!covered) continue;

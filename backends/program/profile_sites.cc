@@ -27,7 +27,8 @@ std::string Kind(const plan::Step& step) {
   if (std::holds_alternative<plan::Loop>(step.action)) return "loop";
   if (std::holds_alternative<plan::Branch>(step.action)) return "branch";
   if (std::holds_alternative<plan::Call>(step.action)) return "call";
-  if (std::holds_alternative<plan::Copy>(step.action) || std::holds_alternative<plan::Clear>(step.action)) return "copy";
+  if (std::holds_alternative<plan::Copy>(step.action) || std::holds_alternative<plan::Clear>(step.action))
+    return "copy";
   return "";
 }
 

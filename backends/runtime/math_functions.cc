@@ -1,4 +1,5 @@
-// The functions compute with more digits than the operands have where the C library's own would be off by more than 2 ulp.
+// The functions compute with more digits than the operands have where the C library's own would be off by more than 2
+// ulp.
 #include "backends/runtime/math_functions.h"
 
 #include <cmath>
@@ -20,14 +21,14 @@ double Cbrt(double x) { return static_cast<double>(std::cbrt(static_cast<long do
 double Rsqrt(double x) { return 1 / std::sqrt(x); }
 
 const RealRow kRealRows[] = {
-    {"exp", std::exp, nullptr}, {"expm1", std::expm1, nullptr}, {"log", std::log, nullptr},
-    {"log1p", std::log1p, nullptr}, {"tanh", std::tanh, nullptr}, {"logistic", Logistic, nullptr},
-    {"erf", std::erf, nullptr}, {"sin", std::sin, nullptr}, {"cos", std::cos, nullptr}, {"tan", std::tan, nullptr},
-    {"sqrt", std::sqrt, nullptr}, {"rsqrt", Rsqrt, nullptr}, {"cbrt", Cbrt, nullptr}, {"sinh", std::sinh, nullptr},
-    {"cosh", std::cosh, nullptr}, {"asinh", std::asinh, nullptr}, {"acosh", Acosh, nullptr},
-    {"atanh", std::atanh, nullptr}, {"asin", std::asin, nullptr}, {"acos", std::acos, nullptr},
-    {"atan", std::atan, nullptr}, {"pow", nullptr, std::pow}, {"atan2", nullptr, std::atan2},
-    {"fmod", nullptr, std::fmod},
+    {"exp", std::exp, nullptr},     {"expm1", std::expm1, nullptr}, {"log", std::log, nullptr},
+    {"log1p", std::log1p, nullptr}, {"tanh", std::tanh, nullptr},   {"logistic", Logistic, nullptr},
+    {"erf", std::erf, nullptr},     {"sin", std::sin, nullptr},     {"cos", std::cos, nullptr},
+    {"tan", std::tan, nullptr},     {"sqrt", std::sqrt, nullptr},   {"rsqrt", Rsqrt, nullptr},
+    {"cbrt", Cbrt, nullptr},        {"sinh", std::sinh, nullptr},   {"cosh", std::cosh, nullptr},
+    {"asinh", std::asinh, nullptr}, {"acosh", Acosh, nullptr},      {"atanh", std::atanh, nullptr},
+    {"asin", std::asin, nullptr},   {"acos", std::acos, nullptr},   {"atan", std::atan, nullptr},
+    {"pow", nullptr, std::pow},     {"atan2", nullptr, std::atan2}, {"fmod", nullptr, std::fmod},
 };
 
 // out = op(x, y); complex numbers as pairs.
@@ -123,8 +124,8 @@ const std::vector<MathFunction>& MathFunctions() {
   static const auto* const functions = [] {
     auto* all = new std::vector<MathFunction>;
     for (const RealRow& row : kRealRows) {
-      all->push_back({std::string("xc_math_") + row.name, row.unary != nullptr ? reinterpret_cast<void*>(row.unary)
-                                                                               : reinterpret_cast<void*>(row.binary)});
+      all->push_back({std::string("xc_math_") + row.name,
+                      row.unary != nullptr ? reinterpret_cast<void*>(row.unary) : reinterpret_cast<void*>(row.binary)});
     }
     for (const ComplexRow& row : kComplexRows) {
       all->push_back({std::string("xc_cmath_") + row.name, reinterpret_cast<void*>(row.narrow)});

@@ -7,8 +7,7 @@
 
 namespace xc {
 
-RunProfile::RunProfile(size_t sites, size_t most_events)
-    : track_(ThreadTrack()), sums_(sites), events_(most_events) {}
+RunProfile::RunProfile(size_t sites, size_t most_events) : track_(ThreadTrack()), sums_(sites), events_(most_events) {}
 
 void RunProfile::Begin(int32_t site) {
   if (depth_ < kMostOpen) open_[depth_++] = {site, ProfileClock(), 0};

@@ -15,14 +15,14 @@ namespace xc {
 class RunProfile {
  public:
   struct Event {
-    int32_t site = 0;   // -1: a whole run
-    int32_t track = 0;  // ThreadTrack
+    int32_t site = 0;                  // -1: a whole run
+    int32_t track = 0;                 // ThreadTrack
     int64_t start_ns = 0, end_ns = 0;  // by ProfileClock
   };
   struct Sum {
     int64_t count = 0, ns = 0;
     int64_t self_ns = 0;  // without what other sites told inside of it
-    int64_t rounds = 0;  // of a loop, where they are counted
+    int64_t rounds = 0;   // of a loop, where they are counted
   };
 
   static constexpr size_t kMostEvents = size_t{1} << 18;

@@ -1,4 +1,5 @@
-// What was done when, on which thread: spans of time with a name, for profiles. Recording one takes about a microsecond.
+// What was done when, on which thread: spans of time with a name, for profiles. Recording one takes about a
+// microsecond.
 #ifndef XC_HLO_BASE_TIMELINE_H_
 #define XC_HLO_BASE_TIMELINE_H_
 

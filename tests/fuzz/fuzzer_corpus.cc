@@ -1,11 +1,13 @@
 // Runs a libFuzzer entry point without libFuzzer, over a fixed corpus (by the first argument: the seed modules as text
-// or as messages, StableHLO, graphs as text, files, compiled programs or options), and damaged copies of it.
+// or as messages, StableHLO, graphs as text, files, programs of the compile cache or compiled ahead of time, or
+// options), and damaged copies of it.
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
 #include <vector>
 
+#include "backends/loader/program_file.h"
 #include "importers/io.h"
 #include "proto/program.pb.h"
 #include "tests/fuzz/mutants.h"
@@ -83,6 +85,28 @@ std::vector<std::string> Programs() {
   return {proto.SerializeAsString()};
 }
 
+// A program compiled ahead of time.
+std::vector<std::string> Compiled() {
+  const std::string image(4096 + 64, '\xC3'), constant(100, 'c');
+  xc::ProgramFile file;
+  file.name = "m";
+  file.inputs = {{11, {2, 3}, {1, 0}, {false, false}, 24}};
+  file.outputs = {{11, {4}, {0}, {true}, 16}, {17, {}, {}, {}, 0}};
+  file.constants = {constant};
+  xc::FileVariant v;
+  v.cpu = "x86-64-v3";
+  v.parameters = {{24, true}};
+  v.outputs = {{16, 0, 8}, {4, -1, 0}, {0, -1, 0}};
+  v.constants = {0};
+  v.calls = {{"TopK", "{k = 2 : i64}", true, file.inputs, file.inputs}};
+  v.code.bytes = image;
+  v.code.text_bytes = 4096;
+  v.code.import_slots = 4096;
+  v.code.imports = {"memcpy"};
+  file.variants = {v};
+  return {xc::WriteProgramFile(file)};
+}
+
 // Of the C API, of bundles, of the plugin, of the command line.
 std::vector<std::string> OptionTexts() {
   return {"platform=cpu\nmax_nesting=10\nkeep_texts=1\ncompile_timeout_s=9\ncompile_threads=2\ncache_dir=c\n",
@@ -93,6 +117,7 @@ std::vector<std::string> OptionTexts() {
 
 std::vector<std::string> Seeds(const std::string& kind) {
   if (kind == "programs") return Programs();
+  if (kind == "compiled") return Compiled();
   if (kind == "options") return OptionTexts();
   if (kind == "graphs") return {std::begin(kGraphs), std::end(kGraphs)};
   if (kind == "files") return Files();
