@@ -12,6 +12,7 @@ import importlib as _importlib
 
 from . import _functions, lax, nn
 from ._compile import CompiledFunction, compile
+from ._deploy import Profile, Program, get_include, load
 from ._lowered import Cost, FusionCost, Lowered
 from ._errors import (
     ConcretizationError,

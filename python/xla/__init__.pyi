@@ -1,9 +1,16 @@
 """xla: compiles functions of NumPy arrays."""
 
 from collections.abc import Callable, Mapping, Sequence
+from os import PathLike
 from typing import Any, Generic, NamedTuple, ParamSpec, TypeVar, overload
 
 from . import lax as lax, nn as nn, tf as tf
+from ._deploy import (
+    Profile as Profile,
+    Program as Program,
+    get_include as get_include,
+    load as load,
+)
 from ._errors import (
     ConcretizationError as ConcretizationError,
     ControlFlowError as ControlFlowError,
@@ -51,6 +58,10 @@ class CompiledFunction(Generic[_P, _R]):
     __wrapped__: Callable[_P, _R]
     def __call__(self, *args: _P.args, **kwargs: _P.kwargs) -> _R: ...
     def lower(self, *args: _P.args, **kwargs: _P.kwargs) -> Lowered: ...
+    def profile(self, *args: _P.args, **kwargs: _P.kwargs) -> Profile: ...
+    def export(
+        self, path: str | PathLike[str], /, *args: Any, cpu: str | Sequence[str] = ..., **kwargs: Any
+    ) -> None: ...
     def cache_info(self) -> CacheInfo: ...
     def clear_cache(self) -> None: ...
     def explain(self) -> str: ...

@@ -329,6 +329,26 @@ class CompiledFunction(_core.Dispatcher):
             raise
         return Lowered(self._name, traced, self._options, [_as_leaf(leaf) for leaf in leaves])
 
+    def profile(self, *args, **kwargs):
+        """Where the time of a call with arguments like these goes: see Profile.
+
+        >>> xla.compile(lambda x: np.tanh(x @ x)).profile(np.ones((64, 64))).run_ms > 0
+        True
+        """
+        return self.lower(*args, **kwargs).profile(threads=int(self._settings[4]))
+
+    def export(self, path, /, *args, cpu=(), **kwargs):
+        """Compiles the function for arguments like these ahead of time, to the file `path`: see Lowered.export.
+
+        >>> import os, tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = os.path.join(folder, "f.xcp")
+        ...     xla.compile(lambda x, y: (x + y, x * y)).export(path, np.ones(3), np.ones(3))
+        ...     xla.load(path)
+        <program f.xcp: float64[3], float64[3] -> float64[3], float64[3]>
+        """
+        self.lower(*args, **kwargs).export(path, cpu)
+
     def cache_info(self):
         """Hits, misses and costs of this function's programs: a CacheInfo, whose fields are numbers.
 

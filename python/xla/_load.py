@@ -19,14 +19,20 @@ def _loaded_library():
 
 
 @functools.cache
-def open_library():
-    """Opens the core library, once. A process can have only one build of it."""
+def library_path():
+    """The file of the core library. A process can have only one build of it."""
     loaded = _loaded_library()
     if loaded and not filecmp.cmp(loaded, LIBRARY, shallow=False):
         raise RuntimeError(
             f"the core library {loaded}, of another build than {LIBRARY}, is loaded already: install packages of one release"
         )
-    _core.load(loaded or LIBRARY)
+    return loaded or LIBRARY
+
+
+@functools.cache
+def open_library():
+    """Opens the core library, once."""
+    _core.load(library_path())
 
 
 def cache_stats():

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from . import _core, _load
+from . import _core, _deploy, _load
 
 
 def compile_text(traced, options):
@@ -148,6 +148,29 @@ class Lowered:
                 raise RuntimeError(f"the drawing failed: {done.stderr.strip()}")
             with open(page, encoding="utf-8") as file:
                 return View(file.read())
+
+    def profile(self, threads=0, runs=5):
+        """Where the time of a run goes, a Profile: for each kernel, library call and loop time, FLOPs, bytes and what is
+        achieved of this machine's ceilings. Another process compiles the program and runs it `runs` times.
+
+        >>> profile = xla.compile(np.sin).lower(np.zeros(8)).profile()
+        >>> profile.sites[0]["kind"]
+        'kernel'
+        """
+        return _deploy.profile(self, threads, runs)
+
+    def export(self, path, cpu=()):
+        """Compiles the program ahead of time to the file `path`, which xla.load and libxcrt run. `cpu` names the
+        processors to have code for, of x86-64-v2, x86-64-v3 and x86-64-v4 (default: the best that this machine is).
+
+        >>> import os, tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = os.path.join(folder, "sin.xcp")
+        ...     xla.compile(np.sin).lower(np.zeros(8)).export(path, cpu=["x86-64-v2"])
+        ...     os.listdir(folder)
+        ['sin.xcp']
+        """
+        _deploy.export(self._traced.hlo, self._traced.hoisted, len(self._leaves), path, cpu)
 
     def _repr_html_(self):
         return self.view()._repr_html_()

@@ -1,7 +1,10 @@
 """Types of what `f.lower(*args)` gives."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from os import PathLike
+
+from ._deploy import Profile
 
 @dataclass(frozen=True)
 class FusionCost:
@@ -32,6 +35,8 @@ class Lowered:
     def cost(self) -> Cost: ...
     def view(self, optimized: bool = ...) -> View: ...
     def dump(self, directory: str | PathLike[str]) -> None: ...
+    def profile(self, threads: int = ..., runs: int = ...) -> Profile: ...
+    def export(self, path: str | PathLike[str], cpu: str | Sequence[str] = ...) -> None: ...
     def _repr_html_(self) -> str: ...
 
 class View:

@@ -1,0 +1,90 @@
+"""Profiles, and programs that are exported and loaded again: the same bits as the function itself gives."""
+
+import json
+import os
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+import xla
+
+
+def exported(folder, function, *args, **more):
+    """What the function gives, and what its exported program gives for the same arguments."""
+    compiled = xla.compile(function)
+    path = folder / "program.xcp"
+    compiled.export(path, *args, **more)
+    return compiled(*args), xla.load(path)
+
+
+def test_exported_functions_give_the_same_bits(tmp_path):
+    x, w = np.linspace(-1, 1, 64 * 32, dtype=np.float32).reshape(64, 32), np.ones((32, 16), np.float32)
+    expected, program = exported(tmp_path, lambda x, w: (np.tanh(x @ w), np.sort(x, axis=0), x.sum()), x, w)
+    given = program(x, w)
+    assert [g.tobytes() for g in given] == [np.asarray(e).tobytes() for e in expected]
+    assert program.inputs == [(np.float32, (64, 32)), (np.float32, (32, 16))]
+    assert "float32[64, 32]" in repr(program)
+
+
+def test_arrays_of_the_function_become_constants(tmp_path):
+    table = np.random.default_rng(1).normal(size=(300, 400))
+    expected, program = exported(tmp_path, lambda x: x @ table, np.ones((2, 300)))
+    assert len(program.inputs) == 1
+    assert program(np.ones((2, 300))).tobytes() == expected.tobytes()
+
+
+def test_types_that_numpy_does_not_have(tmp_path):
+    x = np.arange(5).astype(ml_dtypes.bfloat16)
+    expected, program = exported(tmp_path, lambda x: x + x, x)
+    assert program(x).dtype == ml_dtypes.bfloat16 and program(x).tobytes() == expected.tobytes()
+
+
+def test_code_for_several_processors(tmp_path):
+    x = np.ones(7)
+    expected, program = exported(tmp_path, np.exp, x, cpu=["x86-64-v4", "x86-64-v2"])
+    np.testing.assert_allclose(program(x), expected, rtol=1e-15)
+    with pytest.raises(RuntimeError, match="unknown CPU"):
+        xla.compile(np.exp).export(tmp_path / "no.xcp", x, cpu="i386")
+
+
+def test_wrong_arguments_are_errors(tmp_path):
+    _, program = exported(tmp_path, np.exp, np.ones(7))
+    with pytest.raises(TypeError, match="takes 1 arrays, but 2"):
+        program(np.ones(7), np.ones(7))
+    with pytest.raises(ValueError, match="has the shape"):
+        program(np.ones(8))
+    with pytest.raises(TypeError, match="is complex128, the program takes float64"):
+        program(np.ones(7, complex))
+
+
+def test_damaged_files_are_errors(tmp_path):
+    exported(tmp_path, np.exp, np.ones(7))
+    path = tmp_path / "program.xcp"
+    whole = path.read_bytes()
+    for damaged in (b"", whole[:100], whole[:-1], b"x" + whole[1:], whole[:80] + b"\xff" + whole[81:]):
+        path.write_bytes(damaged)
+        with pytest.raises(ValueError):
+            xla.load(path)
+    with pytest.raises(FileNotFoundError):
+        xla.load(tmp_path / "nofile.xcp")
+
+
+def test_a_profile_names_what_takes_the_time(tmp_path):
+    def layer(x, w):
+        return np.tanh(x @ w)
+
+    profile = xla.compile(layer).profile(np.ones((256, 256), np.float32), np.ones((256, 256), np.float32))
+    library = [site for site in profile.sites if site["kind"] == "library"]
+    assert library and library[0]["flops"] >= 2 * 256**3 and "deploy_test.py" in library[0]["source"]
+    assert "library" in str(profile) and "<svg" in profile._repr_html_()
+    profile.save(tmp_path / "trace.json")
+    assert json.loads((tmp_path / "trace.json").read_text())["traceEvents"]
+    profile.save(tmp_path)
+    assert os.path.exists(tmp_path / "plugins/profile/xla/xla.trace.json.gz")
+    profile.save(tmp_path / "roofline.svg")
+    assert (tmp_path / "roofline.svg").read_text().startswith("<svg")
+
+
+def test_headers_are_in_the_package():
+    assert "xc_load_program" in open(os.path.join(xla.get_include(), "xc", "xc.h"), encoding="utf-8").read()
