@@ -1,6 +1,7 @@
 """The screenshots of docs/pictures, from models of the sample data.
 
-usage: docs/site/pictures.py TOOL FOLDER   (XC_DATA names the sample data; needs Chromium)
+usage: docs/site/pictures.py TOOL FOLDER [PLUGIN.so PYTHON]   (XC_DATA names the sample data; needs Chromium; PYTHON: one
+with TensorFlow)
 """
 
 import os
@@ -23,6 +24,8 @@ MODULES = {
 
 
 def on_page(page, what):
+    # The sample modules name files of the machines that they were made on.
+    page.evaluate("DATA.graphs.forEach(g => g.nodes.forEach(n => { delete n[DETAILS].source; }))")
     if what == "search":
         page.click("#search")
         page.type("attn")
@@ -32,9 +35,42 @@ def on_page(page, what):
         page.evaluate("(k => open.has(k) || toggle(k))(wayTo(view.selected.graph, view.selected.node).pop())")
         page.evaluate("center(placeOf(view.selected.graph, view.selected.node))")
     elif what == "flops":
+        page.click("[data-toggle]")
         page.evaluate(
             "(m => { m.value = 'flops'; m.dispatchEvent(new Event('change')); })(document.getElementById('measure'))"
         )
+
+
+# A program of TensorFlow whose report is shown: a small network, beside strings that stay with TensorFlow.
+PROGRAM = """
+import importlib.util, sys
+import tensorflow as tf
+spec = importlib.util.spec_from_file_location("xla_tf", sys.argv[2])
+xla_tf = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(xla_tf)
+xla_tf.load(sys.argv[1])
+w = tf.Variable(tf.random.stateless_normal([256, 256], [1, 2]))
+@tf.function(reduce_retracing=True)
+def step(x, names):
+    for _ in range(3):
+        x = tf.nn.gelu(x @ w) + x
+    return tf.nn.softmax(x), tf.strings.length(tf.strings.join([names, names]))
+for size in (32, 64, 32, 64) * 20:
+    step(tf.ones([size, 256]), tf.fill([size], "name"))
+xla_tf.wait()
+for size in (32, 64) * 20:
+    step(tf.ones([size, 256]), tf.fill([size], "name"))
+open(sys.argv[3], "w").write(xla_tf.report("html"))
+"""
+
+
+def tensorflow_report(page, plugin, python, folder, out):
+    html = os.path.join(folder, "report.html")
+    tf = str(ROOT / "python" / "xla" / "tf.py")
+    environment = dict(os.environ, TF_CPP_MIN_LOG_LEVEL="2", CUDA_VISIBLE_DEVICES="")
+    subprocess.run([python, "-c", PROGRAM, os.path.abspath(plugin), tf, html], check=True, env=environment)
+    page.open(html)
+    page.screenshot(out / "tensorflow_report.png")
 
 
 def main():
@@ -59,6 +95,8 @@ def main():
         if os.path.exists(graph):
             page.open(graph)
             page.screenshot(out / "host_graph.png")
+        if len(sys.argv) > 4:
+            tensorflow_report(page, *sys.argv[3:5], folder, out)
         if page.errors:
             sys.exit("\n".join(page.errors))
 
