@@ -32,7 +32,7 @@ constexpr char kCode[] = R"(
 def _xc_share_handlers(address):
     import ctypes, sys
     client = sys.modules.get("jaxlib.xla_client")
-    if client is None or not hasattr(client, "_custom_callback_handler"):
+    if not all(hasattr(client, name) for name in ("_xla", "_custom_callback_handler", "_custom_callback_lock")):
         return
     names = [ctypes.c_char_p, ctypes.c_char_p] + [ctypes.c_void_p] * 4 + [ctypes.c_uint32]
     register = ctypes.CFUNCTYPE(ctypes.c_char_p, *names)(address)
@@ -52,14 +52,18 @@ def _xc_share_handlers(address):
         if problem:
             print("xc: custom call", text(name) + ":", problem.decode(), file=sys.stderr)
 
-    own = client._custom_callback_handler.get("Host")
+    # What jaxlib would put there itself, but only when its own client is made.
+    own = client._custom_callback_handler.get("Host") or client._xla.register_custom_call_target
 
     def handler(name, function, platform, api_version=0, traits=0):
         give(name, function, platform, api_version, traits)
-        if own is not None:
-            own(name, function, platform, api_version, traits)
+        own(name, function, platform, api_version, traits)
 
-    client._custom_callback_handler["Host"] = handler
+    with client._custom_callback_lock:
+        client._custom_callback_handler["Host"] = handler
+        waiting = client._custom_callback.pop("Host", [])
+    for name, function, api_version, traits in waiting:
+        handler(name, function, "Host", api_version, traits)
     # Handlers of this process before now. Python's callbacks need a state of jaxlib's and have functions here.
     for name, function in client.custom_call_targets("Host").items():
         if "python_cpu_callback" not in text(name):
