@@ -89,18 +89,37 @@ V Shift(llvm::IRBuilderBase& b, HloOpcode op, int bits, V x, V y) {
 }
 
 V PowInteger(ElementEmitter& e, ElementType type, V x, V y) {
-  // Square and multiply over all bits of the exponent; negative exponents of s types give 1/x truncated,
-  // and 0 for x = 0.
+  // Square and multiply over the bits that the largest exponent of all lanes has; negative exponents of s types give
+  // 1/x truncated, and 0 for x = 0.
   auto& b = e.builder();
   llvm::Type* t = x->getType();
+  const int width = ElementBits(type);
   V zero = llvm::ConstantInt::get(t, 0), one = llvm::ConstantInt::get(t, 1);
-  V result = one, base = x, power = y;
-  for (int i = 0; i < ElementBits(type); ++i) {
-    V odd = b.CreateICmpNE(b.CreateAnd(power, one), zero);
-    result = b.CreateSelect(odd, b.CreateMul(result, base), result);
-    base = b.CreateMul(base, base);
-    power = b.CreateLShr(power, one);
+  V exponent = y;
+  if (IsSignedInt(type)) {
+    exponent = b.CreateSelect(b.CreateICmpSLT(y, zero), zero, y);
+  } else if (width < static_cast<int>(t->getScalarSizeInBits())) {
+    exponent = b.CreateAnd(y, llvm::ConstantInt::get(t, (uint64_t{1} << width) - 1));
   }
+  llvm::Function* function = b.GetInsertBlock()->getParent();
+  auto* before = b.GetInsertBlock();
+  auto* loop = llvm::BasicBlock::Create(b.getContext(), "power", function);
+  auto* done = llvm::BasicBlock::Create(b.getContext(), "power.done", function);
+  b.CreateBr(loop);
+  b.SetInsertPoint(loop);
+  llvm::PHINode *product = b.CreatePHI(t, 2), *base = b.CreatePHI(t, 2), *power = b.CreatePHI(t, 2);
+  product->addIncoming(one, before);
+  base->addIncoming(x, before);
+  power->addIncoming(exponent, before);
+  V bit = b.CreateICmpNE(b.CreateAnd(power, one), zero);
+  V result = b.CreateSelect(bit, b.CreateMul(product, base), product);
+  V rest = b.CreateLShr(power, one);
+  product->addIncoming(result, loop);
+  base->addIncoming(b.CreateMul(base, base), loop);
+  power->addIncoming(rest, loop);
+  V more = b.CreateICmpNE(rest, zero);
+  b.CreateCondBr(t->isVectorTy() ? b.CreateOrReduce(more) : more, loop, done);
+  b.SetInsertPoint(done);
   if (!IsSignedInt(type)) return result;
   V minus = llvm::ConstantInt::getSigned(t, -1);
   V odd = b.CreateICmpNE(b.CreateAnd(y, one), zero);

@@ -90,6 +90,16 @@ TEST(Elementwise, Complex) {
   }
 }
 
+TEST(Elementwise, PowersWithLargeExponents) {
+  for (const char* type : {"s8", "u8", "s16", "s32", "u32", "s64", "u64", "s4", "u4"}) {
+    const std::string shape = absl::StrCat(type, "[37]");
+    Check(absl::StrCat("HloModule m\nENTRY e {\n x = ", shape, " parameter(0)\n y = ", shape,
+                       " parameter(1)\n e = ", shape, " multiply(y, y)\n f = ", shape, " multiply(e, y)\n g = ", shape,
+                       " multiply(f, f)\n a = ", shape, " power(x, f)\n b = ", shape, " power(x, g)\n ROOT r = (",
+                       shape, ", ", shape, ") tuple(a, b)\n}\n"));
+  }
+}
+
 TEST(Elementwise, ConversionsBetweenAllTypes) {
   std::vector<std::string> types = kFloats;
   types.insert(types.end(), kIntegers.begin(), kIntegers.end());
