@@ -25,14 +25,13 @@ bool IsDescending(const std::vector<int64_t>& order) {
   return true;
 }
 
-// Whether reads of `part` by all places of `whole`'s last dimension are outside of it more than now and then.
+}  // namespace
+
 bool ReachesFar(const Shape& part, const Shape& whole) {
   constexpr int64_t kNear = 1024;  // pages beside an array are mostly there
   const int64_t row = whole.rank() == 0 ? 1 : whole.dim(whole.rank() - 1);
   return row >= kNear && part.ElementCount() < 8 * row;
 }
-
-}  // namespace
 
 FusedEmitter::Key FusedEmitter::KeyOf(const HloInstruction* instruction, const Index& position) const {
   Key key = {instruction, uniform_condition_, lane_condition_};
@@ -277,6 +276,7 @@ absl::StatusOr<Element> FusedEmitter::EmitPad(const HloInstruction* pad, const s
   const Shape& from = pad->operand(0)->shape();
   XC_ASSIGN_OR_RETURN(Element outside, Get(pad->operand(1), Index{}));
   if (from.IsZeroSized()) return outside;
+  if (const std::optional<int64_t> d = SpreadDimension(pad, at)) return EmitSpread(pad, at, *d, outside);
   std::vector<Term> to;
   V uniform = nullptr, lane = nullptr;
   auto require = [&](V c) {

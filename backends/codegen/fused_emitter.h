@@ -6,6 +6,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -101,6 +102,11 @@ class FusedEmitter {
   absl::StatusOr<Element> Emit(const HloInstruction* instruction, const Index& position);
   absl::StatusOr<Element> EmitIndexed(const HloInstruction* instruction, const std::vector<Term>& at);
   absl::StatusOr<Element> EmitPad(const HloInstruction* pad, const std::vector<Term>& at);
+  // The dimension along which lanes are neighbours, if all others are the same in all lanes and the operand's elements
+  // stand two or four apart there.
+  std::optional<int64_t> SpreadDimension(const HloInstruction* pad, const std::vector<Term>& at) const;
+  absl::StatusOr<Element> EmitSpread(const HloInstruction* pad, const std::vector<Term>& at, int64_t d,
+                                     const Element& outside);
   absl::StatusOr<Element> EmitConcatenate(const HloInstruction* concatenate, const std::vector<Term>& at);
   absl::StatusOr<Element> EmitGather(const HloInstruction* gather, const std::vector<Term>& at);
   absl::StatusOr<Element> EmitDynamicUpdateSlice(const HloInstruction* update, const std::vector<Term>& at);

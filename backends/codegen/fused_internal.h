@@ -21,6 +21,9 @@ bool IsLong(const HloComputation& computation);
 absl::StatusOr<std::vector<Element>> CallInPieces(ElementEmitter& element, const HloComputation& computation,
                                                   absl::Span<const Element> arguments, int lanes);
 
+// Whether reads of `part` by all places of `whole`'s last dimension are outside of it more than now and then.
+bool ReachesFar(const Shape& part, const Shape& whole);
+
 }  // namespace xc::codegen
 
 #endif  // XC_BACKENDS_CODEGEN_FUSED_INTERNAL_H_

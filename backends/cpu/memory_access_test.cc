@@ -176,6 +176,47 @@ TEST(MemoryAccess, RotatedArrays) {
   }
 }
 
+// Two arrays whose elements alternate, as scans by halves put them together.
+std::string Interleaved(int size, int low) {
+  return absl::StrCat("x = f32[5,", size, "] parameter(0) y = f32[5,", size, "] parameter(1) z = f32[] constant(0)\n",
+                      "a = f32[5,", 2 * size, "] pad(x, z), padding=0_0x", low, "_", 1 - low, "_1 b = f32[5,", 2 * size,
+                      "] pad(y, z), padding=0_0x", 1 - low, "_", low, "_1\nROOT r = f32[5,", 2 * size, "] add(a, b)");
+}
+
+TEST(MemoryAccess, PadsBetweenElements) {
+  for (int step : {2, 3, 4}) {
+    for (int low : {-5, 0, 3}) {
+      for (int high : {-2, 30}) {
+        const int size = 45, to = (size - 1) * step + 1 + low + high;
+        const std::string pad = absl::StrCat("padding=1_0x", low, "_", high, "_", step - 1);
+        Same(absl::StrCat("x = T[4,", size, "] parameter(0) z = T[] parameter(1) ROOT r = T[5,", to, "] pad(x, z), ",
+                          pad),
+             {"f32", "u8", "c64"});
+        // Of a part of a computed array, behind another one: lanes begin anywhere.
+        Same(absl::StrCat("x = T[4,", size, "] parameter(0) z = T[] parameter(1) n = T[4,", size,
+                          "] add(x, x) p = T[4,", to, "] pad(n, z), padding=0_0x", low, "_", high, "_", step - 1,
+                          " s = T[4,", to - 7, "] slice(p), slice={[0:4], [3:", to - 4,
+                          "]} h = T[4,3] slice(x), slice={[0:4], [0:3]} ROOT r = ", "T[4,", to - 4,
+                          "] concatenate(h, s), dimensions={1}"),
+             {"f32", "f64"});
+      }
+    }
+  }
+  for (int low : {0, 1}) Same(Interleaved(77, low), {"f32"});
+}
+
+TEST(MemoryAccess, InterleavingDividesNoPlaces) {
+  auto module = ParseModule(absl::StrCat("HloModule m\nENTRY e {\n", Interleaved(512, 0), "\n}\n"));
+  ASSERT_TRUE(module.ok()) << module.status();
+  CompileOptions options;
+  options.keep_texts = true;
+  auto executable = CpuBackend()->Compile(*std::move(module), options);
+  ASSERT_TRUE(executable.ok()) << executable.status();
+  const std::string code = (*executable)->Text("llvm_ir");
+  EXPECT_EQ(code.find("urem <"), std::string::npos) << code;
+  EXPECT_EQ(code.find("@llvm.masked.gather"), std::string::npos) << code;
+}
+
 // A masked read costs hundreds of cycles where its page is not there: reads that nobody wants stand at the array's
 // beginning.
 TEST(MemoryAccess, ReadsOfNoLaneStayInside) {

@@ -1,0 +1,95 @@
+// Pads between elements, as interleaved halves have them: of a vector's lanes each second or fourth holds an element,
+// so that a shorter vector of neighbours is computed and spread.
+#include "absl/types/span.h"
+#include "backends/codegen/fused_emitter.h"
+#include "backends/codegen/fused_internal.h"
+#include "llvm/IR/IRBuilder.h"
+
+namespace xc::codegen {
+namespace {
+using V = llvm::Value*;
+}  // namespace
+
+std::optional<int64_t> FusedEmitter::SpreadDimension(const HloInstruction* pad, const std::vector<Term>& at) const {
+  if (lanes_ == 1 || !values_.empty()) return std::nullopt;
+  std::optional<int64_t> found;
+  for (size_t i = 0; i < at.size(); ++i) {
+    if (at[i].uniform()) continue;
+    const int64_t step = pad->padding().dims[i].interior + 1;
+    if (found.has_value() || at[i].vec != nullptr || at[i].stride != 1) return std::nullopt;
+    if ((step != 2 && step != 4) || lanes_ < 2 * step) return std::nullopt;
+    found = i;
+  }
+  return found;
+}
+
+absl::StatusOr<Element> FusedEmitter::EmitSpread(const HloInstruction* pad, const std::vector<Term>& at, int64_t d,
+                                                 const Element& outside) {
+  auto& b = e_.builder();
+  const HloInstruction* operand = pad->operand(0);
+  const Shape& from = operand->shape();
+  V uniform = nullptr;
+  std::vector<Term> to(at.size());
+  for (int64_t i = 0; i < static_cast<int64_t>(at.size()); ++i) {
+    const PaddingDim& p = pad->padding().dims[i];
+    if (i == d) continue;
+    to[i] = index_.AddConst(at[i], -p.low);
+    if (p.interior > 0) {
+      V width = b.getInt64(p.interior + 1), x = to[i].base;
+      uniform = And(uniform, b.CreateICmpULT(x, b.getInt64((from.dim(i) - 1) * (p.interior + 1) + 1)));
+      uniform = And(uniform, b.CreateICmpEQ(b.CreateURem(x, width), b.getInt64(0)));
+      to[i] = index_.Uniform(b.CreateUDiv(x, width));
+    } else if (p.low != 0 || p.high != 0) {
+      uniform = And(uniform, InRange(to[i], from.dim(i)));
+    }
+  }
+  const int64_t step = pad->padding().dims[d].interior + 1, shift = step == 2 ? 1 : 2;
+  const int64_t count = lanes_ / step;  // elements in a vector
+  V place = b.CreateAdd(at[d].base, b.getInt64(-pad->padding().dims[d].low));
+  V first = b.CreateAShr(b.CreateAdd(place, b.getInt64(step - 1)), shift);
+  V phase = b.CreateSub(b.CreateShl(first, shift), place);  // the lane of the first element
+  to[d] = {first, 1, nullptr, false};
+  // What `make` gives for the phase that it is.
+  auto choose = [&](auto make) {
+    V chosen = make(0);
+    for (int64_t p = 1; p < step; ++p) chosen = b.CreateSelect(b.CreateICmpEQ(phase, b.getInt64(p)), make(p), chosen);
+    return chosen;
+  };
+  FusedEmitter inner(e_, static_cast<int>(count));
+  inner.memory_ = memory_;
+  inner.alias_ = alias_;
+  inner.kept_row_ = kept_row_;
+  inner.uniform_condition_ = And(uniform_condition_, uniform);
+  V inside = inner.InRange(to[d], from.dim(d));
+  inner.lane_condition_ = inside;
+  inner.lanes_far_ = lanes_far_ || ReachesFar(from, pad->shape());
+  if (V wanted = And(tail_, lane_condition_); wanted != nullptr) {
+    wanted = e_.Splat(wanted, lanes_);
+    inner.lane_condition_ = b.CreateAnd(inside, choose([&](int64_t p) {
+                                          std::vector<int> pick;
+                                          for (int64_t j = 0; j < count; ++j) pick.push_back(p + j * step);
+                                          return b.CreateShuffleVector(wanted, pick);
+                                        }));
+  }
+  XC_ASSIGN_OR_RETURN(Element value, inner.Get(operand, Index{to}));
+  value = e_.Splat(value, count);
+  // Lanes between the elements take `none`, of the same type.
+  auto spread = [&](V x, V none) {
+    return choose([&](int64_t p) {
+      std::vector<int> pick;
+      for (int64_t l = 0; l < lanes_; ++l) {
+        pick.push_back(static_cast<int>(l >= p && (l - p) % step == 0 ? (l - p) / step : count));
+      }
+      return b.CreateShuffleVector(x, none, pick);
+    });
+  };
+  auto zeros = [](V x) { return llvm::Constant::getNullValue(x->getType()); };
+  Element all[] = {{And(uniform, spread(inside, zeros(inside)))}, {spread(value.re, zeros(value.re))}, outside};
+  if (value.im != nullptr) all[1].im = spread(value.im, zeros(value.im));
+  e_.Broadcast(absl::MakeSpan(all));
+  Element result{b.CreateSelect(all[0].re, all[1].re, all[2].re)};
+  if (value.im != nullptr) result.im = b.CreateSelect(all[0].re, all[1].im, all[2].im);
+  return result;
+}
+
+}  // namespace xc::codegen
