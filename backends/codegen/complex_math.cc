@@ -103,11 +103,6 @@ class ComplexMath {
         return Element{Quotient(SumOfProducts(x.re, y.re, x.im, y.im), size, inverse),
                        Quotient(SumOfProducts(x.im, y.re, m_.Neg(x.re), y.im), size, inverse)};
       }
-      case HloOpcode::kAbs: {
-        Bounded(x);
-        V size = m_.Sqrt(Size2(x));
-        return Element{size, size};
-      }
       case HloOpcode::kSqrt:
         Bounded(x);
         return Sqrt(x);
@@ -122,6 +117,37 @@ class ComplexMath {
         if (!m_.fma) return std::nullopt;
         Bounded(x);
         return Log(x, true);
+      }
+      case HloOpcode::kExponentialMinusOne: {
+        // e^a cos b - 1 = (e^a - 1) cos b - 2 sin^2(b / 2)
+        if (!m_.fma) return std::nullopt;
+        V half = SinCosOf(m_.Mul(x.im, m_.F(0.5))).sin;
+        const SinCos angle = SinCosOf(x.im);
+        const Sum re = SumOfProducts(EmitExpm1OfDouble(m_, x.re), angle.cos, m_.Mul(half, m_.F(-2)), half);
+        // Where e^a is small, 1 is the larger part.
+        V e = EmitExp(m_, x.re), direct = m_.Fma(e, angle.cos, m_.F(-1));
+        return Element{m_.Select(m_.Lt(x.re, m_.F(-1)), direct, m_.Add(re.high, re.low)), m_.Mul(e, angle.sin)};
+      }
+      case HloOpcode::kLogPlusOne: {
+        // |1 + z|^2 - 1 = 2 a + a^2 + b^2
+        if (!m_.fma) return std::nullopt;
+        Rare(m_.Gt(m_.Abs(x.re), m_.F(kLargest)));
+        Rare(m_.Gt(m_.Abs(x.im), m_.F(kLargest)));
+        V one = m_.F(1);
+        const Sum squares = SumOfProducts(x.re, x.re, x.im, x.im);
+        const Sum d = TwoSum(m_.Add(x.re, x.re), squares.high);
+        const Sum sum = TwoSum(one, d.high);
+        Rare(m_.Lt(sum.high, m_.F(0x1p-40)));
+        V lost = m_.Add(sum.low, m_.Add(d.low, squares.low));
+        V re = m_.Mul(m_.Add(EmitLog(m_, sum.high), m_.Div(lost, sum.high)), m_.F(0.5));
+        return Element{re, EmitAtan2OfDouble(m_, x.im, m_.Add(x.re, one))};
+      }
+      case HloOpcode::kTanh:
+        return m_.fma ? std::optional<Element>(Tanh(x)) : std::nullopt;
+      case HloOpcode::kSign: {
+        Bounded(x);
+        V size = m_.Sqrt(Size2(x));
+        return Element{m_.Div(x.re, size), m_.Div(x.im, size)};
       }
       default:
         return std::nullopt;
@@ -181,43 +207,10 @@ class ComplexMath {
     return {m_.Mul(h.cos, angle.cos), m_.Mul(h.sin, angle.sin)};
   }
 
-  // e^x for 0 <= x <= 700, with what it loses by rounding.
-  Sum ExpWithRest(V x) {
-    V k;
-    V n = m_.Nearest(m_.Mul(x, m_.F(1.4426950408889634)), &k);
-    V high = m_.Fma(n, m_.F(-6.93147180369123816490e-01), x);  // 32 bits: n times it is exact
-    V low = m_.Mul(n, m_.F(1.90821492927058770002e-10));
-    V r = m_.Sub(high, low);
-    V lost = m_.Sub(m_.Sub(high, r), low);
-    // The Taylor series: |r| < 0.347.
-    V q = m_.Poly(r, {1.0 / 2, 1.0 / 6, 1.0 / 24, 1.0 / 120, 1.0 / 720, 1.0 / 5040, 1.0 / 40320, 1.0 / 362880,
-                      1.0 / 3628800, 1.0 / 39916800, 1.0 / 479001600, 1.0 / 6227020800.0, 1.0 / 87178291200.0});
-    V begin = m_.Add(m_.F(1), r);
-    V rest = m_.Add(m_.Sub(r, m_.Sub(begin, m_.F(1))), m_.Fma(m_.Mul(r, r), q, lost));
-    V e = m_.Add(begin, rest);
-    V power = m_.Float(b_.CreateShl(b_.CreateAdd(k, m_.I(1023)), m_.I(52)));
-    return {m_.Mul(e, power), m_.Mul(m_.Sub(rest, m_.Sub(e, begin)), power)};
-  }
-
-  // sinh and cosh of x, by e^|x|; sinh of small numbers by its series.
-  SinCos Hyperbolic(V x) {
-    V size = m_.Abs(x);
-    Rare(m_.Gt(size, m_.F(700)));
-    const Sum e = narrow_ ? Sum{EmitExp(m_, size), m_.F(0)} : ExpWithRest(size);
-    V half = m_.Mul(e.high, m_.F(0.5)), half_rest = m_.Mul(e.low, m_.F(0.5));
-    V inverse = m_.Div(m_.F(0.25), half);  // e^-|x| / 2
-    V cosh = m_.Add(half, inverse), sinh = m_.Sub(half, inverse);
-    if (!narrow_) {
-      V lost = m_.Sub(m_.Fma(m_.Neg(inverse), half, m_.F(0.25)), m_.Mul(inverse, half_rest));
-      V inverse_rest = m_.Mul(lost, m_.Mul(inverse, m_.F(4)));
-      cosh = m_.Add(cosh, m_.Add(m_.Sub(inverse, m_.Sub(cosh, half)), m_.Add(half_rest, inverse_rest)));
-      sinh = m_.Add(sinh, m_.Add(m_.Sub(m_.Sub(half, sinh), inverse), m_.Sub(half_rest, inverse_rest)));
-    }
-    V z = m_.Mul(x, x);
-    V p = m_.Poly(z, {1.0 / 6, 1.0 / 120, 1.0 / 5040, 1.0 / 362880, 1.0 / 39916800, 1.0 / 6227020800.0,
-                      1.0 / 1307674368000.0, 1.0 / 355687428096000.0, 1.0 / 121645100408832000.0});
-    V small = m_.Fma(m_.Mul(x, z), p, x);
-    return {m_.Select(m_.Lt(size, m_.F(1)), small, m_.CopySign(sinh, x)), cosh};
+  SinCos Hyperbolic(V x, SinCos* rest = nullptr) {
+    Rare(m_.Gt(m_.Abs(x), m_.F(kMostHyperbolic)));
+    SinCos unused;
+    return EmitHyperbolicOfDouble(m_, x, rest != nullptr ? rest : narrow_ ? nullptr : &unused);
   }
 
   Element Exp(Element x) {
@@ -266,7 +259,20 @@ class ComplexMath {
   // (sinh a cosh a + i sin b cos b) / (sinh^2 a + cos^2 b)
   Element Tanh(Element x) {
     const SinCos angle = SinCosOf(x.im);
-    const SinCos h = Hyperbolic(x.re);
+    SinCos rest;
+    const SinCos h = Hyperbolic(x.re, narrow_ ? nullptr : &rest);
+    if (!narrow_) {
+      Sum size = SumOfProducts(h.sin, h.sin, angle.cos, angle.cos);
+      size.low = m_.Fma(m_.Add(h.sin, h.sin), rest.sin, size.low);
+      V inverse = m_.Div(m_.F(1), size.high);
+      const auto product = [&](V a, V b) {
+        V high = m_.Mul(a, b);
+        return Sum{high, m_.Fma(a, b, m_.Neg(high))};
+      };
+      Sum re = product(h.sin, h.cos);
+      re.low = m_.Add(re.low, m_.Fma(rest.sin, h.cos, m_.Mul(h.sin, rest.cos)));
+      return {Quotient(re, size, inverse), Quotient(product(angle.sin, angle.cos), size, inverse)};
+    }
     V inverse = m_.Div(m_.F(1), m_.Fma(h.sin, h.sin, m_.Mul(angle.cos, angle.cos)));
     return Times({m_.Mul(h.sin, h.cos), m_.Mul(angle.sin, angle.cos)}, inverse);
   }

@@ -20,14 +20,29 @@ struct Row {
 };
 
 const Row kRows[] = {
-    {HloOpcode::kDivide, "div"},  {HloOpcode::kPower, "pow"},         {HloOpcode::kAtan2, "atan2"},
-    {HloOpcode::kAbs, "abs"},     {HloOpcode::kExponential, "exp"},   {HloOpcode::kExponentialMinusOne, "expm1"},
-    {HloOpcode::kLog, "log"},     {HloOpcode::kLogPlusOne, "log1p"},  {HloOpcode::kSqrt, "sqrt"},
-    {HloOpcode::kRsqrt, "rsqrt"}, {HloOpcode::kCbrt, "cbrt"},         {HloOpcode::kTanh, "tanh"},
-    {HloOpcode::kTan, "tan"},     {HloOpcode::kSine, "sin"},          {HloOpcode::kCosine, "cos"},
-    {HloOpcode::kSinh, "sinh"},   {HloOpcode::kCosh, "cosh"},         {HloOpcode::kAsinh, "asinh"},
-    {HloOpcode::kAcosh, "acosh"}, {HloOpcode::kAtanh, "atanh"},       {HloOpcode::kAsin, "asin"},
-    {HloOpcode::kAcos, "acos"},   {HloOpcode::kLogistic, "logistic"}, {HloOpcode::kSign, "sign"},
+    {HloOpcode::kDivide, "div"},
+    {HloOpcode::kPower, "pow"},
+    {HloOpcode::kAtan2, "atan2"},
+    {HloOpcode::kExponential, "exp"},
+    {HloOpcode::kExponentialMinusOne, "expm1"},
+    {HloOpcode::kLog, "log"},
+    {HloOpcode::kLogPlusOne, "log1p"},
+    {HloOpcode::kSqrt, "sqrt"},
+    {HloOpcode::kRsqrt, "rsqrt"},
+    {HloOpcode::kCbrt, "cbrt"},
+    {HloOpcode::kTanh, "tanh"},
+    {HloOpcode::kTan, "tan"},
+    {HloOpcode::kSine, "sin"},
+    {HloOpcode::kCosine, "cos"},
+    {HloOpcode::kSinh, "sinh"},
+    {HloOpcode::kCosh, "cosh"},
+    {HloOpcode::kAsinh, "asinh"},
+    {HloOpcode::kAcosh, "acosh"},
+    {HloOpcode::kAtanh, "atanh"},
+    {HloOpcode::kAsin, "asin"},
+    {HloOpcode::kAcos, "acos"},
+    {HloOpcode::kLogistic, "logistic"},
+    {HloOpcode::kSign, "sign"},
 };
 
 std::string SymbolOf(const Row& row, bool wide) {
@@ -41,8 +56,18 @@ const Row* FindRow(HloOpcode op) {
   return nullptr;
 }
 
-// Calls `row` for every lane: re and im of operands and result are kept in arrays on the stack meanwhile.
-Element CallForLanes(ElementEmitter& e, const Row& row, absl::Span<const Element> x) {
+// `x` where control came from block `u`, `y` where from `v`.
+V Join(llvm::IRBuilderBase& b, V x, llvm::BasicBlock* u, V y, llvm::BasicBlock* v) {
+  llvm::PHINode* phi = b.CreatePHI(x->getType(), 2);
+  phi->addIncoming(x, u);
+  phi->addIncoming(y, v);
+  return phi;
+}
+
+// Calls `row` for every lane, or for those that are `rare`, with `common` in the others: re and im of operands and
+// result are kept in arrays on the stack meanwhile.
+Element CallForLanes(ElementEmitter& e, const Row& row, absl::Span<const Element> x, V rare = nullptr,
+                     const Element& common = {}) {
   auto& b = e.builder();
   llvm::Function* function = b.GetInsertBlock()->getParent();
   llvm::Module* module = function->getParent();
@@ -66,7 +91,16 @@ Element CallForLanes(ElementEmitter& e, const Row& row, absl::Span<const Element
   };
   Element out;
   if (lanes > 1) out = {llvm::PoisonValue::get(x[0].re->getType()), llvm::PoisonValue::get(x[0].re->getType())};
+  if (rare != nullptr) out = common;
   for (int lane = 0; lane < lanes; ++lane) {
+    const Element before = out;
+    llvm::BasicBlock *from = b.GetInsertBlock(), *next = nullptr;
+    if (rare != nullptr) {
+      auto* call = llvm::BasicBlock::Create(b.getContext(), "lane", function);
+      next = llvm::BasicBlock::Create(b.getContext(), "lane.done", function);
+      b.CreateCondBr(lanes == 1 ? rare : b.CreateExtractElement(rare, lane), call, next);
+      b.SetInsertPoint(call);
+    }
     for (size_t k = 0; k < x.size() && k < 2; ++k) {
       put(lanes == 1 ? x[k].re : b.CreateExtractElement(x[k].re, lane), pair[k], 0);
       put(lanes == 1 ? x[k].im : b.CreateExtractElement(x[k].im, lane), pair[k], 1);
@@ -75,6 +109,11 @@ Element CallForLanes(ElementEmitter& e, const Row& row, absl::Span<const Element
     V re = get(0), im = get(1);
     out.re = lanes == 1 ? re : b.CreateInsertElement(out.re, re, lane);
     out.im = lanes == 1 ? im : b.CreateInsertElement(out.im, im, lane);
+    if (rare == nullptr) continue;
+    auto* called = b.GetInsertBlock();
+    b.CreateBr(next);
+    b.SetInsertPoint(next);
+    out = {Join(b, before.re, from, out.re, called), Join(b, before.im, from, out.im, called)};
   }
   return out;
 }
@@ -98,20 +137,12 @@ Element EmitBody(ElementEmitter& e, const Row& row, absl::Span<const Element> x)
   auto* from = b.GetInsertBlock();
   b.CreateCondBr(own.lanes == 0 ? fast->rare : b.CreateOrReduce(fast->rare), slow, done);
   b.SetInsertPoint(slow);
-  const Element called = CallForLanes(e, row, x);
-  const Element other{b.CreateSelect(fast->rare, called.re, common.re),
-                      b.CreateSelect(fast->rare, called.im, common.im)};
+  const Element other = CallForLanes(e, row, x, fast->rare, common);
   auto* slow_end = b.GetInsertBlock();
   b.CreateBr(done);
   b.SetInsertPoint(done);
-  const auto join = [&](V usual, V rare) {
-    llvm::PHINode* phi = b.CreatePHI(type, 2);
-    phi->addIncoming(usual, from);
-    phi->addIncoming(rare, slow_end);
-    return phi;
-  };
-  V re = join(common.re, other.re);
-  return {re, join(common.im, other.im)};
+  V re = Join(b, common.re, from, other.re, slow_end);
+  return {re, Join(b, common.im, from, other.im, slow_end)};
 }
 
 // Calls the module's function for the op, type and number of lanes, which is written when it is first needed.
@@ -146,6 +177,23 @@ Element CallFunction(ElementEmitter& e, const Row& row, absl::Span<const Element
   }
   V both = b.CreateCall(function, arguments);
   return {b.CreateExtractValue(both, 0), b.CreateExtractValue(both, 1)};
+}
+
+// |x| of c128: parts that would overflow or vanish when they are squared are scaled first.
+V AbsOfDoubles(ElementEmitter& e, const Element& x) {
+  MathBuilder m(e.builder(), x.re->getType(), e.target().fma);
+  V a = m.Abs(x.re), b = m.Abs(x.im);
+  V larger = m.Select(m.Gt(a, b), a, b);
+  V large = m.Gt(larger, m.F(0x1p500)), small = m.Lt(larger, m.F(0x1p-400));
+  const auto choose = [&](double if_large, double if_small) {
+    return m.Select(large, m.F(if_large), m.Select(small, m.F(if_small), m.F(1)));
+  };
+  V scale = choose(0x1p-600, 0x1p600);
+  V u = m.Mul(a, scale), v = m.Mul(b, scale);
+  V size = m.Mul(m.Sqrt(m.Fma(u, u, m.Mul(v, v))), choose(0x1p600, 0x1p-600));
+  // An infinite part decides even beside NaN.
+  V infinite = e.builder().CreateOr(m.Eq(a, m.F(m.inf())), m.Eq(b, m.F(m.inf())));
+  return m.Select(infinite, m.F(m.inf()), size);
 }
 
 // x * y + z with one rounding. Targets that cannot do so compute f32 by way of f64, where the product is exact, and f64
@@ -187,11 +235,10 @@ Element EmitComplexOp(ElementEmitter& e, HloOpcode op, absl::Span<const Element>
     V any = b.CreateOr(infinite(x[0].re), infinite(x[0].im));
     return {b.CreateSelect(any, inf, b.CreateFPTrunc(size, f))};
   }
+  if (op == HloOpcode::kAbs) return {AbsOfDoubles(e, x[0])};
   const Row* row = FindRow(op);
   if (row == nullptr) return {};
-  Element y = CallFunction(e, *row, x);
-  if (op == HloOpcode::kAbs) y.im = nullptr;
-  return y;
+  return CallFunction(e, *row, x);
 }
 
 }  // namespace xc::codegen

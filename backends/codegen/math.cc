@@ -116,6 +116,7 @@ V EmitMath(llvm::IRBuilderBase& b, MathOp op, bool fma, V x, V y) {
     MathBuilder m(body, type, fma);
     V u = function->getArg(0), v = y == nullptr ? nullptr : function->getArg(1);
     V z = v == nullptr ? EmitExponential(m, op, u) : nullptr;
+    if (z == nullptr && v == nullptr) z = EmitHyperbolic(m, op, u);
     if (z == nullptr) z = EmitTrigonometric(m, op, u, v);
     if (z == nullptr) z = EmitPower(m, op, u, v);
     if (z == nullptr) z = EmitLibraryCalls(m, op, u, v);

@@ -96,6 +96,7 @@ llvm::Value* EmitLibraryCalls(MathBuilder& m, MathOp op, llvm::Value* x, llvm::V
 // The families. Each gives null when it has no code of its own for the op and type.
 llvm::Value* EmitExponential(MathBuilder& m, MathOp op, llvm::Value* x);
 llvm::Value* EmitTrigonometric(MathBuilder& m, MathOp op, llvm::Value* x, llvm::Value* y);
+llvm::Value* EmitHyperbolic(MathBuilder& m, MathOp op, llvm::Value* x);
 llvm::Value* EmitPower(MathBuilder& m, MathOp op, llvm::Value* x, llvm::Value* y);
 
 // `common`, and where `rare` the C library's function, in a branch that is rarely taken.
@@ -119,6 +120,10 @@ SinCos EmitSinCosOfDouble(MathBuilder& m, llvm::Value* x);
 // space.
 SinCos EmitSinCosOfLargeDouble(MathBuilder& m, llvm::Value* x, unsigned address_space);
 llvm::Value* EmitAtan2OfDouble(MathBuilder& m, llvm::Value* y, llvm::Value* x);
+// sinh and cosh of doubles, for |x| <= kMostHyperbolic; to their last place, with what they lose by rounding, if that
+// is asked for.
+constexpr double kMostHyperbolic = 700;
+SinCos EmitHyperbolicOfDouble(MathBuilder& m, llvm::Value* x, SinCos* rest);
 // Doubles as good as f32 results need them: errors near 1e-10, |x| < kMostReducedFloat.
 constexpr double kMostReducedFloat = 0x1p27;
 SinCos EmitSinCosForFloat(MathBuilder& d, llvm::Value* x);

@@ -79,12 +79,8 @@ V LogDouble(MathBuilder& m, V x) {
   return LogSpecial(m, x, m.Fma(e, m.F(6.93147180369123816490e-01), y));
 }
 
-V Expm1Double(MathBuilder& m, V x) {
-  V series = m.Fma(m.Mul(x, x), m.Fma(x, m.F(1.0 / 6), m.F(0.5)), x);
-  return m.Select(m.Lt(m.Abs(x), m.F(0x1p-14)), m.Select(m.Eq(x, m.F(0)), x, series), m.Sub(EmitExp(m, x), m.F(1)));
-}
-
-V Log1pDouble(MathBuilder& m, V x) {
+// Of either type.
+V Log1p(MathBuilder& m, V x) {
   V u = m.Add(x, m.F(1));
   V lost = m.Div(m.Sub(x, m.Sub(u, m.F(1))), u);
   V usable = m.b.CreateAnd(m.Gt(u, m.F(0)), m.Lt(x, m.F(1e10)));
@@ -119,6 +115,25 @@ V Expm1Accurate(MathBuilder& m, V x) {
   V inverse = m.Float(b.CreateShl(b.CreateSub(m.I(1023), small), m.I(52)));  // 2^-k
   V z = m.Scale(m.Add(p, m.Sub(m.F(1), inverse)), k);
   return m.Select(m.Lt(m.Abs(x), m.F(0x1p-54)), x, z);
+}
+
+// The same of floats, to their last place but one.
+V Expm1Float(MathBuilder& m, V x) {
+  auto& b = m.b;
+  V y = m.ClampMin(m.ClampMax(x, 89), -18);
+  V k;
+  V n = m.Nearest(m.Mul(y, m.F(1.44269504)), &k);
+  V high = m.Fma(n, m.F(-0.693359375), y);  // 9 bits: n times it is exact
+  V low = m.Mul(n, m.F(-2.12194440e-4));
+  V r = m.Sub(high, low);
+  V lost = m.Sub(m.Sub(high, r), low);
+  // The Taylor series: |r| < 0.347.
+  V q = m.Poly(r, {1.0 / 2, 1.0 / 6, 1.0 / 24, 1.0 / 120, 1.0 / 720, 1.0 / 5040, 1.0 / 40320});
+  V p = m.Add(r, m.Fma(m.Mul(r, r), q, lost));
+  V small = b.CreateBinaryIntrinsic(llvm::Intrinsic::smin, k, m.I(60));
+  V inverse = m.Float(b.CreateShl(b.CreateSub(m.I(127), small), m.I(23)));  // 2^-k
+  V z = m.Scale(m.Add(p, m.Sub(m.F(1), inverse)), k);
+  return m.Select(m.Lt(m.Abs(x), m.F(0x1p-25)), x, z);
 }
 
 // tanh a = t / (t + 2) with t = e^2a - 1.
@@ -158,14 +173,31 @@ V ErfFloat(MathBuilder& m, V x) {
   return m.Select(m.Lt(a, m.F(1)), small, m.CopySign(large, x));
 }
 
+// Near zero a ratio of polynomials, else 1 less the tail e^-x^2 P(x) / Q(x), both as in the Cephes library.
+V ErfDouble(MathBuilder& m, V x) {
+  V a = m.ClampMax(m.Abs(x), 6.0);
+  V z = m.Mul(x, x);
+  // P(x^2) / Q(x^2) less its value at zero, which is added last.
+  V t = m.Poly(z, {6.33196364512407e-13, -18530.76710034648, -2952.1339503881677, -498.2634294111685,
+                   -28.265365335648106, -1.1283791670955126});
+  V u = m.Poly(z, {4.92673942608635921086e4, 2.26290000613890934246e4, 4.59432382970980127987e3,
+                   5.21357949780152679795e2, 3.35617141647503099647e1, 1.0});
+  V small = m.Fma(x, m.F(1.1283791670955126), m.Mul(x, m.Div(t, u)));
+  V p = m.Poly(a, {5.57535335369399327526e2, 1.02755188689515710272e3, 9.34528527171957607540e2,
+                   5.26445194995477358631e2, 1.96520832956077098242e2, 4.86371970985681366614e1, 7.46321056442269912687,
+                   5.64189564831068821977e-1, 2.46196981473530512524e-10});
+  V q = m.Poly(
+      a, {5.57535340817727675546e2, 1.65666309194161350182e3, 2.24633760818710981792e3, 1.82390916687909736289e3,
+          9.75708501743205489753e2, 3.54937778887819891062e2, 8.67072140885989742329e1, 1.32281951154744992508e1, 1.0});
+  V tail = m.Mul(ExpDouble(m, m.Neg(m.Mul(a, a))), m.Div(p, q));
+  V large = m.CopySign(m.Sub(m.F(1), tail), x);
+  return m.Select(m.Lt(a, m.F(1)), small, large);
+}
+
 // f32 functions computed on doubles: `x` is a double that was a float.
 V ThroughDouble(MathBuilder& m, MathOp op, V x) {
   V a = m.Abs(x);
   switch (op) {
-    case MathOp::kExpm1:
-      return Expm1Double(m, x);
-    case MathOp::kLog1p:
-      return m.Select(m.Eq(x, m.F(0)), x, Log1pDouble(m, x));
     case MathOp::kSinh: {
       V e = EmitExp(m, a);
       V large = m.CopySign(m.Mul(m.Sub(e, m.Div(m.F(1), e)), m.F(0.5)), x);
@@ -179,17 +211,17 @@ V ThroughDouble(MathBuilder& m, MathOp op, V x) {
     }
     case MathOp::kAsinh: {
       V z = m.Mul(a, a);
-      V y = Log1pDouble(m, m.Add(a, m.Div(z, m.Add(m.Sqrt(m.Add(z, m.F(1))), m.F(1)))));
+      V y = Log1p(m, m.Add(a, m.Div(z, m.Add(m.Sqrt(m.Add(z, m.F(1))), m.F(1)))));
       return m.Select(m.Lt(a, m.F(m.inf())), m.CopySign(y, x), x);
     }
     case MathOp::kAcosh: {
       V d = m.Sub(x, m.F(1));
-      V y = Log1pDouble(m, m.Add(d, m.Sqrt(m.Mul(d, m.Add(x, m.F(1))))));
+      V y = Log1p(m, m.Add(d, m.Sqrt(m.Mul(d, m.Add(x, m.F(1))))));
       y = m.Select(m.Lt(x, m.F(m.inf())), y, x);
       return m.Select(m.Lt(x, m.F(1)), m.F(m.nan()), y);
     }
     case MathOp::kAtanh: {
-      V y = m.Mul(Log1pDouble(m, m.Div(m.Add(a, a), m.Sub(m.F(1), a))), m.F(0.5));
+      V y = m.Mul(Log1p(m, m.Div(m.Add(a, a), m.Sub(m.F(1), a))), m.F(0.5));
       y = m.Select(m.Eq(a, m.F(1)), m.F(m.inf()), y);
       y = m.Select(m.Gt(a, m.F(1)), m.F(m.nan()), y);
       return m.CopySign(y, x);
@@ -204,7 +236,7 @@ V ThroughDouble(MathBuilder& m, MathOp op, V x) {
 V EmitExp(MathBuilder& m, V x) { return m.is_double() ? ExpDouble(m, x) : ExpFloat(m, x); }
 V EmitLog(MathBuilder& m, V x) { return m.is_double() ? LogDouble(m, x) : LogFloat(m, x); }
 
-V EmitLog1pOfDouble(MathBuilder& m, V x) { return Log1pDouble(m, x); }
+V EmitLog1pOfDouble(MathBuilder& m, V x) { return Log1p(m, x); }
 V EmitExpm1OfDouble(MathBuilder& m, V x) { return Expm1Accurate(m, x); }
 
 V EmitExponential(MathBuilder& m, MathOp op, V x) {
@@ -220,12 +252,15 @@ V EmitExponential(MathBuilder& m, MathOp op, V x) {
   }
   if (m.is_double()) {
     if (op == MathOp::kExpm1) return Expm1Accurate(m, x);
-    if (op == MathOp::kLog1p) return m.Select(m.Eq(x, m.F(0)), x, Log1pDouble(m, x));
+    if (op == MathOp::kLog1p) return m.Select(m.Eq(x, m.F(0)), x, Log1p(m, x));
     if (op == MathOp::kTanh) return TanhDouble(m, x);
+    if (op == MathOp::kErf) return ErfDouble(m, x);
     return nullptr;
   }
   if (op == MathOp::kTanh) return TanhFloat(m, x);
   if (op == MathOp::kErf) return ErfFloat(m, x);
+  if (op == MathOp::kExpm1) return Expm1Float(m, x);
+  if (op == MathOp::kLog1p) return m.Select(m.Eq(x, m.F(0)), x, Log1p(m, x));
   MathBuilder d = m.Double();
   V wide = m.Extend(x);
   V y = ThroughDouble(d, op, wide);

@@ -90,6 +90,20 @@ TEST(Elementwise, Complex) {
   }
 }
 
+TEST(Elementwise, AbsOfComplexNumbersOfEverySize) {
+  for (const char* type : {"c64", "c128"}) {
+    const bool wide = type[1] == '1';
+    const std::string shape = absl::StrCat(type, "[9]"), large = wide ? "1e308" : "2e38",
+                      small = wide ? "4e-320" : "4e-44";
+    Check(absl::StrCat("HloModule m\nENTRY e {\n p = pred[9] parameter(0)\n x = ", shape,
+                       " constant({(inf, nan), (nan, 1), ", "(-inf, 2), (", large, ", ", large, "), (", small, ", -",
+                       small, "), (0, -0), (nan, -inf), (3, 4), (", large, ", ", small, ")})\n y = ", shape,
+                       " reverse(x), dimensions={0}\n z = ", shape,
+                       " select(p, x, y)\n ROOT r = ", wide ? "f64" : "f32", "[9] abs(z)\n}\n"),
+          1e-6);
+  }
+}
+
 TEST(Elementwise, PowersWithLargeExponents) {
   for (const char* type : {"s8", "u8", "s16", "s32", "u32", "s64", "u64", "s4", "u4"}) {
     const std::string shape = absl::StrCat(type, "[37]");

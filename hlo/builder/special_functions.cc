@@ -74,8 +74,8 @@ Op Digamma(HloBuilder& b, Op x) {
 
 // After Cephes: 1 - erf(x) near zero, exp(-x^2) times a polynomial or rational function of |x| elsewhere.
 Op Erfc(HloBuilder& b, Op x) {
-  const Op ax = b.Abs(x), z = b.Exp(b.Neg(b.Mul(x, x)));
-  Op tail;
+  const Op ax = b.Abs(x), square = b.Mul(x, x), z = b.Exp(b.Neg(square));
+  Op tail, near;
   if (x.type() == ElementType::kF64) {
     const Op p = b.Div(Polynomial(b, ax,
                                   {2.46196981473530512524e-10, 5.64189564831068821977e-1, 7.46321056442269912687e0,
@@ -92,6 +92,13 @@ Op Erfc(HloBuilder& b, Op x) {
                                   {1.0, 2.26052863220117276590e0, 9.39603524938001434673e0, 1.20489539808096656605e1,
                                    1.70814450747565897222e1, 9.60896809063285878198e0, 3.36907645100081516050e0}));
     tail = b.Mul(z, b.Select(b.Lt(ax, b.FullLike(ax, 8)), p, r));
+    // Where it counts: the operation would compute tails of its own.
+    near = b.Mul(x, b.Div(Polynomial(b, square,
+                                     {9.60497373987051638749, 9.00260197203842689217e1, 2.23200534594684319226e3,
+                                      7.00332514112805075473e3, 5.55923013010394962768e4}),
+                          Polynomial(b, square,
+                                     {1.0, 3.35617141647503099647e1, 5.21357949780152679795e2, 4.59432382970980127987e3,
+                                      2.26290000613890934246e4, 4.92673942608635921086e4})));
   } else {
     const Op q = b.Div(b.FullLike(ax, 1), ax), y = b.Mul(q, q);
     const Op p = Polynomial(
@@ -102,11 +109,12 @@ Op Erfc(HloBuilder& b, Op x) {
                             {-1.047766399936249e+1, 1.297719955372516e+1, -7.495518717768503e+0, 2.921019019210786e+0,
                              -1.015265279202700e+0, 4.218463358204948e-1, -2.820767439740514e-1, 5.641895067754075e-1});
     tail = b.Mul(b.Mul(z, q), b.Select(b.Lt(ax, b.FullLike(ax, 2)), p, r));
+    near = b.Erf(x);
   }
   // Beyond the range of exp the tail is zero, not a product of zero and infinity.
   tail = Where(b, b.Eq(z, b.FullLike(z, 0)), 0, tail);
   const Op far = b.Select(b.Lt(x, b.FullLike(x, 0)), b.Sub(b.FullLike(x, 2), tail), tail);
-  return b.Select(b.Gt(ax, b.FullLike(ax, 1)), far, b.Sub(b.FullLike(x, 1), b.Erf(x)));
+  return b.Select(b.Gt(ax, b.FullLike(ax, 1)), far, b.Sub(b.FullLike(x, 1), near));
 }
 
 // After Giles (2012), with Newton steps in double precision.
