@@ -10,7 +10,7 @@ const KIND_TITLES = {
   parameter: "parameter", constant: "constant", fusion: "fusion", dot: "dot, convolution", control: "loop, branch, call",
   compiled: "compiled", host: "stays with the host", other: "other", group: "group of neighbours",
 };
-const view = { root: 0, x: 0, y: 0, scale: 1, selected: null, measure: "kind", places: new Map(), largest: 1 };
+const view = { root: 0, x: 0, y: 0, scale: 1, selected: null, measure: "kind", places: new Map(), items: [] };
 
 function element(name, attributes, parent) {
   const e = document.createElementNS(SVG, name);
@@ -19,27 +19,26 @@ function element(name, attributes, parent) {
   return e;
 }
 
-function fillOf(item) {
-  const measure = MEASURES[view.measure];
-  if (!measure.value) return item.members ? KINDS.group : KINDS[nodeOf(item.graph, item.node)[KIND]] || KINDS.other;
+// What the measure gives for an item: of a group, the sum.
+function sumOf(item) {
   let sum = 0;
-  forEachNode(item, n => { sum += measure.value(nodeOf(item.graph, n)); });
-  const part = Math.min(1, sum / view.largest);
-  return sum === 0 ? "#ffffff" : `hsl(${50 - 50 * Math.sqrt(part)},90%,${92 - 35 * Math.sqrt(part)}%)`;
+  forEachNode(item, n => { sum += MEASURES[view.measure].value(nodeOf(item.graph, n)); });
+  return sum;
 }
 
-// The largest value of a node in the root graph: what the strongest colour stands for.
-function findLargest() {
-  const measure = MEASURES[view.measure];
-  view.largest = 1;
-  if (measure.value) for (const node of DATA.graphs[view.root].nodes) view.largest = Math.max(view.largest, measure.value(node));
+// `largest`: the largest sum beside the item, which gets the strongest colour.
+function fillOf(item, largest) {
+  if (!largest) return item.members ? KINDS.group : KINDS[nodeOf(item.graph, item.node)[KIND]] || KINDS.other;
+  const sum = sumOf(item), part = Math.sqrt(sum / largest);
+  return sum === 0 ? "#ffffff" : `hsl(${50 - 45 * part},95%,${96 - 26 * part}%)`;
 }
 
 function drawLayout(layout, x, y, parent) {
+  const largest = MEASURES[view.measure].value ? Math.max(1e-9, ...layout.items.map(placed => sumOf(placed.item))) : 0;
   for (const points of layout.edges) {
     element("path", { class: "edge", d: pathOf(points.map(p => [p.x + x, p.y + y])) }, parent);
   }
-  for (const placed of layout.items) drawItem(placed, x + placed.x, y + placed.y, parent);
+  for (const placed of layout.items) drawItem(placed, x + placed.x, y + placed.y, parent, largest);
 }
 
 function pathOf(points) {
@@ -53,11 +52,11 @@ function pathOf(points) {
   return d;
 }
 
-function drawItem(placed, x, y, parent) {
+function drawItem(placed, x, y, parent, largest) {
   const { item, key, width, height, inner } = placed;
   const group = element("g", { class: "item" + (inner ? " open" : ""), "data-key": key }, parent);
   const isRoot = !item.members && DATA.graphs[item.graph].root === item.node;
-  element("rect", { x, y, width, height, rx: item.members ? 10 : 5, fill: fillOf(item), class: (isRoot ? "root " : "") + (canOpen(item) ? "can-open" : "") }, group);
+  element("rect", { x, y, width, height, rx: item.members ? 10 : 5, fill: fillOf(item, largest), class: (isRoot ? "root " : "") + (canOpen(item) ? "can-open" : "") }, group);
   const [first, second] = labelOf(item);
   view.places.set(key, { x, y, width, height, item });
   if (inner) {
@@ -86,10 +85,10 @@ function draw() {
   const scene = document.getElementById("scene");
   scene.textContent = "";
   view.places.clear();
-  findLargest();
   const layout = layoutOf(graphItems(view.root), "r" + view.root);
   view.width = layout.width;
   view.height = layout.height;
+  view.items = layout.items;
   drawLayout(layout, 0, 0, scene);
   drawSelection();
   drawLegend();
@@ -133,7 +132,8 @@ function drawSelection() {
 function drawLegend() {
   const legend = document.getElementById("legend"), measure = MEASURES[view.measure];
   if (measure.value) {
-    legend.innerHTML = `<span class="scale"></span> ${escapeHtml(measure.title)}: white is none, red is ${escapeHtml(measure.text(view.largest))}, the most of one box`;
+    const total = view.items.reduce((sum, placed) => sum + sumOf(placed.item), 0);
+    legend.innerHTML = `<span class="scale"></span> ${escapeHtml(measure.title)}: white is none, red the most of a box among its neighbours; ${escapeHtml(measure.text(total))} in all`;
     return;
   }
   const kinds = new Set(DATA.graphs[view.root].nodes.filter(isShown).map(n => n[KIND]));

@@ -2,6 +2,7 @@
 "use strict";
 
 const HEAD = 22, PAD = 12, NODE_HEIGHT = 38;
+const EDGE_X = 80;  // of lines in a column
 const open = new Set();        // keys of open boxes: the way to them from the root
 const layouts = new Map();     // key -> layout, until something inside opens or closes
 
@@ -55,6 +56,7 @@ function measure(item, key) {
 // {width, height, items: [{item, key, x, y, width, height, inner}], edges: [points]} of the items of one box.
 function layoutOf(items, key) {
   if (layouts.has(key)) return layouts.get(key);
+  if (items.some(item => item.members)) return keep(key, columnOf(items, key));
   const graph = new dagre.graphlib.Graph();
   graph.setGraph({ rankdir: "TB", nodesep: 12, ranksep: 26, marginx: 4, marginy: 4, ranker: "tight-tree" });
   graph.setDefaultEdgeLabel(() => ({}));
@@ -76,8 +78,38 @@ function layoutOf(items, key) {
   placed.forEach((p, i) => { const n = graph.node(i); p.x = n.x - n.width / 2; p.y = n.y - n.height / 2; });
   const size = graph.graph();
   const layout = { width: Math.max(size.width || 0, 40), height: Math.max(size.height || 0, 20), items: placed, edges };
+  return keep(key, layout);
+}
+
+function keep(key, layout) {
   layouts.set(key, layout);
   return layout;
+}
+
+// Groups are in an order in which values come before their users: a column, with a line where one uses another's values.
+// What lies further apart is shown for what is selected.
+function columnOf(items, key) {
+  const placed = items.map(item => ({ item, key: key + "/" + item.key, ...measure(item, key + "/" + item.key) }));
+  const width = Math.max(...placed.map(p => p.width)) + 8, edges = [];
+  let y = 4;
+  placed.forEach((p, i) => {
+    p.x = 4;
+    p.y = y;
+    if (i > 0 && usesGroup(p.item, items[i - 1])) {
+      const above = placed[i - 1];
+      edges.push([{ x: EDGE_X, y: above.y + above.height }, { x: EDGE_X, y }]);
+    }
+    y += p.height + 22;
+  });
+  return { width, height: y, items: placed, edges };
+}
+
+// Does an item use a value of the one before it?
+function usesGroup(item, before) {
+  const first = firstNode(before), last = lastNode(before);
+  let uses = false;
+  forEachNode(item, n => { uses = uses || nodeOf(item.graph, n)[INPUTS].some(i => first <= i && i <= last); });
+  return uses;
 }
 
 // Opens or closes a box; what contains it is laid out anew.

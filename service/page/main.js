@@ -31,15 +31,32 @@ function roundStep(end, most, binary) {
   }
 }
 
+// How many bytes hold values at each step; where one value takes over another's place, the place counts once.
+function bytesInUse(memory) {
+  const starts = Array.from({ length: memory.steps }, () => []), live = new Array(memory.steps).fill(0);
+  for (const value of memory.values) starts[value[3]].push(value);
+  let here = [];
+  for (let step = 0; step < memory.steps; ++step) {
+    const stay = here.filter(v => v[4] >= step);
+    if (step > 0 && stay.length === here.length && !starts[step].length) { live[step] = live[step - 1]; continue; }
+    here = stay.concat(starts[step]).sort((a, b) => a[1] - b[1]);
+    let end = 0;
+    for (const [, offset, size] of here) {
+      live[step] += Math.max(0, offset + size - Math.max(offset, end));
+      end = Math.max(end, offset + size);
+    }
+  }
+  return live;
+}
+
 function drawMemory() {
   const page = document.getElementById("memory");
   if (page.dataset.drawn) return;
   page.dataset.drawn = "1";
   const memory = DATA.memory, left = 90, top = 30, width = 1000, height = 380;
-  const live = new Array(memory.steps + 1).fill(0);
-  for (const [, , size, begin, end] of memory.values) { live[begin] += size; live[end + 1] -= size; }
-  let sum = 0, peak = 0, peakStep = 0;
-  for (let i = 0; i < memory.steps; ++i) { sum += live[i]; live[i] = sum; if (sum > peak) { peak = sum; peakStep = i; } }
+  const live = bytesInUse(memory);
+  let peak = 0, peakStep = 0;
+  live.forEach((bytes, i) => { if (bytes > peak) { peak = bytes; peakStep = i; } });
   const most = Math.max(memory.bytes, peak, 1);
   const x = step => left + width * step / memory.steps, y = bytes => top + height - height * bytes / most;
   const svg = element("svg", { viewBox: `0 0 ${left + width + 40} ${top + height + 60}`, class: "memory" });

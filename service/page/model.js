@@ -4,7 +4,7 @@
 const DATA = JSON.parse(document.getElementById("data").textContent);
 const TRACE = parseTrace(document.getElementById("trace").textContent);
 // Graphs with more items than MOST_DRAWN are cut into groups of MOST_ITEMS neighbours at most, and these into groups.
-const MOST_DRAWN = 90, MOST_ITEMS = 36;
+const MOST_DRAWN = 48, MOST_ITEMS = 36;
 
 // Fields of a node as page.h has them.
 const NAME = 0, OPCODE = 1, SHAPE = 2, KIND = 3, INPUTS = 4, CALLS = 5, DETAILS = 6, COST = 7;

@@ -75,10 +75,11 @@ function search(query) {
   found.all = [];
   found.at = -1;
   if (query) {
-    DATA.graphs.forEach((graph, g) => graph.nodes.forEach((node, i) => {
+    const graphs = [...DATA.graphs.keys()].sort((a, b) => (b === DATA.entry) - (a === DATA.entry) || a - b);
+    for (const g of graphs) DATA.graphs[g].nodes.forEach((node, i) => {
       const about = node[DETAILS];
       if ((node[NAME] + " " + node[OPCODE] + " " + (about.op_name || "") + " " + (about.source || "")).toLowerCase().includes(query)) found.all.push([g, i]);
-    }));
+    });
   }
   step(1);
 }

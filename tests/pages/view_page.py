@@ -83,7 +83,7 @@ class Checks:
             trace.write_text(json.dumps({"traceEvents": [event, event]}))
             page.open(self.page_of(path, "--optimized", f"--profile={trace}"))
             assert page.evaluate("document.getElementById('measure').value") == "time"
-            assert "25.0 µs" in page.evaluate("document.getElementById('legend').innerText")
+            assert "25.0 µs in all" in page.evaluate("document.getElementById('legend').innerText")
             page.evaluate(
                 "select(DATA.entry, DATA.graphs[DATA.entry].nodes.findIndex(n => n[OPCODE] === 'fusion'), true)"
             )
