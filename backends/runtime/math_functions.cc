@@ -95,7 +95,6 @@ const ComplexRow kComplexRows[] = {
     Binary("div", [](auto x, auto y) { return x / y; }),
     Binary("pow", [](auto x, auto y) { return Power(x, y); }),
     Binary("atan2", [](auto x, auto y) { return Atan2(x, y); }),
-    Unary("abs", [](auto x) { return decltype(x)(std::abs(x), 0); }),
     Unary("exp", [](auto x) { return std::exp(x); }),
     Unary("expm1", [](auto x) { return Expm1(x); }),
     Unary("log", [](auto x) { return std::log(x); }),
