@@ -9,7 +9,7 @@
 #include "backends/runtime/arena.h"
 #include "hlo/base/status.h"
 #include "hlo/base/timeline.h"
-#include "hlo/io.h"
+#include "importers/io.h"
 #include "service/client.h"
 
 namespace xc {

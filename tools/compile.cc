@@ -6,7 +6,7 @@
 #include "absl/strings/strip.h"
 #include "absl/time/clock.h"
 #include "hlo/base/status.h"
-#include "hlo/io.h"
+#include "importers/io.h"
 #include "service/ahead_of_time.h"
 #include "service/argument_shapes.h"
 #include "service/files.h"
