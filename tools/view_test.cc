@@ -82,7 +82,7 @@ TEST(View, PagesHaveOperandsCallsSourcesAndCosts) {
   ASSERT_EQ(fusion.calls.size(), 1u);
   EXPECT_EQ(page.graphs[fusion.calls[0]].label, "fused: 3 instructions");
   EXPECT_EQ(fusion.cost, std::vector<int64_t>({64, 64, 256, 256}));
-  EXPECT_EQ(fusion.details[0].second, "kind=kLoop, calls=fused");
+  EXPECT_EQ(fusion.details[0].second, "kind=kLoop, calls=%fused");
   const std::pair<std::string, std::string> name("op_name", "a<b>&\"c\"");
   EXPECT_EQ(entry.nodes[0].details, (std::vector<std::pair<std::string, std::string>>{name}));
 }
