@@ -1,22 +1,12 @@
 // Hyperbolic functions of doubles and their inverses, to their last places: what sums and products lose by rounding is
 // carried along.
 #include "backends/codegen/math_builder.h"
+#include "backends/codegen/math_sums.h"
 
 namespace xc::codegen {
 namespace {
 
 using V = llvm::Value*;
-
-struct Sum {
-  V high, low;
-};
-
-// a + b without error.
-Sum TwoSum(MathBuilder& m, V a, V b) {
-  V sum = m.Add(a, b);
-  V of_b = m.Sub(sum, a);
-  return {sum, m.Add(m.Sub(a, m.Sub(sum, of_b)), m.Sub(b, of_b))};
-}
 
 // a * b, with what it loses. Without fused multiply-add, nothing is known of that.
 Sum TwoProduct(MathBuilder& m, V a, V b) {

@@ -1,5 +1,6 @@
 // Sine, cosine and arc tangent of doubles to their last places.
 #include "backends/codegen/math_builder.h"
+#include "backends/codegen/math_sums.h"
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/GlobalVariable.h"
 #include "llvm/IR/Module.h"
@@ -8,17 +9,6 @@ namespace xc::codegen {
 namespace {
 
 using V = llvm::Value*;
-
-struct Sum {
-  V high, low;
-};
-
-// a + b without error.
-Sum TwoSum(MathBuilder& m, V a, V b) {
-  V s = m.Add(a, b);
-  V from_b = m.Sub(s, a);
-  return {s, m.Add(m.Sub(a, m.Sub(s, from_b)), m.Sub(b, from_b))};
-}
 
 // The same for |a| >= |b|.
 Sum FastTwoSum(MathBuilder& m, V a, V b) {
