@@ -10,7 +10,7 @@ namespace {
 
 using V = llvm::Value*;
 
-// The same for |a| >= |b|.
+// a + b without error for |a| >= |b|.
 Sum FastTwoSum(MathBuilder& m, V a, V b) {
   V s = m.Add(a, b);
   return {s, m.Sub(b, m.Sub(s, a))};

@@ -7,6 +7,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "backends/codegen/fused_emitter.h"
 #include "backends/codegen/math_builder.h"
+#include "backends/codegen/math_sums.h"
 #include "backends/gpu/emitter_impl.h"
 
 namespace xc::gpu {
@@ -14,6 +15,8 @@ namespace {
 
 using codegen::Loop;
 using codegen::MathBuilder;
+using codegen::Sum;
+using codegen::TwoSum;
 using V = llvm::Value*;
 
 constexpr double kLog2 = 0.69314718055994530942;
@@ -117,16 +120,6 @@ V Fmod(MathBuilder& m, V x, V y) {
   z = m.Select(m.Lt(ax, ay), x, z);
   V bad = b.CreateOr(b.CreateFCmpUNO(x, y), b.CreateOr(m.Eq(ax, m.F(m.inf())), m.Eq(y, m.F(0))));
   return m.Select(bad, m.F(m.nan()), z);
-}
-
-struct Sum {
-  V high, low;
-};
-
-Sum TwoSum(MathBuilder& m, V a, V b) {
-  V s = m.Add(a, b);
-  V of_b = m.Sub(s, a);
-  return {s, m.Add(m.Sub(a, m.Sub(s, of_b)), m.Sub(b, of_b))};
 }
 
 // The logarithm of a positive number to about 65 bits: 2 atanh(s) for s = (k - 1) / (k + 1), x = 2^e k.
