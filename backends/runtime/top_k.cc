@@ -76,8 +76,37 @@ void WriteTopK(const TopKDesc& d, const U* row, const Record* best, U* values, i
   }
 }
 
+// The first of the best elements.
+template <typename U>
+int64_t FirstBest(const TotalOrderKey<U>& map, const U* row, int64_t n) {
+  constexpr int64_t kBlock = 128 / sizeof(U);
+  U best = map(row[0]);
+  int64_t at = 0, i = 1;
+  auto take = [&](U key, int64_t index) {
+    if (key >= best) return;
+    best = key;
+    at = index;
+  };
+  for (; i + kBlock <= n; i += kBlock) {
+    U keys[kBlock];
+    for (int64_t l = 0; l < kBlock; ++l) keys[l] = map(row[i + l]);
+    U below = 0;
+    for (int64_t l = 0; l < kBlock; ++l) below |= static_cast<U>(keys[l] < best);
+    if (below == 0) continue;
+    for (int64_t l = 0; l < kBlock; ++l) take(keys[l], i + l);
+  }
+  for (; i < n; ++i) take(map(row[i]), i);
+  return at;
+}
+
 template <typename U, typename Record>
 absl::Status TopKRow(const TopKDesc& d, const TotalOrderKey<U>& map, const U* row, U* values, int32_t* indices) {
+  if (d.k == 1) {
+    const int64_t at = FirstBest(map, row, d.n);
+    values[0] = row[at];
+    indices[0] = static_cast<int32_t>(at);
+    return absl::OkStatus();
+  }
   const int64_t capacity = TopKCapacity(d, d.n);
   XC_ASSIGN_OR_RETURN(char* scratch, ThreadScratch(2 * capacity * sizeof(Record) + 64, kOuterScratch));
   Record* best = reinterpret_cast<Record*>(scratch);
