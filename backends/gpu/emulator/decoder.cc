@@ -55,7 +55,7 @@ const std::unordered_map<std::string, void (*)(Decoder&, const Statement&)>& Dec
     auto* made = new std::unordered_map<std::string, void (*)(Decoder&, const Statement&)>();
     for (absl::Span<const DecodeRow> rows :
          {IntegerOps(), BitOps(), CompareOps(), FloatOps(), FunctionOps(), ConvertOps(), MoveOps(), MemoryOps(),
-          AtomicOps(), ControlOps(), WarpOps(), MatrixOps()}) {
+          AtomicOps(), ControlOps(), WarpOps(), MatrixOps(), CopyOps()}) {
       for (const DecodeRow& row : rows) (*made)[row.op] = row.decode;
     }
     return made;

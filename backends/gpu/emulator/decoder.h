@@ -46,6 +46,7 @@ absl::Span<const DecodeRow> AtomicOps();
 absl::Span<const DecodeRow> ControlOps();
 absl::Span<const DecodeRow> WarpOps();
 absl::Span<const DecodeRow> MatrixOps();
+absl::Span<const DecodeRow> CopyOps();
 
 // Whatever stands above one function: the kernel that is being made, its shared memory, what it calls.
 struct KernelDecoder {

@@ -104,6 +104,8 @@ XC_EXPORTED CUresult cuInit(unsigned flags) {
   }
   XC_EMULATED(cuInit, kNothing);
   emulator::DriverState& state = State();
+  // What the handlers are compiled for.
+  if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma")) return CUDA_ERROR_NOT_SUPPORTED;
   if (flags != 0) return CUDA_ERROR_INVALID_VALUE;
   if (state.options.devices < 1) return CUDA_ERROR_NO_DEVICE;
   while (static_cast<int>(state.devices.size()) < std::min(state.options.devices, 16)) {

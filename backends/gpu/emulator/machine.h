@@ -222,7 +222,6 @@ struct Warp {
   struct Copy {
     uint8_t* to;
     const uint8_t* from;
-    int64_t shared_offset;
     int32_t bytes, copied;
     int32_t lane, line;
   };

@@ -301,7 +301,7 @@ void DecodeBarrier(Decoder& d, const Statement& s) {
 void Fence(Warp& w, const Instruction& i, uint32_t mask) {}
 void DecodeFence(Decoder& d, const Statement& s) {
   // Within the block a fence orders nothing that a barrier does not; beyond it, blocks may wait for each other.
-  if (!s.Has("cta") && !s.Has("proxy")) d.kernel()->has_fence = true;
+  if (!s.Has("cta") && !s.Has("proxy") && s.op != "griddepcontrol") d.kernel()->has_fence = true;
   d.Emit(s, Fence, -1);
 }
 
