@@ -236,6 +236,14 @@ absl::Status Emitter::EmitFftCall(const plan::Step& step, const plan::LibraryCal
 absl::Status Emitter::EmitLibraryCall(const plan::Step& step, const plan::LibraryCall& call) {
   if (call.function == "xc_rt_sort") return EmitSortCall(step, call);
   if (call.function == "xc_rt_fft") return EmitFftCall(step, call);
+  if (call.function == "xc_rt_top_k") {
+    const auto& desc = std::get<TopKDesc>(std::get<plan::Descriptor>(call.arguments[0]));
+    std::vector<BufferSlice> arguments;
+    for (size_t i = 1; i < call.arguments.size(); ++i) arguments.push_back(std::get<BufferSlice>(call.arguments[i]));
+    const std::string key(reinterpret_cast<const char*>(&desc), sizeof(desc));
+    return AddCall(step, absl::StrCat("top k ", key), std::move(arguments), 2, desc.rows * desc.n * 4,
+                   [&](KernelFunction& f) { return EmitTopK(f, desc); });
+  }
   if (call.function == "xc_rt_rng_bit_generator") return EmitRandomCall(step, call);
   using WriteDesc = std::function<absl::Status(KernelFunction&, const plan::Descriptor&)>;
   static const auto* const kWriters = new absl::flat_hash_map<std::string, WriteDesc>{

@@ -98,6 +98,8 @@ int64_t FftScratchBytes(const FftDesc& desc);
 // Parameters: the operands, the results, scratch memory of SortScratchBytes.
 absl::Status EmitSort(KernelFunction& f, const HloInstruction& sort, const SortDesc& desc);
 int64_t SortScratchBytes(const SortDesc& desc);
+// Parameters: the operand, the values, their numbers, scratch memory of 4 bytes for each element.
+absl::Status EmitTopK(KernelFunction& f, const TopKDesc& desc);
 // Parameters: the state, the array; and: the state, the next state, which may be the same.
 absl::Status EmitRandomBits(KernelFunction& f, const RngDesc& desc);
 absl::Status EmitNextRandomState(KernelFunction& f, const RngDesc& desc);

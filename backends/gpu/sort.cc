@@ -21,12 +21,38 @@ int Log2Ceiling(int64_t n) {
   return log;
 }
 
+int ThreadsFor(int64_t n) { return static_cast<int>(std::clamp<int64_t>((int64_t{1} << Log2Ceiling(n)) / 2, 32, 256)); }
+
+// Calls `exchange` for pairs of places below `n`, the lower first: they are in order afterwards if each call puts its
+// two elements into order. Runs of 2^k elements are merged: first each element of the lower half with its mirror image
+// in the upper one, then at shrinking distances.
+absl::Status WriteNetwork(KernelFunction& f, int64_t n, int threads,
+                          const std::function<absl::Status(V, V)>& exchange) {
+  auto& b = f.b();
+  const auto I = [&](int64_t value) { return f.Index(value); };
+  Loop runs(b, I(0), I(Log2Ceiling(n)), 1, "runs");
+  V half = b.CreateShl(I(1), runs.index());
+  Loop steps(b, I(0), b.CreateAdd(runs.index(), I(1)), 1, "steps");
+  V distance = b.CreateLShr(half, steps.index());
+  V mirrored = b.CreateICmpEQ(steps.index(), I(0));
+  Loop pairs(b, f.Thread(), I((int64_t{1} << Log2Ceiling(n)) / 2), threads, "pairs");
+  V offset = b.CreateAnd(pairs.index(), b.CreateSub(distance, I(1)));
+  V run = b.CreateShl(b.CreateSub(pairs.index(), offset), I(1));
+  V low = b.CreateAdd(run, offset);
+  V mirror = b.CreateSub(b.CreateAdd(run, b.CreateSub(b.CreateShl(distance, I(1)), I(1))), offset);
+  V high = b.CreateSelect(mirrored, mirror, b.CreateAdd(low, distance));
+  XC_RETURN_IF_ERROR(f.If(b.CreateICmpULT(high, I(n)), [&] { return exchange(low, high); }));
+  pairs.End();
+  f.Barrier();
+  steps.End();
+  runs.End();
+  return absl::OkStatus();
+}
+
 class SortWriter {
  public:
   SortWriter(KernelFunction& f, const HloInstruction& sort, const SortDesc& desc)
-      : f_(f), b_(f.b()), sort_(sort), desc_(desc), pairs_((int64_t{1} << Log2Ceiling(desc.n)) / 2) {
-    threads_ = static_cast<int>(std::clamp<int64_t>(pairs_, 32, 256));
-  }
+      : f_(f), b_(f.b()), sort_(sort), desc_(desc), threads_(ThreadsFor(desc.n)) {}
 
   absl::Status Write() {
     return f_.ForEachBlock(desc_.outer * desc_.inner, threads_, [&](V row) -> absl::Status {
@@ -44,25 +70,7 @@ class SortWriter {
         copy.End();
       }
       f_.Barrier();
-      // Runs of 2^k elements are merged: first each element of the lower half with its mirror image in the upper one,
-      // then at shrinking distances.
-      Loop runs(b_, I(0), I(Log2Ceiling(desc_.n)), 1, "runs");
-      V half = b_.CreateShl(I(1), runs.index());
-      Loop steps(b_, I(0), b_.CreateAdd(runs.index(), I(1)), 1, "steps");
-      V distance = b_.CreateLShr(half, steps.index());
-      V mirrored = b_.CreateICmpEQ(steps.index(), I(0));
-      Loop pairs(b_, thread, I(pairs_), threads_, "pairs");
-      V offset = b_.CreateAnd(pairs.index(), b_.CreateSub(distance, I(1)));
-      V run = b_.CreateShl(b_.CreateSub(pairs.index(), offset), I(1));
-      V low = b_.CreateAdd(run, offset);
-      V mirror = b_.CreateSub(b_.CreateAdd(run, b_.CreateSub(b_.CreateShl(distance, I(1)), I(1))), offset);
-      V high = b_.CreateSelect(mirrored, mirror, b_.CreateAdd(low, distance));
-      XC_RETURN_IF_ERROR(f_.If(b_.CreateICmpULT(high, I(desc_.n)), [&] { return Exchange(Place(low), Place(high)); }));
-      pairs.End();
-      f_.Barrier();
-      steps.End();
-      runs.End();
-      return absl::OkStatus();
+      return WriteNetwork(f_, desc_.n, threads_, [&](V low, V high) { return Exchange(Place(low), Place(high)); });
     });
   }
 
@@ -120,12 +128,58 @@ class SortWriter {
   llvm::IRBuilder<>& b_;
   const HloInstruction& sort_;
   const SortDesc& desc_;
-  const int64_t pairs_;
-  int threads_;
+  const int threads_;
   V first_ = nullptr;  // of the row
 };
 
 }  // namespace
+
+absl::Status EmitTopK(KernelFunction& f, const TopKDesc& desc) {
+  const auto type = static_cast<ElementType>(desc.type);
+  const int threads = ThreadsFor(desc.n);
+  return f.ForEachBlock(desc.rows, threads, [&](V row) -> absl::Status {
+    auto& b = f.b();
+    llvm::Type *const i32 = b.getInt32Ty(), *const raw = b.getIntNTy(8 * StorageBytes(type));
+    V first = b.CreateMul(row, f.Index(desc.n)), out = b.CreateMul(row, f.Index(desc.k));
+    const auto number_at = [&](V along) { return b.CreateGEP(i32, f.argument(3), b.CreateAdd(first, along)); };
+    const auto element = [&](V number) {
+      V place = b.CreateAdd(first, b.CreateZExtOrTrunc(number, first->getType()));
+      return b.CreateLoad(raw, b.CreateGEP(raw, f.argument(0), place));
+    };
+    // In the order of integers with sign, or without: negative floats mirrored.
+    const auto key = [&](V bits) -> V {
+      if (!IsFloating(type)) return bits;
+      const unsigned width = raw->getIntegerBitWidth();
+      V sign = b.CreateAShr(bits, llvm::ConstantInt::get(raw, width - 1));
+      return b.CreateXor(bits, b.CreateLShr(sign, llvm::ConstantInt::get(raw, 1)));
+    };
+    const bool is_signed = IsFloating(type) || IsSignedInt(type);
+    V thread = f.Thread();
+    Loop numbers(b, thread, f.Index(desc.n), threads, "numbers");
+    b.CreateStore(b.CreateZExtOrTrunc(numbers.index(), i32), number_at(numbers.index()));
+    numbers.End();
+    f.Barrier();
+    XC_RETURN_IF_ERROR(WriteNetwork(f, desc.n, threads, [&](V low, V high) {
+      V x = b.CreateLoad(i32, number_at(low)), y = b.CreateLoad(i32, number_at(high));
+      V kx = key(element(x)), ky = key(element(y));
+      V first_key = desc.largest ? kx : ky, second_key = desc.largest ? ky : kx;
+      V after = is_signed ? b.CreateICmpSGT(second_key, first_key) : b.CreateICmpUGT(second_key, first_key);
+      V wrong = b.CreateOr(after, b.CreateAnd(b.CreateICmpEQ(kx, ky), b.CreateICmpULT(y, x)));
+      return f.If(wrong, [&] {
+        b.CreateStore(y, number_at(low));
+        b.CreateStore(x, number_at(high));
+        return absl::OkStatus();
+      });
+    }));
+    Loop best(b, thread, f.Index(desc.k), threads, "best");
+    V number = b.CreateLoad(i32, number_at(best.index()));
+    V place = b.CreateAdd(out, best.index());
+    b.CreateStore(element(number), b.CreateGEP(raw, f.argument(1), place));
+    b.CreateStore(number, b.CreateGEP(i32, f.argument(2), place));
+    best.End();
+    return absl::OkStatus();
+  });
+}
 
 int64_t SortScratchBytes(const SortDesc& desc) { return desc.outer * desc.n * desc.inner * 4; }
 

@@ -16,7 +16,6 @@ absl::StatusOr<Target> TargetOfCapability(int capability) {
 TargetInfo TargetInfoOf(const Target&) {
   TargetInfo info;
   info.vector_bytes = 16;
-  info.topk = false;
   return info;
 }
 

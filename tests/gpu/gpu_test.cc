@@ -148,6 +148,13 @@ ENTRY e { x = f32[7,301] parameter(0) n = s32[7,301] iota(), iota_dimension=1
   ROOT r = (f32[7,301], s32[7,301]) tuple(a, b) })");
 }
 
+TEST(Gpu, TopK) {
+  ExpectSame(R"(HloModule m
+ENTRY e { x = f32[5,77] parameter(0) t = (f32[5,9], s32[5,9]) topk(x), k=9, largest=true
+  a = f32[5,9] get-tuple-element(t), index=0 b = s32[5,9] get-tuple-element(t), index=1
+  ROOT r = (f32[5,9], s32[5,9]) tuple(a, b) })");
+}
+
 TEST(Gpu, RandomBits) {
   for (const char* algorithm : {"rng_three_fry", "rng_philox"}) {
     ExpectSame(std::string(R"(HloModule m
