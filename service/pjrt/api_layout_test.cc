@@ -2,7 +2,9 @@
 // fields, and the order of the table. All of it is checked by the compiler.
 #include "gtest/gtest.h"
 #include "service/pjrt/api.h"
+#include "service/pjrt/api_extensions.h"
 #include "xla/pjrt/c/pjrt_c_api.h"
+#include "xla/pjrt/c/pjrt_c_api_ffi_extension.h"
 
 // XC_EACH(m, a, b, f, g, …): m(a, b, f) m(a, b, g) ….
 #define XC_PARENS ()
@@ -176,6 +178,14 @@ XC_SAME(Executable_DeserializeAndLoad_Args, PJRT_Executable_DeserializeAndLoad_A
         overridden_serialized_compile_options_size)
 XC_SAME(LoadedExecutable_Fingerprint_Args, PJRT_LoadedExecutable_Fingerprint_Args, executable, executable_fingerprint,
         executable_fingerprint_size)
+
+XC_SAME(FFI_Type_Info, PJRT_FFI_Type_Info, deleter, serialize, deserialize)
+XC_SAME(FFI_Type_Register_Args, PJRT_FFI_Type_Register_Args, type_name, type_name_size, type_id, type_info)
+XC_SAME(FFI_UserData, PJRT_FFI_UserData, type_id, data)
+XC_SAME(FFI_UserData_Add_Args, PJRT_FFI_UserData_Add_Args, context, user_data)
+XC_SAME(FFI_Register_Handler_Args, PJRT_FFI_Register_Handler_Args, target_name, target_name_size, handler,
+        platform_name, platform_name_size, traits)
+XC_SAME(FfiExtension, PJRT_FFI_Extension, type_register, user_data_add, register_handler)
 
 #define XC_PJRT_CALL(name) static_assert(offsetof(xc::pjrt::Api, name) == offsetof(::PJRT_Api, PJRT_##name), #name);
 #define XC_PJRT_NONE(name) XC_PJRT_CALL(name)

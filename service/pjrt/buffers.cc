@@ -1,5 +1,7 @@
 #include "service/pjrt/buffers.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstring>
 #include <numeric>
@@ -9,7 +11,21 @@
 
 namespace xc::pjrt {
 
+namespace {
+
+// What the machine has. Larger blocks can be reserved, but not be filled.
+size_t BytesOfMachine() {
+  static const size_t bytes =
+      static_cast<size_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<size_t>(sysconf(_SC_PAGE_SIZE));
+  return bytes;
+}
+
+}  // namespace
+
 absl::StatusOr<std::shared_ptr<Storage>> Storage::Allocate(size_t bytes) {
+  if (bytes > BytesOfMachine()) {
+    return absl::ResourceExhaustedError(absl::StrCat("Out of memory allocating ", bytes, " bytes."));
+  }
   XC_ASSIGN_OR_RETURN(Block block, Block::Allocate(bytes));
   return std::make_shared<Storage>(std::move(block));
 }
