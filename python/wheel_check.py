@@ -18,6 +18,7 @@ OWN_FILES = [
     r"xla/_core\.so",
     r"xla/libxc\.so",
     r"xla/bin/xla",
+    r"xla/include/xc/\w+\.(h|hpp)",
 ]
 
 PROGRAM = """
