@@ -13,6 +13,7 @@
 #include "jit/plugin/rewritten_graphs.h"
 #include "jit/plugin/settings.h"
 #include "service/c_status.h"
+#include "service/recorder.h"
 
 struct xc_cluster {
   std::shared_ptr<xc::HostedCluster> hosted;
@@ -149,6 +150,17 @@ xc_plugin_stats xc_plugin_get_stats(void) {
 
 int xc_plugin_wait(double seconds) {
   return xc::CallC([&] { return xc::WaitForCompilations(seconds) ? 1 : 0; }, 0);
+}
+
+void xc_plugin_profile_start(void) {
+  xc_status_free(xc::CallC([]() -> absl::Status {
+    xc::Recorder::Get().Start();
+    return absl::OkStatus();
+  }));
+}
+
+char* xc_plugin_profile_stop(void) {
+  return xc::CallC([] { return xc::CopyString(xc::Recorder::Get().Stop()); }, static_cast<char*>(nullptr));
 }
 
 char* xc_plugin_report(const char* format) {

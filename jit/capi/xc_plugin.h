@@ -80,6 +80,10 @@ xc_plugin_stats xc_plugin_get_stats(void);
 int xc_plugin_wait(double seconds);
 /* What was clustered, compiled and left out, as "text" or "html". The string belongs to the caller: xc_string_free. */
 char* xc_plugin_report(const char* format);
+/* Records all launches from now on, and what happens inside of those whose code is compiled from now on. The second
+ * function ends that, and gives a trace (JSON that Perfetto opens), which belongs to the caller: xc_string_free. */
+void xc_plugin_profile_start(void);
+char* xc_plugin_profile_stop(void);
 
 #ifdef __cplusplus
 } /* extern "C" */

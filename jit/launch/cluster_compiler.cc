@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "service/recorder.h"
+
 namespace xc {
 namespace {
 
@@ -18,6 +20,7 @@ class ClientCompiler : public ClusterCompiler {
                                                             const CompileOptions& options) override {
     CompileOptions own = options;
     own.emulate |= emulate_;
+    own.profile |= Recorder::Get().on();
     return client_->Compile(std::move(module), platform_, own);
   }
 

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "hlo/base/status.h"
+#include "service/recorder.h"
 
 namespace xc {
 
@@ -22,8 +23,12 @@ void CompiledCluster::SetResults(const Graph& graph, absl::Span<const Shape> sha
 
 absl::Status CompiledCluster::Run(absl::Span<const void* const> parameters, absl::Span<void* const> results,
                                   const RunOptions& options) const {
-  if (padding == nullptr) return executable->Run(parameters, results, options);
-  return padding->Run(*executable, parameters, results, options);
+  const auto run = [&](const RunOptions& how) {
+    return padding == nullptr ? executable->Run(parameters, results, how)
+                              : padding->Run(*executable, parameters, results, how);
+  };
+  Recorder& recorder = Recorder::Get();
+  return recorder.on() ? recorder.Run(name, *executable, options, run) : run(options);
 }
 
 absl::StatusOr<CutResult> CutResult::Make(const Dims& dims, int64_t axis, int64_t size) {
@@ -66,6 +71,7 @@ absl::StatusOr<ClusterCode> CompileCluster(const Graph& graph, const std::vector
                                            std::set<int>* needed, std::string* failed_node) {
   const int64_t start = now();
   auto out = std::make_shared<CompiledCluster>();
+  out->name = graph.name;
   XC_ASSIGN_OR_RETURN(out->lowered, compiler.Lower(graph, args, needed, failed_node));
   needed->clear();
   if (out->lowered.module != nullptr) {

@@ -14,6 +14,7 @@
 namespace xc {
 
 struct CompiledCluster {
+  std::string name;                              // of the cluster
   LoweredCluster lowered;                        // without its module
   std::shared_ptr<const Executable> executable;  // null when all results are known
   std::vector<Dims> result_dims;                 // of the module's results

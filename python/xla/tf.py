@@ -7,11 +7,26 @@ the wheel is installed; `load(path)` does it for a library that lies elsewhere.
 0
 """
 
+import contextlib
 import ctypes
 import dataclasses
+import gzip
 import os
 
-__all__ = ["Error", "Stats", "configure", "disable", "enable", "load", "report", "settings", "stats", "wait"]
+__all__ = [
+    "Error",
+    "Profile",
+    "Stats",
+    "configure",
+    "disable",
+    "enable",
+    "load",
+    "profile",
+    "report",
+    "settings",
+    "stats",
+    "wait",
+]
 
 _HERE = os.path.dirname(os.path.abspath(__file__))
 _NAMES = ["graphs", "clusters", "launches", "host_runs", "compilations", "failures"]
@@ -80,6 +95,8 @@ def _core():
         _library.xc_plugin_configure.argtypes = [ctypes.c_char_p]
         _library.xc_plugin_settings.restype = ctypes.c_void_p
         _library.xc_plugin_report.restype = ctypes.c_void_p
+        _library.xc_plugin_profile_start.restype = None
+        _library.xc_plugin_profile_stop.restype = ctypes.c_void_p
         _library.xc_plugin_report.argtypes = [ctypes.c_char_p]
         _library.xc_plugin_get_stats.restype = _CStats
         _library.xc_plugin_wait.argtypes = [ctypes.c_double]
@@ -183,6 +200,50 @@ def wait(seconds=60.0):
     True
     """
     return bool(_core().xc_plugin_wait(seconds))
+
+
+class Profile:
+    """What compiled clusters did while it was recorded: `trace` is JSON text in the Trace Event format."""
+
+    def __init__(self):
+        self.trace = ""
+
+    def save(self, path):
+        """Writes the trace to the file `path` (.json or .json.gz) for Perfetto, or, below the folder `path`, where
+        TensorBoard looks for it.
+
+        >>> import os, tempfile
+        >>> with xla.tf.profile() as profile:
+        ...     pass
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     profile.save(os.path.join(folder, "trace.json"))
+        ...     os.listdir(folder)
+        ['trace.json']
+        """
+        path = os.fspath(path)
+        if path.endswith(os.sep) or os.path.isdir(path):
+            path = os.path.join(path, "plugins", "profile", "xla", "xla.trace.json.gz")
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+        with (gzip.open if path.endswith(".gz") else open)(path, "wt", encoding="utf-8") as file:
+            file.write(self.trace)
+
+
+@contextlib.contextmanager
+def profile():
+    """Records what compiled clusters do within a `with` block: each launch, and the kernels, library calls and loops of
+    clusters that are compiled within it. Gives a Profile.
+
+    >>> with xla.tf.profile() as profile:
+    ...     pass
+    >>> "traceEvents" in profile.trace
+    True
+    """
+    found = Profile()
+    _core().xc_plugin_profile_start()
+    try:
+        yield found
+    finally:
+        found.trace = _take_string(_core().xc_plugin_profile_stop())
 
 
 def report(format="text"):

@@ -1,0 +1,98 @@
+#include "service/recorder.h"
+
+#include <algorithm>
+#include <limits>
+#include <set>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "backends/runtime/profile.h"
+#include "hlo/base/format.h"
+#include "hlo/base/json.h"
+#include "hlo/base/timeline.h"
+
+namespace xc {
+namespace {
+
+// Of one launch.
+constexpr size_t kMostEventsOfRun = 4096;
+
+std::string Facts(const ProfileSite& site, int64_t ns) {
+  JsonObject args;
+  args.Add("hlo_op", site.name).Add("kind", site.kind).Add("detail", site.detail).Add("shape", site.shape);
+  if (!site.source.empty()) args.Add("source", site.source);
+  if (!site.op_name.empty()) args.Add("op_name", site.op_name);
+  if (site.kind == "loop" || ns <= 0) return args.ToString();
+  if (site.flops > 0) args.Add("flops", site.flops).Add("gflops", static_cast<double>(site.flops) / ns);
+  if (site.bytes > 0) args.Add("bytes", site.bytes).Add("gbps", static_cast<double>(site.bytes) / ns);
+  return args.ToString();
+}
+
+}  // namespace
+
+Recorder& Recorder::Get() {
+  static auto* const recorder = new Recorder;
+  return *recorder;
+}
+
+void Recorder::Start() {
+  std::lock_guard<std::mutex> lock(mu_);
+  events_.clear();
+  dropped_ = 0;
+  on_.store(true);
+}
+
+absl::Status Recorder::Run(const std::string& name, const Executable& executable, const RunOptions& options,
+                           absl::FunctionRef<absl::Status(const RunOptions&)> run) {
+  const std::vector<ProfileSite>& sites = executable.profile_sites();
+  RunProfile profile(sites.size(), sites.empty() ? 0 : kMostEventsOfRun);
+  RunOptions told = options;
+  if (!sites.empty()) told.profile = &profile;
+  const int64_t start = ProfileClock();
+  absl::Status status = run(told);
+  const int64_t end = ProfileClock();
+  std::vector<Event> events;
+  events.push_back({name, "launch", JsonObject().Add("ok", status.ok()).ToString(), ThreadTrack(), start, end});
+  for (const RunProfile::Event& e : profile.events()) {
+    if (e.site < 0) continue;  // the launch itself
+    const ProfileSite& site = sites[e.site];
+    events.push_back({site.name, site.kind, Facts(site, e.end_ns - e.start_ns), e.track, e.start_ns, e.end_ns});
+  }
+  std::lock_guard<std::mutex> lock(mu_);
+  const size_t room = kMostEvents - std::min(kMostEvents, events_.size());
+  dropped_ += profile.dropped() + static_cast<int64_t>(events.size() - std::min(room, events.size()));
+  events.resize(std::min(room, events.size()));
+  std::move(events.begin(), events.end(), std::back_inserter(events_));
+  return status;
+}
+
+std::string Recorder::Stop() {
+  on_.store(false);
+  std::lock_guard<std::mutex> lock(mu_);
+  int64_t zero = std::numeric_limits<int64_t>::max();
+  std::set<int> tracks;
+  for (const Event& event : events_) {
+    zero = std::min(zero, event.start_ns);
+    tracks.insert(event.track);
+  }
+  std::string out = absl::StrCat("{\"displayTimeUnit\": \"ns\",\n\"otherData\": ",
+                                 JsonObject().Add("events_left_out", dropped_).ToString(), ",\n\"traceEvents\": [\n",
+                                 "{\"name\": \"process_name\", \"ph\": \"M\", \"pid\": 1, \"args\": {\"name\": "
+                                 "\"compiled clusters\"}}");
+  for (const int track : tracks) {
+    absl::StrAppend(&out, ",\n{\"name\": \"thread_name\", \"ph\": \"M\", \"pid\": 1, \"tid\": ", track,
+                    ", \"args\": {\"name\": \"thread ", track, "\"}}");
+  }
+  for (const Event& event : events_) {
+    JsonObject object;
+    object.Add("name", event.name).Add("cat", event.category).Add("ph", "X").Add("pid", int64_t{1});
+    object.Add("tid", int64_t{event.track});
+    object.AddJson("ts", Format("%.3f", static_cast<double>(event.start_ns - zero) / 1e3));
+    object.AddJson("dur", Format("%.3f", static_cast<double>(event.end_ns - event.start_ns) / 1e3));
+    absl::StrAppend(&out, ",\n", object.AddJson("args", event.args).ToString());
+  }
+  events_.clear();
+  return out + "\n]}\n";
+}
+
+}  // namespace xc
