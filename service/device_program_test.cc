@@ -339,10 +339,10 @@ ENTRY e { p = f32[] parameter(0)
 
 TEST(DeviceProgram, WhatTheModuleDoesNotHave) {
   EXPECT_EQ(ErrorOf(Module(2, 1,
-                           "p = f32[1] parameter(0)\nROOT r = f32[1] all-reduce(p), replica_groups={{0,2}}, "
+                           "p = f32[1] parameter(0)\nROOT all = f32[1] all-reduce(p), replica_groups={{0,2}}, "
                            "to_apply=add"))
                 .substr(0, 41),
-            "r names replica 2; the module has 2");
+            "all names replica 2; the module has 2");
   EXPECT_NE(ErrorOf(Module(3, 1,
                            "p = f32[1] parameter(0)\nROOT r = f32[1] all-reduce(p), replica_groups={{0,1}}, "
                            "to_apply=add"))
