@@ -1,7 +1,7 @@
 """Programs that JAX exports with symbolic sizes, as `jax.export` and as text or bytecode, run by the tool with arrays of
 several sizes beside JAX's own run.
 
-Usage: python jax_open_sizes.py XLA
+Usage: python open_sizes.py XLA
 Ends with `N passed, N failed`; the exit status is 1 if any failed.
 """
 
