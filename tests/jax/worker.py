@@ -34,6 +34,7 @@ def leaf_to_host(leaf):
 
 
 def outcome(function):
+    np.random.seed(17)
     try:
         return {"value": to_host(function())}
     except Exception as error:  # whatever a case raises is its outcome
