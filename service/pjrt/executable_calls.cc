@@ -47,9 +47,9 @@ absl::StatusOr<std::string> CompiledProgram::OptimizedProto() const {
   if (!proto.mutable_hlo_module()->ParseFromString(bytes)) return absl::InternalError("the module cannot be written");
   // With layouts, which readers of it ask for.
   pb::ProgramShapeProto* const layout = proto.mutable_config()->mutable_entry_computation_layout();
-  *layout = proto.hlo_module().host_program_shape();
-  for (int i = 0; i < layout->parameters_size(); ++i) {
-    ShapeToProto(WithLayouts(EntryParameterShape(*module, i)), layout->mutable_parameters(i));
+  for (int64_t i = 0; i < module->entry()->parameter_count(); ++i) {
+    ShapeToProto(WithLayouts(EntryParameterShape(*module, i)), layout->add_parameters());
+    layout->add_parameter_names(module->entry()->parameter(i)->name());
   }
   ShapeToProto(WithLayouts(EntryResultShape(*module)), layout->mutable_result());
   *proto.mutable_hlo_module()->mutable_host_program_shape() = *layout;
