@@ -73,8 +73,9 @@ void LowerManual(OpLowering& op) {
   // The sharding of a whole array of `whole`, and whether its parts are `part`.
   const auto tiling_of = [&](const SdySharding& sharding, const Shape& whole, const Shape& part, Sharding* result) {
     absl::StatusOr<DeviceTiling> tiling = TilingOf(sharding, &manual);
-    absl::StatusOr<Shape> shape = tiling.status();
-    if (tiling.ok() && tiling->rank() == whole.rank()) shape = tiling->ShardShape(whole);
+    if (!tiling.ok()) return op.Fail(std::string(tiling.status().message())), false;
+    if (tiling->rank() != whole.rank()) return op.Fail("a sharding has another number of dimensions"), false;
+    const absl::StatusOr<Shape> shape = tiling->ShardShape(whole);
     if (!shape.ok()) return op.Fail(std::string(shape.status().message())), false;
     if (!SameDims(*shape, part)) {
       return op.Fail(absl::StrCat("a device's part of ", whole.ToString(false), " is ", shape->ToString(false),
