@@ -11,10 +11,10 @@ namespace {
 
 constexpr double kEventNs = 60, kMostOverhead = 0.02;
 
-// What a fast processor would take at least.
+// What a fast processor would take at least, with all data in its caches.
 double LeastNs(const InstructionCost& cost) {
   const double compute = static_cast<double>(cost.flops) / 100 + static_cast<double>(cost.transcendentals) / 5;
-  const double memory = static_cast<double>(cost.bytes_read + cost.bytes_written) / 20;
+  const double memory = static_cast<double>(cost.bytes_read + cost.bytes_written) / 64;
   return std::max(compute, memory);
 }
 
