@@ -1,6 +1,6 @@
 """Makes a Debian package of an installation. Run by `third_party/bazel run //:deb -- OUT.deb`.
 
-usage: deb.py FILES… -- OUT.deb
+usage: deb.py FILES… -- OUT.deb [--uncompressed]
 """
 
 import os
@@ -47,6 +47,8 @@ def main():
     at = sys.argv.index("--") if "--" in sys.argv else len(sys.argv)
     files = install.by_name(os.path.abspath(path) for path in sys.argv[1:at])
     arguments = [argument for argument in sys.argv[at + 1 :] if argument != "--"]
+    compression = "-Znone" if "--uncompressed" in arguments else "-Zgzip"
+    arguments = [argument for argument in arguments if argument != "--uncompressed"]
     if len(arguments) != 1 or arguments[0].startswith("-"):
         raise SystemExit("usage: third_party/bazel run //:deb -- OUT.deb")
     out = os.path.join(os.environ.get("BUILD_WORKING_DIRECTORY", os.getcwd()), arguments[0])
@@ -61,7 +63,9 @@ def main():
         control = CONTROL.format(version=install.VERSION, size=size // 1024, depends=", ".join(depends))
         install.place(scratch, "DEBIAN/control", control)
         subprocess.run(
-            ["dpkg-deb", "-Zgzip", "--root-owner-group", "--build", scratch, out], check=True, stdout=subprocess.DEVNULL
+            ["dpkg-deb", compression, "--root-owner-group", "--build", scratch, out],
+            check=True,
+            stdout=subprocess.DEVNULL,
         )
     print(f"made {out}: {os.path.getsize(out) / 2**20:.1f} MiB; depends on {', '.join(depends)}")
 
