@@ -32,6 +32,15 @@ int64_t Count(const std::vector<int64_t>& dims) {
 
 std::vector<int64_t> Descending(size_t rank) { return Layout::Descending(rank).minor_to_major; }
 
+// The place `column` behind place `start` of a row-major array of `shape`.
+Index Linear(FusedEmitter& fused, V start, const Term& column, const Shape& shape) {
+  Index at;
+  at.linear = fused.index().Add(fused.index().Uniform(start), column);
+  at.sizes = shape.dims();
+  at.order = Descending(shape.rank());
+  return at;
+}
+
 }  // namespace
 
 absl::Status IrEmitter::EmitColumnReduce(const HloInstruction* instruction, const plan::Kernel& kernel) {
@@ -47,6 +56,8 @@ absl::Status IrEmitter::EmitColumnReduce(const HloInstruction* instruction, cons
   const std::vector<int64_t>* const sizes[] = {&form.batch, &form.rows, &form.columns};
   KernelWriter writer(this, impl_.get(), target_, kernel);
   const int64_t blocks = (columns + kColumns - 1) / kColumns;
+  // Columns of several dimensions whose vectors cross the end of the last one: places in memory need no coordinates.
+  const bool linear = form.columns.size() > 1 && form.columns.back() % lanes != 0;
   // Loops along the columns, in a space of [batch][column].
   KernelShape plan;
   plan.dims = {batches, columns};
@@ -99,6 +110,11 @@ absl::Status IrEmitter::EmitColumnReduce(const HloInstruction* instruction, cons
         llvm::Intrinsic::smin, builder.CreateAdd(row_first, builder.getInt64(kRows)), builder.getInt64(rows));
     // The value of the operand at a row, for the vector at `position`.
     auto row_value = [&](FusedEmitter& fused, V row, const Index& position) {
+      if (linear) {
+        V row_of_all = fused.index().Add(fused.index().Mul(batch, builder.getInt64(rows)), row);
+        V start = fused.index().Mul(row_of_all, builder.getInt64(columns));
+        return fused.Get(reduce->operand(0), Linear(fused, start, position.dims[1], reduce->operand(0)->shape()));
+      }
       std::vector<Term> at, part;
       const Term coordinates[] = {fused.index().Uniform(batch), fused.index().Uniform(row), position.dims[1]};
       for (int k = 0; k < 3; ++k) {
@@ -145,6 +161,13 @@ absl::Status IrEmitter::EmitColumnReduce(const HloInstruction* instruction, cons
       fused.BindMemory(old.get(), whole);
       XC_ASSIGN_OR_RETURN(Element total, fused.Get(old.get(), here));
       fused.BindValue(reduce, {element.Normalize(type, total.re)});
+      if (linear) {
+        V start = fused.index().Mul(batch, builder.getInt64(columns));
+        const Index at = Linear(fused, start, position.dims[1], root->shape());
+        XC_ASSIGN_OR_RETURN(Element value, fused.Get(root, at));
+        fused.Store(root->shape(), out, at, value);
+        return absl::OkStatus();
+      }
       std::vector<Term> at =
           fused.index().Delinearize(fused.index().Uniform(batch), form.batch, Descending(form.batch.size()));
       std::vector<Term> column =

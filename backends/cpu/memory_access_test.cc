@@ -217,6 +217,39 @@ TEST(MemoryAccess, InterleavingDividesNoPlaces) {
   EXPECT_EQ(code.find("@llvm.masked.gather"), std::string::npos) << code;
 }
 
+// A reduction of columns whose vectors cross from one row of columns into the next; of what is computed, and with more
+// computed from it.
+std::string ColumnsOfSeveralDimensions(const char* type, int batch) {
+  return absl::StrReplaceAll(
+      absl::StrCat(
+          "HloModule m\ns { a = T[] parameter(0) b = T[] parameter(1) ROOT c = T[] maximum(a, b) }\nENTRY e {\n",
+          "x = T[", batch, ",20,37,19] parameter(0) z = T[] parameter(1) k = T[37] parameter(2) b = T[", batch,
+          ",20,37,19] broadcast(k), dimensions={2} y = T[", batch, ",20,37,19] add(x, b) m = T[", batch,
+          ",37,19] reduce(y, z), dimensions={1}, to_apply=s ROOT r = T[", batch, ",37,19] add(m, m) }\n"),
+      {{"T[", absl::StrCat(type, "[")}});
+}
+
+TEST(MemoryAccess, ColumnsOfSeveralDimensions) {
+  for (const char* type : {"f32", "f64", "bf16", "s8"}) {
+    for (const char* cpu : {"", "x86-64-v2"}) {
+      BothOptions options;
+      options.cpu = cpu;
+      for (int batch : {1, 3}) ExpectSame(ColumnsOfSeveralDimensions(type, batch), options);
+    }
+  }
+  auto module = ParseModule(
+      "HloModule m\ns { a = f32[] parameter(0) b = f32[] parameter(1) ROOT c = f32[] add(a, b) }\nENTRY e { x = "
+      "f32[40,30,30] parameter(0) z = f32[] constant(0) ROOT r = f32[30,30] reduce(x, z), dimensions={0}, to_apply=s "
+      "}");
+  ASSERT_TRUE(module.ok()) << module.status();
+  CompileOptions options;
+  options.keep_texts = true;
+  auto executable = CpuBackend()->Compile(*std::move(module), options);
+  ASSERT_TRUE(executable.ok()) << executable.status();
+  const std::string code = (*executable)->Text("llvm_ir");
+  EXPECT_EQ(code.find("div <"), std::string::npos) << code;
+}
+
 // A masked read costs hundreds of cycles where its page is not there: reads that nobody wants stand at the array's
 // beginning.
 TEST(MemoryAccess, ReadsOfNoLaneStayInside) {
