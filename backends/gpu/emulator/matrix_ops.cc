@@ -79,7 +79,7 @@ void MultiplyMatrices(Warp& w, const Instruction& i, uint32_t mask) {
   const Type type_a = TypeOf(i, 1), type_b = TypeOf(i, 2), type_c = TypeOf(i, 3), type_d = TypeOf(i, 0);
   const int e = ElementsOf(type_a);
   const int count_a = high * depth / (4 * e), count_b = depth / (4 * e);
-  const int count_c = high * 2 / (type_c == Type::kF16 ? 2 : 1), count_d = high * 2 / (type_d == Type::kF16 ? 2 : 1);
+  const int count_d = high * 2 / (type_d == Type::kF16 ? 2 : 1);
   const Slot* d = w.code->lists.data() + i.list;
   const Slot* a = d + count_d;
   const Slot* b = a + count_a;
