@@ -106,6 +106,9 @@ struct CallFrame {
   Future* future;  // out: the call ends when this does
 };
 
+// What struct_size says: without the last field. Handlers compare it.
+inline constexpr size_t kCallFrameSize = offsetof(CallFrame, future);
+
 using Handler = Error*(CallFrame* frame);
 
 // A handler for each stage of a call's life; those before the last may be null.

@@ -200,6 +200,14 @@ SAME_PLACE(DeviceOrdinal_Get_Args, extension_start, DeviceOrdinalGetArgs, extens
 SAME_PLACE(DeviceOrdinal_Get_Args, ctx, DeviceOrdinalGetArgs, context);
 SAME_PLACE(DeviceOrdinal_Get_Args, device_ordinal, DeviceOrdinalGetArgs, ordinal);
 
+// Sizes that one side compares with what the other gives.
+static_assert(XLA_FFI_CallFrame_STRUCT_SIZE == ours::kCallFrameSize, "CallFrame");
+static_assert(XLA_FFI_Args_STRUCT_SIZE == sizeof(ours::Arguments), "Arguments");
+static_assert(XLA_FFI_Rets_STRUCT_SIZE == sizeof(ours::Results), "Results");
+static_assert(XLA_FFI_Attrs_STRUCT_SIZE == sizeof(ours::Attributes), "Attributes");
+static_assert(XLA_FFI_Buffer_STRUCT_SIZE == sizeof(ours::Buffer), "Buffer");
+static_assert(XLA_FFI_Api_STRUCT_SIZE == sizeof(ours::Api), "Api");
+
 #if XLA_FFI_API_MINOR >= 3
 SAME_SIZE(State_Set_Args, StateSetArgs);
 SAME_PLACE(State_Set_Args, struct_size, StateSetArgs, struct_size);

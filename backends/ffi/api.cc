@@ -14,11 +14,12 @@ namespace {
 
 absl::string_view Text(ByteSpan span) { return {span.data, span.size}; }
 
-// f() as a function of the interface: no exception leaves it, and arguments shorter than `last` reaches are refused.
+// f() as a function of the interface: no exception leaves it, and arguments of fewer than `least` bytes are refused.
+// Sizes that callers give end with the last field, before what makes the struct a multiple of a pointer.
 template <typename Args, typename F>
 Error* Guard(const Args* args, size_t least, F&& f) {
   return ToError(CatchExceptions([&]() -> absl::Status {
-    if (args == nullptr || args->struct_size < least) {
+    if (args == nullptr || args->struct_size + alignof(Args) - 1 < least) {
       return absl::InvalidArgumentError(absl::StrCat("a function of the FFI was called with a struct of ",
                                                      args == nullptr ? 0 : args->struct_size, " bytes, which needs ",
                                                      least));
@@ -185,7 +186,8 @@ void Set(Future* future, absl::Status status) {
 }
 
 Error* FutureCreate(FutureCreateArgs* args) {
-  return Guard(args, [&] {
+  // XLA's header gives a size that ends before the future.
+  return Guard(args, offsetof(FutureCreateArgs, future), [&] {
     args->future = new Future;
     return absl::OkStatus();
   });

@@ -337,7 +337,7 @@ TEST(Ffi, BadStructs) {
   ASSERT_NE(error, nullptr);
   ErrorGetMessageArgs message{sizeof(message), nullptr, error, nullptr};
   api->error_get_message(&message);
-  EXPECT_STREQ(message.message, "a function of the FFI was called with a struct of 4 bytes, which needs 24");
+  EXPECT_STREQ(message.message, "a function of the FFI was called with a struct of 4 bytes, which needs 16");
   ErrorDestroyArgs destroy{sizeof(destroy), nullptr, error};
   api->error_destroy(&destroy);
 }

@@ -15,7 +15,7 @@ constexpr const char* kStages[] = {"instantiate", "prepare", "initialize", "exec
 
 CallFrame EmptyFrame(Stage stage) {
   CallFrame frame{};
-  frame.struct_size = sizeof(CallFrame);
+  frame.struct_size = kCallFrameSize;
   frame.api = GetApi();
   frame.stage = stage;
   frame.arguments.struct_size = sizeof(Arguments);
