@@ -129,6 +129,8 @@ absl::Status EmitLoops(const PlannedKernel& k) {
         results.back().push_back(element);
       }
     }
+    // What the other threads have read may lie where this one writes.
+    if (warps[n]) k.f.WarpBarrier();
     const auto store = [&] {
       for (size_t v = 0; v < results.size(); ++v) {
         for (size_t i = 0; i < positions.size(); ++i) {
