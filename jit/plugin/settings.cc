@@ -110,8 +110,9 @@ std::vector<std::string> KnownVariables() {
 std::vector<std::string> UnknownVariables() {
   const std::vector<std::string> known = KnownVariables();
   std::vector<std::string> unknown;
-  // In a library opened with RTLD_DEEPBIND, `environ` would be the C library's, not the one that the process uses.
-  const auto* variables = static_cast<char***>(dlsym(RTLD_DEFAULT, "environ"));
+  // In a library opened with RTLD_DEEPBIND, `environ` would be the C library's, by dlsym's default search too, and not
+  // the one that the process uses.
+  const auto* variables = static_cast<char***>(dlsym(dlopen(nullptr, RTLD_LAZY), "environ"));
   for (char** entry = variables == nullptr ? nullptr : *variables; entry != nullptr && *entry != nullptr; ++entry) {
     const std::string name = absl::StrCat(absl::string_view(*entry).substr(0, absl::string_view(*entry).find('=')));
     if (absl::StartsWith(name, kPrefix) && std::find(known.begin(), known.end(), name) == known.end()) {
