@@ -47,6 +47,8 @@ TEST(FaultsTest, DriverWithoutAFunction) {
 // What the emulator is asked to do wrong; it reads the environment in cuInit.
 class PlantedTest : public testing::Test {
  protected:
+  // A driver that is opened while it has no device is refused.
+  void SetUp() override { ASSERT_TRUE(OpenDriver(EmulatorLibrary()).ok()); }
   void TearDown() override {
     for (const char* name : {"XC_GPU_EMULATOR_FAIL", "XC_GPU_EMULATOR_DEVICES", "XC_GPU_EMULATOR_MEMORY"})
       unsetenv(name);
