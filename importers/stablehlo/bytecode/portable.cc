@@ -35,7 +35,11 @@ Attr Fields(absl::string_view name) {
 // The channel of a collective operation is a structure, and left out where it says nothing.
 void JoinChannel(AttrList* attributes) {
   Attr handle, type;
-  if (!Take(attributes, "channel_id", &handle) || !Take(attributes, "channel_type", &type)) return;
+  if (!Take(attributes, "channel_id", &handle)) return;
+  if (!Take(attributes, "channel_type", &type)) {
+    type.kind = Kind::kInt;
+    type.integer = handle.integer == 0 ? 0 : 1;  // between devices
+  }
   if (handle.integer == 0 && type.integer == 0) return;
   Attr channel = Fields("stablehlo.channel_handle");
   channel.fields.push_back({"handle", std::move(handle)});

@@ -116,11 +116,21 @@ constexpr Row kStablehlo[] = {
 constexpr Row kVhlo[] = {
     {"func.call", "callee"},
     {"func.func", "arg_attrs function_type res_attrs sym_name sym_visibility"},
-    {"stablehlo.all_gather", "all_gather_dim channel_id channel_type replica_groups use_global_device_ids"},
-    {"stablehlo.all_reduce", "channel_id channel_type replica_groups use_global_device_ids"},
-    {"stablehlo.all_to_all", "channel_id channel_type concat_dimension replica_groups split_count split_dimension"},
-    {"stablehlo.collective_broadcast", "channel_id channel_type replica_groups"},
-    {"stablehlo.collective_permute", "channel_id channel_type source_target_pairs"},
+    {"stablehlo.all_gather",
+     "all_gather_dim channel_id channel_type replica_groups use_global_device_ids|"
+     "all_gather_dim channel_id replica_groups use_global_device_ids"},
+    {"stablehlo.all_reduce",
+     "channel_id channel_type replica_groups use_global_device_ids|"
+     "channel_id replica_groups use_global_device_ids"},
+    {"stablehlo.all_to_all",
+     "channel_id channel_type concat_dimension replica_groups split_count split_dimension|"
+     "channel_id concat_dimension replica_groups split_count split_dimension"},
+    {"stablehlo.collective_broadcast",
+     "channel_id channel_type replica_groups|"
+     "channel_id replica_groups"},
+    {"stablehlo.collective_permute",
+     "channel_id channel_type source_target_pairs|"
+     "channel_id source_target_pairs"},
     {"stablehlo.convolution",
      "batch_group_count feature_group_count input_batch_dimension input_feature_dimension input_spatial_dimensions "
      "kernel_input_feature_dimension kernel_output_feature_dimension kernel_spatial_dimensions lhs_dilation "
@@ -149,7 +159,9 @@ constexpr Row kVhlo[] = {
      "collapsed_slice_dims index_vector_dim indices_are_sorted offset_dims operand_batching_dims slice_sizes "
      "start_index_map start_indices_batching_dims|"
      "collapsed_slice_dims index_vector_dim indices_are_sorted offset_dims slice_sizes start_index_map"},
-    {"stablehlo.reduce_scatter", "channel_id channel_type replica_groups scatter_dimension use_global_device_ids"},
+    {"stablehlo.reduce_scatter",
+     "channel_id channel_type replica_groups scatter_dimension use_global_device_ids|"
+     "channel_id replica_groups scatter_dimension use_global_device_ids"},
     {"stablehlo.scatter",
      "index_vector_dim indices_are_sorted input_batching_dims inserted_window_dims scatter_dims_to_operand_dims "
      "scatter_indices_batching_dims unique_indices update_window_dims|"
