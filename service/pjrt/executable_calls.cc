@@ -36,6 +36,24 @@ void AddShardings(const DeviceProgram& program, pb::HloModuleProtoWithConfig* pr
   }
 }
 
+// Readers of the module want a layout for every array: the row-major one where there is none.
+void FillLayouts(pb::ShapeProto* shape) {
+  for (pb::ShapeProto& element : *shape->mutable_tuple_shapes()) FillLayouts(&element);
+  const bool is_array = IsArrayType(static_cast<ElementType>(shape->element_type()));
+  if (!is_array || shape->has_layout()) return;
+  for (int i = shape->dimensions_size(); i-- > 0;) shape->mutable_layout()->add_minor_to_major(i);
+  shape->mutable_layout();
+}
+
+void FillLayouts(pb::HloModuleProto* module) {
+  for (pb::HloComputationProto& computation : *module->mutable_computations()) {
+    for (pb::HloInstructionProto& instruction : *computation.mutable_instructions()) {
+      FillLayouts(instruction.mutable_shape());
+      if (instruction.has_literal()) FillLayouts(instruction.mutable_literal()->mutable_shape());
+    }
+  }
+}
+
 }  // namespace
 
 absl::StatusOr<std::string> CompiledProgram::OptimizedProto() const {
@@ -45,7 +63,7 @@ absl::StatusOr<std::string> CompiledProgram::OptimizedProto() const {
   XC_ASSIGN_OR_RETURN(const std::string bytes, WriteModule(*module, ModuleFormat::kBinaryProto));
   pb::HloModuleProtoWithConfig proto;
   if (!proto.mutable_hlo_module()->ParseFromString(bytes)) return absl::InternalError("the module cannot be written");
-  // With layouts, which readers of it ask for.
+  FillLayouts(proto.mutable_hlo_module());
   pb::ProgramShapeProto* const layout = proto.mutable_config()->mutable_entry_computation_layout();
   for (int64_t i = 0; i < module->entry()->parameter_count(); ++i) {
     ShapeToProto(WithLayouts(EntryParameterShape(*module, i)), layout->add_parameters());
