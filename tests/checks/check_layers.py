@@ -19,6 +19,7 @@ LAYERS = {
     "hlo/verifier": ["hlo/shape_inference", "hlo", "hlo/base"],
     "hlo/wire": ["hlo/text", "hlo", "hlo/base", "proto"],
     "hlo/builder": ["hlo/shape_inference", "hlo", "hlo/base"],
+    "hlo/symbolic": ["hlo/verifier", "hlo/text", "hlo/shape_inference", "hlo", "hlo/base"],
     "hlo/analysis": ["hlo", "hlo/base"],
     "importers/stablehlo": ["hlo"],
     "importers": ["importers/stablehlo", "hlo", "proto"],
