@@ -140,6 +140,20 @@ class Executable {
   std::vector<EvaluatedPart> evaluated_;
 };
 
+// Code for programs that differ in sizes alone.
+class GeneralProgram {
+ public:
+  virtual ~GeneralProgram() = default;
+  // An executable of `module`, a program of other sizes. No code is made for it: all that its own code would have been
+  // is worked out and compared with the code that is there, which gets other numbers. Unimplemented: they differ in
+  // more than numbers. FailedPrecondition: in numbers that are part of the code, since they are the same in all
+  // samples; with the module among these they would not be. Messages say where. Thread-safe.
+  virtual absl::StatusOr<std::unique_ptr<Executable>> For(std::unique_ptr<HloModule> module,
+                                                          const CompileOptions& options) const = 0;
+  // Bytes that it keeps, roughly.
+  virtual int64_t size_bytes() const = 0;
+};
+
 class Backend {
  public:
   virtual ~Backend() = default;
@@ -147,6 +161,15 @@ class Backend {
   // Compiles a verified module.
   virtual absl::StatusOr<std::unique_ptr<Executable>> Compile(std::unique_ptr<HloModule> module,
                                                               const CompileOptions& options) = 0;
+
+  // Compiles code that serves `samples`, programs of one origin for different sizes (two at least; further ones are
+  // left out where they differ in more than numbers), and others like them. What differs between the samples will be
+  // read from a table: sizes that are large and prime say best what may differ. Unimplemented: the samples differ in
+  // more than numbers; the message says where.
+  virtual absl::StatusOr<std::shared_ptr<const GeneralProgram>> CompileGeneral(
+      std::vector<std::unique_ptr<HloModule>> samples, const CompileOptions& options) {
+    return absl::UnimplementedError("this backend makes code for known sizes only");
+  }
 
   // What passes and planner ask about the machine that code is made for. Errors: options that name no machine.
   virtual absl::StatusOr<TargetInfo> Target(const CompileOptions& options) const = 0;

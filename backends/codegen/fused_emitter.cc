@@ -4,6 +4,7 @@
 #include "absl/strings/str_cat.h"
 #include "backends/codegen/elementwise.h"
 #include "backends/codegen/fused_internal.h"
+#include "hlo/base/choices.h"
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/Intrinsics.h"
@@ -30,7 +31,7 @@ bool IsDescending(const std::vector<int64_t>& order) {
 bool ReachesFar(const Shape& part, const Shape& whole) {
   constexpr int64_t kNear = 1024;  // pages beside an array are mostly there
   const int64_t row = whole.rank() == 0 ? 1 : whole.dim(whole.rank() - 1);
-  return row >= kNear && part.ElementCount() < 8 * row;
+  return ChooseAny(row >= kNear && part.ElementCount() < 8 * row);
 }
 
 FusedEmitter::Key FusedEmitter::KeyOf(const HloInstruction* instruction, const Index& position) const {

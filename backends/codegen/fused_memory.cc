@@ -3,6 +3,7 @@
 
 #include "absl/types/span.h"
 #include "backends/codegen/fused_emitter.h"
+#include "hlo/base/choices.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/Intrinsics.h"
 
@@ -36,8 +37,8 @@ V FusedEmitter::And(V x, V y) {
 }
 
 Term FusedEmitter::Offset(const Shape& shape, const Index& position) {
-  if (position.linear.has_value() && position.sizes == shape.dims() &&
-      position.order == shape.layout_or_default().minor_to_major) {
+  if (position.linear.has_value() && position.order == shape.layout_or_default().minor_to_major &&
+      ChooseSafe(position.sizes == shape.dims())) {
     return *position.linear;
   }
   return index_.Linearize(Coordinates(position, shape), ElementStrides(shape));
@@ -106,8 +107,10 @@ V FusedEmitter::LoadComponent(ElementType type, V base, const Term& offset, int6
   V zeros = llvm::Constant::getNullValue(type_of_lanes);
   const int64_t stride = std::abs(offset.stride);
   // All lanes are wanted or none: then any elements do.
-  const bool whole = tail_ == nullptr && lane_condition_ == nullptr && elements > stride * (lanes_ - 1);
-  if (offset.vec == nullptr && stride <= kMaxLoadedStride && (mask == nullptr || whole || e_.target().masked_memory)) {
+  const bool whole =
+      tail_ == nullptr && lane_condition_ == nullptr && !ForAllSizes() && elements > stride * (lanes_ - 1);
+  const bool near = offset.vec == nullptr && ChooseSafe(stride <= kMaxLoadedStride ? stride : 0) != 0;
+  if (near && (mask == nullptr || whole || e_.target().masked_memory)) {
     // Backwards: from the last lane on, and turned around.
     const bool backwards = offset.stride < 0;
     Term from = offset;
@@ -139,7 +142,7 @@ Element FusedEmitter::Load(const HloInstruction* instruction, V base, const Inde
   const int64_t elements = instruction->shape().ElementCount();
   if (!IsComplex(type)) return {e_.FromMemory(type, LoadComponent(type, base, offset, elements))};
   llvm::Type* scalar = e_.MemoryType(type);
-  const bool contiguous = lanes_ > 1 && offset.vec == nullptr && offset.stride == 1;
+  const bool contiguous = lanes_ > 1 && offset.vec == nullptr && ChooseSafe(offset.stride == 1);
   V mask = And(tail_, And(lane_condition_, uniform_condition_));
   if (contiguous && (mask == nullptr || e_.target().masked_memory)) {
     llvm::Type* wide = llvm::FixedVectorType::get(scalar, 2 * lanes_);
@@ -179,7 +182,7 @@ void FusedEmitter::Store(const Shape& shape, V base, const Index& position, Elem
     if (im != nullptr) b.CreateAlignedStore(im, at(b.CreateAdd(p, index_.Const(1))), align);
     return;
   }
-  if (offset.vec == nullptr && offset.stride == 1) {
+  if (offset.vec == nullptr && ChooseSafe(offset.stride == 1)) {
     V mask = tail_;
     if (im != nullptr) {
       std::vector<int> mix;
@@ -216,7 +219,7 @@ void FusedEmitter::StoreAlternately(const Shape& shape, V base, const Index& pos
   Index at{Coordinates(position, shape)};
   at.dims[last] = index_.Constant(0);
   const Term offset = Offset(shape, at);
-  if (lanes_ == 1 || IsComplex(shape.type()) || offset.vec != nullptr || offset.stride != count) {
+  if (lanes_ == 1 || IsComplex(shape.type()) || offset.vec != nullptr || !ChooseSafe(offset.stride == count)) {
     for (int64_t i = 0; i < count; ++i) {
       at.dims[last] = index_.Constant(i);
       Store(shape, base, at, values[i]);

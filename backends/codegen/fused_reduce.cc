@@ -6,6 +6,7 @@
 #include "backends/codegen/fused_emitter.h"
 #include "backends/codegen/fused_internal.h"
 #include "compiler/fuse/emittable.h"
+#include "hlo/base/choices.h"
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/Intrinsics.h"
@@ -205,14 +206,15 @@ absl::StatusOr<std::vector<Element>> FusedEmitter::EmitReduceLoop(const HloInstr
   // A short innermost loop is written out.
   constexpr int64_t kUnrolled = 8;
   std::erase_if(order, [&](int64_t d) {
-    if (from.dim(d) != 1) return false;
+    if (!ChooseSafe(from.dim(d) == 1)) return false;
     to[d] = index_.Constant(0);
     return true;
   });
   int64_t along = -1, steps = 1;
-  if (!order.empty() && from.dim(order.back()) <= kUnrolled) {
+  const int64_t last = order.empty() ? 0 : from.dim(order.back());
+  if (const int64_t count = ChooseSafe(last <= kUnrolled ? last : 0); count > 0) {
     along = order.back();
-    steps = from.dim(along);
+    steps = count;
     order.pop_back();
   }
   std::vector<std::unique_ptr<Loop>> loops;
@@ -272,7 +274,7 @@ absl::StatusOr<std::vector<Element>> FusedEmitter::EmitRowReduce(const HloInstru
   }
   const int lanes = e_.target().vector_bytes / std::max(4, StorageBytes(ComplexComponent(type)));
   const int64_t size = from.dim(order.back());
-  const int accumulators = size >= lanes * kAccumulators ? kAccumulators : 1;
+  const int accumulators = ChooseAny(size >= lanes * kAccumulators ? kAccumulators : 1);
   const bool extreme = IsFloating(type) && (op == HloOpcode::kMaximum || op == HloOpcode::kMinimum);
   RowExtreme extremes(e_, op);
   auto exactly = [&](const Element& x, const Element& y) -> absl::StatusOr<Element> {
@@ -317,11 +319,40 @@ absl::StatusOr<std::vector<Element>> FusedEmitter::EmitRowReduce(const HloInstru
   }
   // Along the row: whole steps, then single vectors, then single elements.
   const int64_t d = order.back();
+  // A rest that may be there or not, as one masked vector.
+  auto rest_in_loop = [&](int64_t begin) -> absl::Status {
+    Loop loop(b, index_.Const(begin), index_.Const(size), lanes, "rest");
+    std::vector<Element> in = {values[0]};
+    if (extreme) in.insert(in.end(), values.end() - 2, values.end());
+    for (Element& value : in) value = CarryInto(loop, value);
+    std::vector<llvm::Constant*> numbers;
+    for (int i = 0; i < lanes; ++i) numbers.push_back(b.getIntN(index_.bits(), i));
+    V left = b.CreateVectorSplat(lanes, b.CreateSub(index_.Const(size), loop.index()));
+    V mask = b.CreateICmpULT(llvm::ConstantVector::get(numbers), left);
+    auto inner = vector_emitter(lanes);
+    inner->SetTail(mask);
+    to[d] = {loop.index(), 1, nullptr, true};
+    XC_ASSIGN_OR_RETURN(Element x, inner->Get(operand, Index{to}));
+    x = e_.Splat(x, lanes);
+    Element none = e_.Splat(neutral, lanes);
+    x.re = b.CreateSelect(mask, x.re, none.re);
+    if (x.im != nullptr) x.im = b.CreateSelect(mask, x.im, none.im);
+    XC_ASSIGN_OR_RETURN(Element y, apply(in[0], x));
+    std::vector<Element> out = {y};
+    if (extreme) {
+      out.push_back({extremes.JoinBits(in[1].re, x.re)});
+      out.push_back({extremes.JoinNan(in[2].re, x.re, x.re)});
+    }
+    EndLoop(loop, out);
+    values[0] = in[0];
+    if (extreme) std::copy(in.end() - 2, in.end(), values.end() - 2);
+    return absl::OkStatus();
+  };
   int64_t done = 0;
   for (int wide = accumulators; wide >= 1; wide = wide > 1 ? 1 : 0) {
     const int64_t step = static_cast<int64_t>(lanes) * wide;
     const int64_t end = done + (size - done) / step * step;
-    if (end == done) continue;
+    if (end == done && !ForAllSizes()) continue;
     Loop loop(b, index_.Const(done), index_.Const(end), step, "row");
     std::vector<Element> in(values.begin(), values.begin() + wide);
     if (extreme) in.insert(in.end(), values.end() - 2, values.end());
@@ -348,7 +379,10 @@ absl::StatusOr<std::vector<Element>> FusedEmitter::EmitRowReduce(const HloInstru
     if (extreme) std::copy(in.end() - 2, in.end(), values.end() - 2);
     done = end;
   }
-  if (done < size && e_.target().masked_memory) {
+  const bool no_rest = ChooseSafe(done == size);
+  if (!no_rest && e_.target().masked_memory && ForAllSizes()) {
+    XC_RETURN_IF_ERROR(rest_in_loop(done));
+  } else if (!no_rest && e_.target().masked_memory) {
     // The rest as one masked vector; lanes outside change nothing.
     auto inner = vector_emitter(lanes);
     std::vector<llvm::Constant*> bits;
@@ -366,7 +400,7 @@ absl::StatusOr<std::vector<Element>> FusedEmitter::EmitRowReduce(const HloInstru
       values[accumulators].re = extremes.JoinBits(values[accumulators].re, x.re);
       values[accumulators + 1].re = extremes.JoinNan(values[accumulators + 1].re, x.re, x.re);
     }
-  } else if (done < size) {
+  } else if (!no_rest) {
     Loop loop(b, index_.Const(done), index_.Const(size), 1, "rest");
     Element in = CarryInto(loop, scalar);
     auto inner = vector_emitter(1);
@@ -401,7 +435,7 @@ absl::StatusOr<std::vector<Element>> FusedEmitter::EmitRowReduce(const HloInstru
     XC_ASSIGN_OR_RETURN(total, apply(part(total, 0, width / 2), part(total, width / 2, width / 2)));
   }
   if (extreme) total.re = extremes.Finish(total.re, values[accumulators].re, values[accumulators + 1].re);
-  const bool alone = extreme && (done == size || e_.target().masked_memory);  // `init` is among the vectors' elements
+  const bool alone = extreme && (no_rest || e_.target().masked_memory);  // `init` is among the vectors' elements
   if (!alone) {
     XC_ASSIGN_OR_RETURN(total, exactly(scalar, total));
   }

@@ -1,6 +1,7 @@
 // Index arithmetic as LLVM code.
 #include "backends/codegen/index.h"
 
+#include "hlo/base/choices.h"
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/Intrinsics.h"
@@ -13,6 +14,21 @@ std::optional<int64_t> ConstantOf(V v) {
   if (auto* c = llvm::dyn_cast<llvm::ConstantInt>(v)) return c->getSExtValue();
   return std::nullopt;
 }
+
+// What an operation with a known operand is: an operand, or zero.
+enum class Fold { kNone, kLeft, kRight, kZero };
+
+Fold FoldOf(char op, std::optional<int64_t> x, std::optional<int64_t> y) {
+  if (y == 0 && (op == '+' || op == '-')) return Fold::kLeft;
+  if (x == 0 && op == '+') return Fold::kRight;
+  if (y == 1 && (op == '*' || op == '/')) return Fold::kLeft;
+  if (x == 1 && op == '*') return Fold::kRight;
+  if (y == 0 && op == '*') return Fold::kRight;
+  if (x == 0 && (op == '*' || op == '/' || op == '%')) return Fold::kLeft;
+  if (y == 1 && op == '%') return Fold::kZero;
+  return Fold::kNone;
+}
+
 }  // namespace
 
 V IndexArithmetic::Const(int64_t value) { return b_.getIntN(bits_, value); }
@@ -22,16 +38,17 @@ V IndexArithmetic::Op(char op, V x, V y) {
     if (!x->getType()->isVectorTy()) x = b_.CreateVectorSplat(lanes_, x);
     if (!y->getType()->isVectorTy()) y = b_.CreateVectorSplat(lanes_, y);
   }
-  const std::optional<int64_t> cx = ConstantOf(x), cy = ConstantOf(y);
-  if (cy == 0 && (op == '+' || op == '-')) return x;
-  if (cx == 0 && op == '+') return y;
-  if (cy == 1 && (op == '*' || op == '/')) return x;
-  if (cx == 1 && op == '*') return y;
-  if (cy == 0 && op == '*') return y;
-  if (cx == 0 && (op == '*' || op == '/' || op == '%')) return x;
-  if (cy == 1 && op == '%') return Const(0);
-  auto [it, fresh] = memo_.try_emplace({op, x, y}, nullptr);
-  if (!fresh) return it->second;
+  switch (ChooseSafe(FoldOf(op, ConstantOf(x), ConstantOf(y)))) {
+    case Fold::kNone:
+      break;
+    case Fold::kLeft:
+      return x;
+    case Fold::kRight:
+      return y;
+    case Fold::kZero:
+      return Const(0);
+  }
+  if (V known = Recall({op, x, y})) return known;
   V result = nullptr;
   switch (op) {
     case '+':
@@ -56,23 +73,40 @@ V IndexArithmetic::Op(char op, V x, V y) {
       result = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, x, y);
       break;
   }
-  memo_[{op, x, y}] = result;
-  return result;
+  return Remember({op, x, y}, result);
+}
+
+V IndexArithmetic::Recall(const Key& key) {
+  const auto it = memo_.find(key);
+  const int64_t last = it == memo_.end() ? 0 : it->second.back().first;
+  const int64_t wanted = ChooseAny(last);
+  if (wanted == 0) return nullptr;
+  if (it != memo_.end()) {
+    for (const auto& [number, value] : it->second) {
+      if (number == wanted) return value;
+    }
+  }
+  Choices::current()->Fail();
+  return nullptr;
+}
+
+V IndexArithmetic::Remember(const Key& key, V value) {
+  memo_[key].push_back({++results_, value});
+  return value;
 }
 
 V IndexArithmetic::Lanes(const Term& term) {
   if (term.vec != nullptr) return term.vec;
   if (lanes_ == 1) return term.base;
-  auto [it, fresh] = memo_.try_emplace({'v', term.base, Const(term.stride)}, nullptr);
-  if (!fresh) return it->second;
+  const Key key = {'v', term.base, Const(term.stride)};
+  if (V known = Recall(key)) return known;
   V result = b_.CreateVectorSplat(lanes_, term.base);
   if (term.stride != 0) {
     std::vector<llvm::Constant*> steps;
     for (int i = 0; i < lanes_; ++i) steps.push_back(b_.getIntN(bits_, i * term.stride));
     result = b_.CreateAdd(result, llvm::ConstantVector::get(steps));
   }
-  memo_[{'v', term.base, Const(term.stride)}] = result;
-  return result;
+  return Remember(key, result);
 }
 
 Term IndexArithmetic::Add(const Term& x, const Term& y) {
@@ -89,7 +123,7 @@ Term IndexArithmetic::Add(const Term& x, const Term& y) {
 }
 
 Term IndexArithmetic::Scale(const Term& x, int64_t factor) {
-  if (factor == 1) return x;
+  if (ChooseSafe(factor == 1)) return x;
   if (x.vec != nullptr) return {nullptr, 0, Mul(x.vec, Const(factor)), false};
   return {Mul(x.base, Const(factor)), x.stride * factor, nullptr, false};
 }
@@ -100,10 +134,10 @@ Term IndexArithmetic::Clamp(const Term& x, int64_t high) {
 }
 
 std::pair<Term, Term> IndexArithmetic::DivRem(const Term& x, int64_t divisor) {
-  if (divisor == 1) return {x, Constant(0)};
+  if (ChooseSafe(divisor == 1)) return {x, Constant(0)};
   if (x.uniform()) return {Uniform(Div(x.base, divisor)), Uniform(Rem(x.base, divisor))};
   // Lanes that stay within one multiple of the divisor keep their form.
-  if (x.aligned && divisor % lanes_ == 0) {
+  if (x.aligned && ChooseSafe(divisor % lanes_ == 0)) {
     return {Uniform(Div(x.base, divisor)), Term{Rem(x.base, divisor), 1, nullptr, true}};
   }
   V v = Lanes(x);
@@ -136,12 +170,14 @@ std::vector<Term> IndexArithmetic::Delinearize(const Term& linear, const std::ve
   Term rest = linear;
   // The most major dimension with more than one element takes what is left.
   size_t last = 0;
+  std::vector<bool> single(order.size());
   for (size_t i = 0; i < order.size(); ++i) {
-    if (sizes[order[i]] > 1) last = i;
+    single[i] = ChooseSafe(sizes[order[i]] <= 1);
+    if (!single[i]) last = i;
   }
   for (size_t i = 0; i < order.size(); ++i) {
     const int64_t d = order[i];
-    if (sizes[d] <= 1) continue;
+    if (single[i]) continue;
     if (i == last) {
       dims[d] = rest;
       break;

@@ -6,8 +6,10 @@
 #include <map>
 #include <optional>
 #include <tuple>
+#include <utility>
 #include <vector>
 
+#include "absl/container/inlined_vector.h"
 #include "hlo/shape.h"
 
 namespace llvm {
@@ -80,16 +82,23 @@ class IndexArithmetic {
 
   int lanes() const { return lanes_; }
   int bits() const { return bits_; }
-  using Memo = std::map<std::tuple<char, V, V>, V>;
+  using Key = std::tuple<char, V, V>;
+  // Of each operation its results, numbered in the order in which they were made. There may be several where the code
+  // serves several sizes: numbers that are equal now need not be.
+  using Memo = std::map<Key, absl::InlinedVector<std::pair<int64_t, V>, 1>>;
   Memo Snapshot() const { return memo_; }
   void Restore(Memo memo) { memo_ = std::move(memo); }
 
  private:
   V Op(char op, V x, V y);
+  // The latest result of the operation; null: there is none.
+  V Recall(const Key& key);
+  V Remember(const Key& key, V value);
   llvm::IRBuilderBase& b_;
   int lanes_;
   int bits_;
   Memo memo_;
+  int64_t results_ = 0;
 };
 
 }  // namespace xc::codegen

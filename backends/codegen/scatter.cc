@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "hlo/base/choices.h"
 #include "hlo/base/status.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/Intrinsics.h"
@@ -156,13 +157,13 @@ absl::Status EmitScatter(ElementEmitter& element, const HloInstruction* scatter,
     const bool contiguous = ElementStrides(operand_shape)[window_dims.back()] == 1;
     const int64_t lanes = contiguous ? most_lanes : 1;
     const int64_t whole = lanes > 1 ? size / lanes * lanes : 0;
-    if (whole > 0) {
+    if (whole > 0 || (ForAllSizes() && lanes > 1)) {
       Loop vectors(builder, arithmetic.Const(0), arithmetic.Const(whole), lanes, "vectors");
       update_at[d] = {vectors.index(), 1, nullptr, true};
       XC_RETURN_IF_ERROR(combine(lanes));
       vectors.End();
     }
-    if (whole < size) {
+    if (!ChooseSafe(whole == size)) {
       Loop rest(builder, arithmetic.Const(whole), arithmetic.Const(size), 1, "rest");
       update_at[d] = {rest.index(), 0, nullptr, false};
       XC_RETURN_IF_ERROR(combine(1));

@@ -2,6 +2,7 @@
 #include "backends/cpu/cpu_backend.h"
 #include "backends/interpreter/evaluator.h"
 #include "backends/program/sized.h"
+#include "compiler/expand/expand.h"
 #include "hlo/base/status.h"
 
 namespace xc {
@@ -19,6 +20,13 @@ class CpuBackendImpl : public Backend {
     return CompileOfSizes(std::move(module), options, [&](std::unique_ptr<HloModule> of_static_shapes) {
       return cpu::CompileModule(std::move(of_static_shapes), options, &Evaluate);
     });
+  }
+  absl::StatusOr<std::shared_ptr<const GeneralProgram>> CompileGeneral(std::vector<std::unique_ptr<HloModule>> samples,
+                                                                       const CompileOptions& options) override {
+    for (const auto& sample : samples) {
+      if (HasRunTimeSizes(*sample)) return absl::UnimplementedError("it has arrays of bounded sizes");
+    }
+    return cpu::CompileGeneral(std::move(samples), options, &Evaluate);
   }
   absl::StatusOr<TargetInfo> Target(const CompileOptions& options) const override {
     XC_ASSIGN_OR_RETURN(const cpu::Target target, cpu::GetTarget(options.cpu, options.other_machine));

@@ -81,8 +81,9 @@ absl::Status IrEmitter::EmitColumnReduce(const HloInstruction* instruction, cons
     V out = writer.output(0);
     codegen::IndexArithmetic scalar(builder, 1);
     Loop work(builder, begin, end, 1, "block");
-    V batch = scalar.Div(work.index(), blocks);
-    V first = builder.CreateMul(scalar.Rem(work.index(), blocks), builder.getInt64(kColumns));
+    // Not folded where there is one block: code for several sizes may have more.
+    V batch = builder.CreateUDiv(work.index(), builder.getInt64(blocks));
+    V first = builder.CreateMul(builder.CreateURem(work.index(), builder.getInt64(blocks)), builder.getInt64(kColumns));
     V last = builder.CreateBinaryIntrinsic(llvm::Intrinsic::smin, builder.CreateAdd(first, builder.getInt64(kColumns)),
                                            builder.getInt64(columns));
     const std::vector<Term> outer = {scalar.Uniform(batch)};

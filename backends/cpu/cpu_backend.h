@@ -3,6 +3,7 @@
 #define XC_BACKENDS_CPU_CPU_BACKEND_H_
 
 #include <memory>
+#include <vector>
 
 #include "backends/backend.h"
 #include "backends/cpu/jit.h"
@@ -19,6 +20,11 @@ absl::StatusOr<std::unique_ptr<Executable>> CompileModule(std::unique_ptr<HloMod
 // generated. `program` must come from a build and for a machine of the same identity: its code is trusted.
 absl::StatusOr<std::unique_ptr<Executable>> LoadModule(const HloModule& module, absl::string_view program,
                                                        Evaluate evaluate);
+
+// See Backend::CompileGeneral; of modules of static shapes.
+absl::StatusOr<std::shared_ptr<const GeneralProgram>> CompileGeneral(std::vector<std::unique_ptr<HloModule>> samples,
+                                                                     const xc::CompileOptions& options,
+                                                                     Evaluate evaluate);
 
 // What passes and planner are told of `target`.
 TargetInfo TargetInfoOf(const Target& target);

@@ -3,32 +3,16 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "backends/cpu/callbacks.h"
+#include "backends/cpu/code_symbols.h"
 #include "backends/cpu/cpu_backend.h"
 #include "backends/cpu/ir_emitter.h"
 #include "backends/cpu/jit.h"
 #include "backends/runtime/build_id.h"
-#include "backends/runtime/code_symbols.h"
 #include "hlo/base/machine.h"
 #include "hlo/base/status.h"
 
 namespace xc::cpu {
 namespace {
-
-using Entry = int32_t (*)(const Frame*);
-
-std::vector<Symbol> MakeSymbols() {
-  std::vector<Symbol> symbols;
-  for (const RuntimeSymbol& s : CodeSymbols()) symbols.push_back({s.name, s.address});
-  symbols.push_back({"xc_cpu_fallback", reinterpret_cast<void*>(&xc_cpu_fallback)});
-  symbols.push_back({"xc_cpu_custom_call", reinterpret_cast<void*>(&xc_cpu_custom_call)});
-  return symbols;
-}
-
-const std::vector<Symbol>& AllSymbols() {
-  static const auto* symbols = new std::vector<Symbol>(MakeSymbols());
-  return *symbols;
-}
 
 class CpuExecutable : public ProgramExecutable {
  public:

@@ -7,9 +7,11 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "backends/cpu/code_form.h"
 #include "backends/cpu/ir_emitter_impl.h"
 #include "backends/cpu/memory_scopes.h"
 #include "hlo/base/cancel.h"
+#include "hlo/base/choices.h"
 #include "hlo/base/status.h"
 #include "llvm/IR/Constants.h"
 
@@ -94,6 +96,7 @@ static llvm::Value* LoadBase(IrEmitter::FunctionScope& scope, int field, int64_t
   return value;
 }
 
+llvm::Value* IrEmitter::Sizes() { return LoadBase(*impl_->scope, kSizesField, -1); }
 llvm::Value* IrEmitter::run_context() { return LoadBase(*impl_->scope, kContextField, -1); }
 
 llvm::Value* IrEmitter::Pointer(const BufferSlice& slice) {
@@ -115,7 +118,9 @@ llvm::Value* IrEmitter::Pointer(const BufferSlice& slice) {
       base = LoadBase(scope, kConstantsField, slice.index);
       break;
   }
-  return slice.offset == 0 ? base : scope.builder.CreateConstGEP1_64(scope.builder.getInt8Ty(), base, slice.offset);
+  return slice.offset == 0 && !ForAllSizes()
+             ? base
+             : scope.builder.CreateConstGEP1_64(scope.builder.getInt8Ty(), base, slice.offset);
 }
 
 llvm::Value* IrEmitter::DataPointer(const void* data, int64_t bytes) {
@@ -256,6 +261,7 @@ absl::StatusOr<std::string> IrEmitter::EmitComputation(const plan::Computation& 
     CodeModule* code = impl_->modules.back().get();
     FunctionScope scope(code, part, ComputationType(code->context()), /*exported=*/true);
     impl_->scope = &scope;
+    if (ForAllSizes()) frame()->setName(kFrameName);
     // All steps of kPartSize instructions.
     int instructions = 0;
     for (; next < steps.size(); ++next) {

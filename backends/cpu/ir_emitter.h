@@ -47,6 +47,8 @@ class IrEmitter {
   llvm::IRBuilderBase& b();
   llvm::Value* frame();
   llvm::Value* run_context();
+  // The run's table of sizes, for code that serves several (code_form.h).
+  llvm::Value* Sizes();
   // Where the leaf's bytes are; null pointer for leaves without bytes.
   llvm::Value* Pointer(const BufferSlice& slice);
   // A constant global that holds a copy of plain data.

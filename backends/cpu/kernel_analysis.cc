@@ -6,6 +6,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "backends/plan/expression.h"
 #include "compiler/fuse/emittable.h"
+#include "hlo/base/choices.h"
 
 namespace xc::cpu {
 int64_t KernelShape::Work() const {
@@ -24,27 +25,34 @@ void KernelShape::MakeNested() {
   inner_size = 1;
   outer.clear();
   for (size_t d = 0; d < dims.size(); ++d) {
-    if (dims[d] > 1) outer.push_back(d);
+    if (!ChooseSafe(dims[d] <= 1)) outer.push_back(d);
   }
   if (!outer.empty()) {
     inner = outer.back();
     outer.pop_back();
     inner_size = dims[inner];
   }
+  FitLanes();
+}
+
+void KernelShape::FitLanes() {
   while (lanes > 1 && lanes / 2 >= inner_size) lanes /= 2;
+  lanes = ChooseAny(lanes);
 }
 
 void KernelShape::TakeVectors() {
   lanes = most_lanes;
-  while (lanes > 1 && lanes / 2 >= inner_size) lanes /= 2;
+  FitLanes();
 }
 
 void KernelShape::TakeShortRows() {
   constexpr int64_t kShort = 4, kMany = 8;
   const int64_t last = static_cast<int64_t>(dims.size()) - 1;
-  if (flat || contiguous >= 0 || most_lanes == 1 || outer.empty() || inner != last || inner_size > kShort) return;
-  if (dims[outer.back()] < kMany) return;
-  row = inner_size;
+  if (flat || contiguous >= 0 || most_lanes == 1 || outer.empty() || inner != last) return;
+  const bool taken = inner_size <= kShort && dims[outer.back()] >= kMany;
+  const int64_t elements_of_row = ChooseSafe(taken ? inner_size : 0);
+  if (elements_of_row == 0) return;
+  row = elements_of_row;
   inner = outer.back();
   outer.pop_back();
   inner_size = dims[inner];
@@ -62,17 +70,17 @@ KernelShape ShapeOf(const std::vector<int64_t>& dims, const plan::Access& access
   shape.lanes = std::max(1, std::min(64, target.vector_bytes * 8 / width));
   shape.most_lanes = shape.lanes;
   if (access.row_reduce) shape.lanes = 1;
-  shape.flat = access.in_order && !access.row_reduce;
+  shape.flat = ChooseSafe(access.in_order && !access.row_reduce);
   if (shape.flat) {
     shape.inner_size = shape.elements;
-    while (shape.lanes > 1 && shape.lanes / 2 >= shape.inner_size) shape.lanes /= 2;
+    shape.FitLanes();
     return shape;
   }
   shape.flat = true;  // turned into loops here
   shape.MakeNested();
   // Short rows and columns stay in the cache anyway.
   if (access.contiguous >= 0 && access.contiguous != shape.inner && !access.row_reduce &&
-      shape.inner_size > KernelShape::kBlock && shape.dims[access.contiguous] >= 16) {
+      ChooseAny(shape.inner_size > KernelShape::kBlock && shape.dims[access.contiguous] >= 16)) {
     shape.contiguous = access.contiguous;
   }
   return shape;

@@ -36,6 +36,8 @@ struct KernelShape {
   int64_t Grain() const;
   // Turns a flat shape into a nested one.
   void MakeNested();
+  // Takes fewer lanes where the inner dimension is short.
+  void FitLanes();
   // Takes as many lanes as a vector has, or the inner dimension needs.
   void TakeVectors();
   // Where a nested shape has rows too short to fill vectors, lets them be computed as a whole, with vectors along the

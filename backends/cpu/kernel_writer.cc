@@ -4,6 +4,8 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "backends/cpu/code_form.h"
+#include "hlo/base/choices.h"
 #include "hlo/base/status.h"
 
 namespace xc::cpu {
@@ -25,6 +27,7 @@ constexpr int64_t kPieceCost = 60000;
 KernelWriter::KernelWriter(IrEmitter* emitter, IrEmitter::Impl* impl, const Target& target, const plan::Kernel& kernel)
     : emitter_(emitter), impl_(impl), target_(target), kernel_(kernel) {
   for (const plan::Argument& argument : kernel.arguments) pointers_.push_back(emitter->Pointer(argument.slice));
+  if (ForAllSizes()) pointers_.push_back(emitter->Sizes());
 }
 
 void KernelWriter::Bind(codegen::FusedEmitter& fused) {
@@ -34,7 +37,7 @@ void KernelWriter::Bind(codegen::FusedEmitter& fused) {
 
 absl::Status KernelWriter::Write(int64_t work, int64_t grain, const std::function<absl::Status(V, V)>& body) {
   IrEmitter::FunctionScope* caller = impl_->scope;
-  const bool small = kernel_.cost.constant() <= kSmallCost;
+  const bool small = !ForAllSizes() && kernel_.cost.constant() <= kSmallCost;
   if (auto it = impl_->kernels.find(kernel_.code); it != impl_->kernels.end()) {
     Call(nullptr, nullptr, it->second, work, grain);
     return absl::OkStatus();
@@ -63,7 +66,12 @@ absl::Status KernelWriter::Write(int64_t work, int64_t grain, const std::functio
   auto* type = llvm::FunctionType::get(llvm::Type::getVoidTy(context), types, false);
   IrEmitter::FunctionScope scope(code, name, type, /*exported=*/!small);
   if (small) scope.function->addFnAttr(llvm::Attribute::AlwaysInline);
-  for (size_t i = 0; i < pointers_.size(); ++i) {
+  if (ForAllSizes()) {
+    scope.function->getArg(pointers_.size() - 1)->setName(kSizesName);
+    scope.function->addParamAttr(pointers_.size() - 1, llvm::Attribute::NoAlias);
+    scope.function->addParamAttr(pointers_.size() - 1, llvm::Attribute::ReadOnly);
+  }
+  for (size_t i = 0; i < kernel_.arguments.size(); ++i) {
     if (!kernel_.arguments[i].shared) scope.function->addParamAttr(i, llvm::Attribute::NoAlias);
     if (!kernel_.arguments[i].written) scope.function->addParamAttr(i, llvm::Attribute::ReadOnly);
   }
@@ -105,13 +113,13 @@ void KernelWriter::Call(CodeModule* code, llvm::Function* kernel, const std::str
   const int64_t cost = kernel_.cost.constant();
   auto& b = impl_->b();
   IrEmitter::FunctionScope& caller = *impl_->scope;
-  if (cost >= kParallelCost && work > grain) {
+  if (ForAllSizes() || (cost >= kParallelCost && work > grain)) {
     const std::string parallel = absl::StrCat(name, ".p");
     if (code != nullptr) WriteParallelEntry(code, kernel, parallel);
     auto* here = llvm::FunctionType::get(b.getVoidTy(), {b.getPtrTy(), b.getInt64Ty(), b.getInt64Ty()}, false);
     V function = caller.code->module().getOrInsertFunction(parallel, here).getCallee();
-    int64_t pieces = std::max<int64_t>(1, cost / kPieceCost);
-    int64_t piece = std::max<int64_t>(grain, (work / pieces + grain - 1) / grain * grain);
+    const int64_t pieces = cost < kParallelCost ? 1 : std::max<int64_t>(1, cost / kPieceCost);
+    const int64_t piece = std::max<int64_t>(grain, (work / pieces + grain - 1) / grain * grain);
     emitter_->CallRuntime("xc_rt_parallel_for", {emitter_->run_context(), function, emitter_->PointerArray(pointers_),
                                                  b.getInt64(work), b.getInt64(piece)});
     return;

@@ -10,6 +10,7 @@
 #include "backends/cpu/kernel_analysis.h"
 #include "backends/cpu/kernel_writer.h"
 #include "backends/cpu/loop_nest.h"
+#include "hlo/base/choices.h"
 #include "hlo/base/status.h"
 #include "llvm/IR/Intrinsics.h"
 
@@ -62,7 +63,11 @@ int64_t MergeRuns(KernelShape* plan, int64_t d) {
   constexpr int64_t kLong = 4096;
   int64_t run = 1;
   for (size_t i = d; i < plan->dims.size(); ++i) run *= plan->dims[i];
-  while (run > kLong && d + 1 < static_cast<int64_t>(plan->dims.size())) run /= plan->dims[d++];
+  int64_t merged = d;
+  while (run > kLong && merged + 1 < static_cast<int64_t>(plan->dims.size())) run /= plan->dims[merged++];
+  d = ChooseAny(merged);
+  run = 1;
+  for (size_t i = d; i < plan->dims.size(); ++i) run *= plan->dims[i];
   plan->dims.resize(d);
   plan->dims.push_back(run);
   plan->lanes = plan->most_lanes;

@@ -1,6 +1,7 @@
 // Loop nests as LLVM code.
 #include "backends/cpu/loop_nest.h"
 
+#include "hlo/base/choices.h"
 #include "hlo/base/status.h"
 #include "llvm/IR/IRBuilder.h"
 
@@ -10,11 +11,11 @@ using codegen::Loop;
 
 namespace {
 
-// Whether a loop from `begin` to `end` is known to take `count` steps of one.
+// Whether a loop from `begin` to `end` is known to take `count` steps of one, whatever the sizes are.
 bool Takes(int64_t count, llvm::Value* begin, llvm::Value* end) {
   auto* first = llvm::dyn_cast<llvm::ConstantInt>(begin);
   auto* last = llvm::dyn_cast<llvm::ConstantInt>(end);
-  return first != nullptr && last != nullptr && last->getSExtValue() - first->getSExtValue() == count;
+  return first != nullptr && last != nullptr && !ForAllSizes() && last->getSExtValue() - first->getSExtValue() == count;
 }
 
 }  // namespace
@@ -62,6 +63,8 @@ absl::Status LoopNest::Row(const std::vector<Term>& outer, V begin, V end, int64
   if (lanes == 1) return Steps(outer, begin, end, 1);
   auto* fixed_begin = llvm::dyn_cast<llvm::ConstantInt>(begin);
   auto* fixed_end = llvm::dyn_cast<llvm::ConstantInt>(end);
+  const bool whole = ChooseSafe(size % lanes == 0);
+  if (!whole && ForAllSizes()) return RowOfAnySize(outer, begin, end);
   const int64_t rest = size % lanes;
   if (fixed_begin != nullptr && fixed_end != nullptr) {
     const int64_t middle = size - rest;
@@ -87,6 +90,22 @@ absl::Status LoopNest::Row(const std::vector<Term>& outer, V begin, V end, int64
   XC_RETURN_IF_ERROR(One(outer, middle, lanes, b.CreateICmpULT(llvm::ConstantVector::get(numbers), left)));
   b.CreateBr(done);
   b.SetInsertPoint(done);
+  return absl::OkStatus();
+}
+
+absl::Status LoopNest::RowOfAnySize(const std::vector<Term>& outer, V begin, V end) {
+  auto& b = e_.builder();
+  const int lanes = plan_.lanes;
+  V middle = b.CreateAdd(begin, b.CreateAnd(b.CreateSub(end, begin), b.getInt64(-lanes)));
+  XC_RETURN_IF_ERROR(Steps(outer, begin, middle, lanes));
+  if (!e_.target().masked_memory) return Steps(outer, middle, end, 1);
+  // The rest, if there is one, as one masked vector.
+  Loop tail(b, middle, end, lanes, "tail");
+  std::vector<llvm::Constant*> numbers;
+  for (int i = 0; i < lanes; ++i) numbers.push_back(b.getInt64(i));
+  V left = b.CreateVectorSplat(lanes, b.CreateSub(end, tail.index()));
+  XC_RETURN_IF_ERROR(One(outer, tail.index(), lanes, b.CreateICmpULT(llvm::ConstantVector::get(numbers), left)));
+  tail.End();
   return absl::OkStatus();
 }
 

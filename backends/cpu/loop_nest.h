@@ -33,6 +33,8 @@ class LoopNest {
 
  private:
   absl::Status Outer(V at);  // one outer iteration
+  // The same row where the size is another one in each run.
+  absl::Status RowOfAnySize(const std::vector<Term>& outer, V begin, V end);
   absl::Status Steps(const std::vector<Term>& outer, V begin, V end, int lanes);
   absl::Status One(const std::vector<Term>& outer, V at, int lanes, V mask);
 

@@ -11,6 +11,7 @@
 #include "backends/cpu/kernel_writer.h"
 #include "backends/cpu/loop_nest.h"
 #include "compiler/fuse/emittable.h"
+#include "hlo/base/choices.h"
 #include "hlo/base/status.h"
 #include "llvm/IR/IRBuilder.h"
 
@@ -71,14 +72,16 @@ void ValuesAlong(const HloInstruction* i, const Shape& shape, std::vector<const 
   for (const HloInstruction* operand : i->operands()) ValuesAlong(operand, shape, values);
 }
 
+constexpr int64_t kMostElements = 4096;  // of a kept row
+
 // A value along the rows that the root and a stage before it both compute, and that costs more than memory in the
 // nearest cache: arithmetic with rounding to a narrow type.
 std::optional<codegen::KeptRow> FindKeptRow(const std::vector<const HloInstruction*>& stages,
                                             const HloInstruction* root) {
-  constexpr int64_t kMostElements = 4096, kMostSteps = 100;
+  constexpr int64_t kMostSteps = 100;
   const Shape& shape = root->shape();
   const int64_t last = shape.rank() - 1;
-  if (last < 0 || shape.dim(last) == 1 || shape.dim(last) > kMostElements) return std::nullopt;
+  if (last < 0 || shape.dim(last) == 1 || !ChooseSafe(shape.dim(last) <= kMostElements)) return std::nullopt;
   std::vector<const HloInstruction*> taken;
   ValuesAlong(root->fused_root(), shape, &taken);
   std::erase_if(taken, [](const HloInstruction* i) {
@@ -121,7 +124,8 @@ absl::Status IrEmitter::EmitStitched(const HloInstruction* fusion, const plan::K
     std::optional<codegen::KeptRow> kept = along ? FindKeptRow(stages, root) : std::nullopt;
     if (kept.has_value()) {
       llvm::IRBuilder<> head(impl_->scope->jump);
-      const int64_t elements = root->shape().dim(root->shape().rank() - 1) + plan.lanes;
+      const int64_t row_size = root->shape().dim(root->shape().rank() - 1);
+      const int64_t elements = (ForAllSizes() ? kMostElements : row_size) + plan.lanes;
       llvm::AllocaInst* row =
           head.CreateAlloca(llvm::ArrayType::get(element.RegisterType(kept->made->type()), elements), nullptr, "row");
       row->setAlignment(llvm::Align(64));

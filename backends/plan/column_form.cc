@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "compiler/fuse/emittable.h"
+#include "hlo/base/choices.h"
 
 namespace xc::plan {
 namespace {
@@ -77,7 +78,8 @@ std::optional<ColumnReduce> FindColumnReduce(const HloInstruction& instruction, 
   if (!plain || !FindDims(&form)) return std::nullopt;
   // Sums of narrow types are taken in registers of 32 bits; columns that do not fill a vector of them gain nothing.
   const int64_t lanes = target.vector_bytes / std::max(4, StorageBytes(type));
-  if (Count(form.rows) < kFewRows || Count(form.columns) < lanes || Count(form.batch) == 0) return std::nullopt;
+  if (Count(form.rows) * Count(form.batch) == 0) return std::nullopt;
+  if (ChooseAny(Count(form.rows) < kFewRows || Count(form.columns) < lanes)) return std::nullopt;
   return form;
 }
 

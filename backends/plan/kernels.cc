@@ -11,6 +11,7 @@
 #include "compiler/fuse/fuse.h"
 #include "compiler/memory/in_place.h"
 #include "hlo/analysis/fingerprint.h"
+#include "hlo/base/choices.h"
 
 namespace xc::plan {
 namespace {
@@ -209,7 +210,7 @@ void PlanNests(Planner& planner, const HloInstruction* instruction) {
     std::vector<std::vector<int>> groups;
     for (int i = 0; i < root->operand_count(); ++i) {
       auto group = std::find_if(groups.begin(), groups.end(), [&](const std::vector<int>& g) {
-        return SameDims(root->operand(g[0])->shape(), root->operand(i)->shape());
+        return ChooseSafe(SameDims(root->operand(g[0])->shape(), root->operand(i)->shape()));
       });
       if (group == groups.end()) group = groups.insert(groups.end(), std::vector<int>());
       group->push_back(i);
@@ -273,7 +274,7 @@ bool UpdatesWindow(const Planner& planner, const HloInstruction* fusion) {
     return InPlaceUpdateParameter(fusion->fused_computation()) == updated;
   }
   // Copied first: worth it where most of the array stays as it is. Nothing that is read may lie where the copy goes.
-  if (2 * root->operand(1)->shape().ElementCount() > root->shape().ElementCount()) return false;
+  if (ChooseAny(2 * root->operand(1)->shape().ElementCount() > root->shape().ElementCount())) return false;
   return std::none_of(fusion->operands().begin(), fusion->operands().end(), [&](const HloInstruction* operand) {
     return operand->shape().IsArray() && planner.Slice(operand) == result;
   });

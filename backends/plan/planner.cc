@@ -6,6 +6,7 @@
 #include "compiler/fuse/emittable.h"
 #include "compiler/memory/in_place.h"
 #include "hlo/base/cancel.h"
+#include "hlo/base/choices.h"
 #include "hlo/base/status.h"
 
 namespace xc::plan {
@@ -45,9 +46,18 @@ BufferSlice Planner::ConstantSlice(const std::shared_ptr<const Literal>& literal
 
 int64_t Planner::CodeOf(const std::string& key) {
   if (key.empty()) return plan_.codes++;
-  auto [it, fresh] = codes_.try_emplace(key, plan_.codes);
-  if (fresh) ++plan_.codes;
-  return it->second;
+  auto it = codes_.find(key);
+  const int64_t natural = it == codes_.end() ? plan_.codes : it->second;
+  const int64_t code = ChooseAny(natural);
+  if (code == natural && natural != plan_.codes) return code;
+  // Kernels that are the same for these sizes need not be for others.
+  if (code != plan_.codes) {
+    Choices::current()->Fail();
+    return natural;
+  }
+  codes_[key] = code;
+  ++plan_.codes;
+  return code;
 }
 
 absl::StatusOr<int> Planner::PlanComputation(const HloComputation& computation) {

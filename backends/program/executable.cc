@@ -55,7 +55,13 @@ absl::Status ProgramExecutable::SetProgram(Program program, const HloModule& mod
   return absl::OkStatus();
 }
 
-void ProgramExecutable::Prepare(Evaluate evaluate) {
+void ProgramExecutable::ForgetModule() {
+  if (!program_.calls.sites.empty()) return;
+  program_.module.reset();
+  buffers_ = {};
+}
+
+void ProgramExecutable::Prepare(Evaluate evaluate, std::shared_ptr<ArenaPool> arenas) {
   program_.calls.evaluate = std::move(evaluate);
   std::vector<EvaluatedPart> evaluated;
   for (const CallTable::Site& site : program_.calls.sites) {
@@ -63,7 +69,7 @@ void ProgramExecutable::Prepare(Evaluate evaluate) {
         {absl::StrCat(OpcodeName(site.instruction->opcode()), " ", site.instruction->name()), site.reason});
   }
   SetEvaluated(std::move(evaluated));
-  arenas_ = std::make_unique<ArenaPool>(program_.arena_bytes);
+  arenas_ = arenas != nullptr ? std::move(arenas) : std::make_shared<ArenaPool>(program_.arena_bytes);
   guarded_ = std::make_unique<ArenaPool>(program_.arena_bytes, /*guard=*/true);
 }
 
@@ -95,7 +101,8 @@ absl::Status ProgramExecutable::Run(absl::Span<const void* const> parameters, ab
     donated.push_back(std::move(block));
   }
   const int64_t start = context.profile == nullptr ? 0 : ProfileClock();
-  Start({&context, inputs.data(), results.data(), lease.data(), program_.constants.data(), &program_.calls});
+  Start({&context, inputs.data(), results.data(), lease.data(), program_.constants.data(), &program_.calls,
+         sizes_.data()});
   if (context.profile != nullptr) context.profile->Ran(start, ProfileClock());
   XC_RETURN_IF_ERROR(context.status());
   for (size_t i = 0; i < program_.outputs.size(); ++i) {
@@ -117,7 +124,7 @@ int64_t ProgramExecutable::ResultParameter(size_t i) const {
 std::string ProgramExecutable::Text(absl::string_view name) const {
   if (name == "optimized_hlo") return program_.module == nullptr ? "" : program_.module->ToString();
   if (name == "pass_times") return pass_report_;
-  if (name == "buffer_assignment") return buffers_.Report();
+  if (name == "buffer_assignment") return program_.module == nullptr ? "" : buffers_.Report();
   if (name == "plan") return plan_text_;
   return Executable::Text(name);
 }

@@ -22,8 +22,17 @@ struct Frame {
   char* arena;
   const void* const* constants;
   const CallTable* calls;
+  const char* sizes;  // what code that serves several sizes reads in the place of numbers; else null
 };
-enum FrameField { kContextField, kParametersField, kOutputsField, kArenaField, kConstantsField, kCallsField };
+enum FrameField {
+  kContextField,
+  kParametersField,
+  kOutputsField,
+  kArenaField,
+  kConstantsField,
+  kCallsField,
+  kSizesField
+};
 
 // A module up to where code begins: passes run, buffers assigned, planned.
 struct PlannedModule {
@@ -54,14 +63,19 @@ class ProgramExecutable : public Executable {
   absl::Status SetProgram(PlannedModule* planned, const CompileOptions& options);
   // Takes a program over that was stored for a module like `module`.
   absl::Status SetProgram(Program program, const HloModule& module);
-  // To be called last: the executable can run afterwards.
-  void Prepare(Evaluate evaluate);
+  // Frees the module and what only texts are made of, unless the run needs it.
+  void ForgetModule();
+  // To be called last: the executable can run afterwards. `arenas`, of blocks that are large enough, may be shared with
+  // others; null: it has its own.
+  void Prepare(Evaluate evaluate, std::shared_ptr<ArenaPool> arenas = nullptr);
 
   Program program_;
   std::vector<ProfileSite> profile_sites_;
+  Block sizes_;  // Frame::sizes
 
  private:
-  std::unique_ptr<ArenaPool> arenas_, guarded_;
+  std::shared_ptr<ArenaPool> arenas_;
+  std::unique_ptr<ArenaPool> guarded_;
   // For those who look inside: empty if the program was loaded.
   std::string pass_report_, plan_text_;
   BufferAssignment buffers_;

@@ -6,6 +6,7 @@
 #include "absl/algorithm/container.h"
 #include "compiler/expand/expand.h"
 #include "compiler/make.h"
+#include "hlo/base/choices.h"
 #include "hlo/base/status.h"
 
 namespace xc {
@@ -48,7 +49,7 @@ bool IsSmall(const HloInstruction* dot) {
   if (dot->operand(0)->shape().is_dynamic() || dot->operand(1)->shape().is_dynamic()) return false;
   if (dot->FindAttr<AttrKind::kSparsity>() != nullptr || dot->FindAttr<AttrKind::kAlgorithm>() != nullptr) return false;
   if (dot->dot_dims().lhs_contracting.empty() || dot->operand(0)->shape().IsZeroSized()) return false;
-  return SumType(dot) != ElementType::kInvalid && Multiplications(dot) <= kMostMultiplications;
+  return SumType(dot) != ElementType::kInvalid && ChooseAny(Multiplications(dot) <= kMostMultiplications);
 }
 
 // The operand over [batch…, free dimensions of the left…, of the right…, contracted…], `sizes`; its own free dimensions

@@ -1,5 +1,6 @@
 // Concatenations that have code of their own.
 #include "compiler/fuse/fuse.h"
+#include "hlo/base/choices.h"
 
 namespace xc {
 
@@ -16,7 +17,7 @@ bool JoinsRuns(const HloInstruction& instruction) {
   const bool few = instruction.operand_count() <= 4 && row >= kLongRow;
   for (const HloInstruction* operand : instruction.operands()) {
     const int64_t size = operand->shape().dim(instruction.dimensions()[0]);
-    if (!operand->shape().IsRowMajor() || (size > 0 && size * behind < kShortest && !few)) return false;
+    if (!operand->shape().IsRowMajor() || ChooseAny(size > 0 && size * behind < kShortest && !few)) return false;
   }
   return true;
 }
@@ -32,7 +33,7 @@ bool Interleaves(const HloInstruction& instruction) {
   for (const HloInstruction* operand : instruction.operands()) {
     if (!operand->shape().IsRowMajor() || operand->shape().dim(shape.rank() - 1) != 1) return false;
   }
-  return shape.ElementCount() / parts >= kFewest;
+  return ChooseAny(shape.ElementCount() / parts >= kFewest);
 }
 
 }  // namespace xc

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "hlo/base/choices.h"
 
 namespace xc {
 namespace {
@@ -185,8 +186,9 @@ bool IsRowReduce(const HloInstruction& reduce) {
   for (int64_t d : from.layout_or_default().minor_to_major) {
     if (from.dim(d) == 1) continue;
     const Int64List& dims = reduce.dimensions();
-    if (from.dim(d) < kShortRow && reduce.shape().ElementCount() >= kManyResults) return false;
-    if (from.dim(d) <= kTinyRow && from.ElementCount() <= kFewElements) return false;
+    const bool little = (from.dim(d) < kShortRow && reduce.shape().ElementCount() >= kManyResults) ||
+                        (from.dim(d) <= kTinyRow && from.ElementCount() <= kFewElements);
+    if (ChooseAny(little)) return false;
     return std::find(dims.begin(), dims.end(), d) != dims.end();
   }
   return false;

@@ -10,6 +10,7 @@
 #include "compiler/fuse/fusion_group.h"
 #include "compiler/make.h"
 #include "compiler/memory/in_place.h"
+#include "hlo/base/choices.h"
 #include "hlo/base/status.h"
 
 namespace xc {
@@ -100,7 +101,7 @@ class ComputationFuser {
         }
       }
       const int64_t copies = ElementCost(producer, context_.target) == 0 ? 0 : static_cast<int64_t>(groups.size()) - 1;
-      const bool worth = all && copies_ + copies <= max_copies_ && IsWorth(producer, times, groups.size());
+      const bool worth = all && copies_ + copies <= max_copies_ && ChooseAny(IsWorth(producer, times, groups.size()));
       if (worth) copies_ += copies;
       // What costs nothing to compute is never read from memory where it can be fused.
       const bool free_leaf = producer->opcode() == HloOpcode::kIota || producer->IsConstant() ||
@@ -195,10 +196,11 @@ class ComputationFuser {
         if (root->opcode() == HloOpcode::kConcatenate) return Decision::No("a root joins arrays");
       }
     }
-    if (!SameDims(x->root()->shape(), y->root()->shape())) return Decision::No("the results differ in shape");
+    if (!ChooseSafe(SameDims(x->root()->shape(), y->root()->shape())))
+      return Decision::No("the results differ in shape");
     if (x->has_reduce() != y->has_reduce()) return Decision::No("only one of them reduces");
     if (x->has_reduce()) {
-      if (!SameDims(x->reduce()->operand(0)->shape(), y->reduce()->operand(0)->shape()) ||
+      if (!ChooseSafe(SameDims(x->reduce()->operand(0)->shape(), y->reduce()->operand(0)->shape())) ||
           x->reduce()->dimensions() != y->reduce()->dimensions() || !IsRowReduce(x->reduce())) {
         return Decision::No("they reduce differently");
       }
@@ -334,7 +336,7 @@ class ComputationFuser {
     Unit &x = units_[a], &y = units_[b];
     if (!CanShareLoop(x, y)) return;
     const int64_t shared = SharedBytes(x, y);
-    if (shared == 0 || shared * 3 < std::min(InputBytes(x), InputBytes(y))) return;
+    if (ChooseAny(shared == 0 || shared * 3 < std::min(InputBytes(x), InputBytes(y)))) return;
     if (!DirectReadsInPosition(x, y) || !DirectReadsInPosition(y, x)) return;
     if (x.groups[0]->has_reduce()) {
       for (const FusionGroup* group : x.groups) {

@@ -6,6 +6,7 @@
 #include "absl/hash/hash.h"
 #include "absl/strings/str_cat.h"
 #include "compiler/cost_analysis.h"
+#include "hlo/base/choices.h"
 
 namespace xc {
 namespace {
@@ -226,7 +227,7 @@ Decision FusionGroup::CanAdd(const HloInstruction* producer, const std::vector<E
   }
   for (const Evaluation& e : evaluations) {
     // One strided stream instead of several, and none where it was not before.
-    if (e.strided && array_inputs > 1 && producer->shape().ElementCount() > 4096) {
+    if (e.strided && array_inputs > 1 && ChooseAny(producer->shape().ElementCount() > 4096)) {
       return Decision::No("its operands would be read across rows");
     }
   }

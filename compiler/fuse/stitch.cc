@@ -9,6 +9,7 @@
 #include "compiler/fuse/fuse.h"
 #include "compiler/fuse/fusion_group.h"
 #include "compiler/memory/in_place.h"
+#include "hlo/base/choices.h"
 #include "hlo/base/status.h"
 
 namespace xc {
@@ -130,7 +131,7 @@ const HloInstruction* RowReduction(const HloInstruction* i, const Dims& rows) {
   }
   if (found == nullptr || found->operand_count() != 2) return nullptr;
   const Dims from = Real(found->operand(0)->shape());
-  const bool one = from.size() == rows.size() + 1 && StartsWith(from, rows) && from.back() >= kMinColumns;
+  const bool one = from.size() == rows.size() + 1 && StartsWith(from, rows) && ChooseAny(from.back() >= kMinColumns);
   return one && Real(found->shape()) == rows ? found : nullptr;
 }
 
@@ -173,13 +174,13 @@ class Stitcher {
     int64_t count = 1;
     if (*root->FindAttr<AttrKind::kFusionKind>() == FusionKind::kLoop) {
       // A loop over whole rows.
-      if (rows.size() < 2 || rows.back() < kMinColumns) return false;
+      if (rows.size() < 2 || ChooseAny(rows.back() < kMinColumns)) return false;
       rows.pop_back();
     } else if (RowReduction(root, rows) == nullptr) {
       return false;
     }
     for (int64_t size : rows) count *= size;
-    if (rows.empty() || count < kMinRows) return false;
+    if (rows.empty() || ChooseAny(count < kMinRows)) return false;
     // Grows by operands that give one value for each row and that nothing else needs.
     std::vector<HloInstruction*> members = {root};
     absl::flat_hash_map<const HloInstruction*, RowReads> reads;

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "absl/container/flat_hash_set.h"
+#include "hlo/base/choices.h"
 #include "hlo/known_calls.h"
 
 namespace xc {
@@ -52,7 +53,7 @@ namespace {
 
 bool SameBytesPerElement(const Shape& a, const Shape& b) {
   return a.IsArray() && b.IsArray() && StorageBytes(a.type()) == StorageBytes(b.type()) &&
-         a.ElementCount() == b.ElementCount();
+         ChooseSafe(a.ElementCount() == b.ElementCount());
 }
 
 // Whether `instruction` computes the element at a row-major position from the operands' elements at that position.

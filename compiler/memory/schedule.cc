@@ -7,6 +7,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "compiler/memory/in_place.h"
+#include "hlo/base/choices.h"
 #include "hlo/base/status.h"
 
 namespace xc {
@@ -204,6 +205,19 @@ int64_t Peak(const Graph& graph, const std::vector<int>& order) {
   return peak;
 }
 
+// Whether `order` has all nodes, each after what it needs.
+bool IsOrder(const Graph& graph, const std::vector<int>& order) {
+  const int n = static_cast<int>(graph.nodes.size());
+  std::vector<int> waiting = graph.predecessor_count;
+  if (static_cast<int>(order.size()) != n) return false;
+  for (int i : order) {
+    if (i < 0 || i >= n || waiting[i] != 0) return false;
+    waiting[i] = -1;
+    for (int next : graph.successors[i]) --waiting[next];
+  }
+  return true;
+}
+
 // Greedy: of the ready instructions takes the one that frees most bytes net; among equals the earliest in post-order.
 // A node's gain changes only when it becomes the last reader of a buffer, which is when it is queued again.
 std::vector<int> ListOrder(const Graph& graph) {
@@ -332,10 +346,19 @@ absl::Status ScheduleModule(HloModule* module) {
       best = &order;
       lowest = peak;
     }
+    std::vector<int> chosen = *best;
+    if (ForAllSizes()) {
+      for (int& i : chosen) i = ChooseAny(i);
+      if (!IsOrder(graph, chosen)) {
+        Choices::current()->Fail();
+        chosen = *best;
+      }
+      lowest = Peak(graph, chosen);
+    }
     peaks[computation] = lowest;
     auto& sequence = module->schedule()[computation];
-    sequence.reserve(best->size());
-    for (int i : *best) sequence.push_back(graph.nodes[i]);
+    sequence.reserve(chosen.size());
+    for (int i : chosen) sequence.push_back(graph.nodes[i]);
   }
   return absl::OkStatus();
 }

@@ -8,6 +8,7 @@
 #include "compiler/make.h"
 #include "compiler/simplify/plain_loop.h"
 #include "compiler/simplify/simplify.h"
+#include "hlo/base/choices.h"
 
 namespace xc {
 namespace {
@@ -181,7 +182,7 @@ bool HoistProducts(PlainLoop& l, PassContext& context) {
     const SliceProduct& p = group[0];
     // The rounds use at least half of what is computed, as far as the counter says.
     if (p.slices() / 2 / static_cast<int64_t>(group.size()) > *rounds) continue;
-    if (bytes + BytesOf(p) > MaxBytes(p)) continue;
+    if (ChooseAny(bytes + BytesOf(p) > MaxBytes(p))) continue;
     bytes += BytesOf(p);
     wholes.push_back(MakeWhole(p, code));
     hoisted.push_back(&group);

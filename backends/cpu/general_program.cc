@@ -1,0 +1,161 @@
+// Code that serves programs of several sizes: emitted for a first sample, with the numbers that other samples have
+// otherwise read from a table. Each further program is emitted as well, by the same choices, and gets the table of its
+// numbers if its code has the same form; nothing is assumed about how numbers depend on sizes.
+#include <array>
+#include <mutex>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "backends/cpu/code_form.h"
+#include "backends/cpu/code_symbols.h"
+#include "backends/cpu/cpu_backend.h"
+#include "backends/cpu/ir_emitter.h"
+#include "backends/program/executable.h"
+#include "hlo/base/choices.h"
+#include "hlo/base/machine.h"
+#include "hlo/base/status.h"
+
+namespace xc::cpu {
+namespace {
+
+// A module up to its code, which is not compiled yet.
+struct Emitted {
+  PlannedModule planned;
+  EmittedProgram program;
+};
+
+// By what `choices` say, or by what they are to say.
+absl::StatusOr<Emitted> Emit(std::unique_ptr<HloModule> module, const Target& target, const xc::CompileOptions& options,
+                             const Evaluate& evaluate, Choices* choices) {
+  const ChoicesScope scope(choices);
+  Emitted emitted;
+  XC_ASSIGN_OR_RETURN(emitted.planned, PlanModule(std::move(module), options, TargetInfoOf(target), evaluate));
+  IrEmitter emitter(emitted.planned.plan, target, options.deadline);
+  XC_ASSIGN_OR_RETURN(emitted.program, emitter.Emit());
+  return emitted;
+}
+
+absl::StatusOr<CodeForm> FormBy(const Choices& choices, Emitted& emitted) {
+  if (!choices.done()) {
+    return absl::UnimplementedError(
+        absl::StrCat("its code would be written in another way",
+                     choices.failed() ? absl::StrCat(" (choice at ", choices.where(), ")") : ""));
+  }
+  return FormOf(emitted.program.modules);
+}
+
+// Arenas for all sizes: a pool for each power of two.
+class ArenaPools {
+ public:
+  std::shared_ptr<ArenaPool> For(int64_t bytes) {
+    int power = 12;
+    while (power < 62 && (int64_t{1} << power) < bytes) ++power;
+    std::lock_guard<std::mutex> lock(mu_);
+    std::shared_ptr<ArenaPool>& pool = pools_[power];
+    if (pool == nullptr) pool = std::make_shared<ArenaPool>(size_t{1} << power, /*guard=*/false, /*max_idle=*/2);
+    return pool;
+  }
+
+ private:
+  std::mutex mu_;
+  std::array<std::shared_ptr<ArenaPool>, 63> pools_;
+};
+
+class GeneralExecutable : public ProgramExecutable {
+ public:
+  GeneralExecutable(std::shared_ptr<const CompiledCode> code, Entry entry) : code_(std::move(code)), entry_(entry) {}
+  absl::Status Init(PlannedModule planned, absl::string_view table, ArenaPools& arenas,
+                    const xc::CompileOptions& options, const Evaluate& evaluate) {
+    SetSignature(*planned.module);
+    XC_RETURN_IF_ERROR(SetProgram(&planned, options));
+    if (!options.keep_texts) ForgetModule();
+    XC_ASSIGN_OR_RETURN(sizes_, Block::Allocate(table.size()));
+    std::copy(table.begin(), table.end(), sizes_.data());
+    Prepare(evaluate, arenas.For(program_.arena_bytes));
+    return absl::OkStatus();
+  }
+  // The code is counted where it is kept.
+  int64_t size_bytes() const override { return program_.constant_bytes + static_cast<int64_t>(sizes_.size()); }
+
+ protected:
+  void Start(const Frame& frame) const override { entry_(&frame); }
+
+ private:
+  const std::shared_ptr<const CompiledCode> code_;
+  const Entry entry_;
+};
+
+class GeneralProgramImpl : public GeneralProgram {
+ public:
+  GeneralProgramImpl(const Target& target, Choices choices, SizeTable table, std::shared_ptr<const CompiledCode> code,
+                     Entry entry, Evaluate evaluate)
+      : target_(target),
+        choices_(std::move(choices)),
+        table_(std::move(table)),
+        code_(std::move(code)),
+        entry_(entry),
+        evaluate_(std::move(evaluate)) {}
+
+  absl::StatusOr<std::unique_ptr<Executable>> For(std::unique_ptr<HloModule> module,
+                                                  const xc::CompileOptions& options) const override {
+    Choices choices = choices_;
+    choices.Replay();
+    XC_ASSIGN_OR_RETURN(Emitted emitted, Emit(std::move(module), target_, options, evaluate_, &choices));
+    XC_ASSIGN_OR_RETURN(const CodeForm form, FormBy(choices, emitted));
+    XC_ASSIGN_OR_RETURN(const std::string table, table_.Fill(form));
+    auto executable = std::make_unique<GeneralExecutable>(code_, entry_);
+    XC_RETURN_IF_ERROR(executable->Init(std::move(emitted.planned), table, arenas_, options, evaluate_));
+    return std::unique_ptr<Executable>(std::move(executable));
+  }
+  int64_t size_bytes() const override { return code_->memory_bytes() + table_.size_bytes() + choices_.bytes(); }
+
+ private:
+  const Target target_;
+  const Choices choices_;
+  const SizeTable table_;
+  const std::shared_ptr<const CompiledCode> code_;
+  const Entry entry_;
+  const Evaluate evaluate_;
+  mutable ArenaPools arenas_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::shared_ptr<const GeneralProgram>> CompileGeneral(std::vector<std::unique_ptr<HloModule>> samples,
+                                                                     const xc::CompileOptions& options,
+                                                                     Evaluate evaluate) {
+  if (samples.size() < 2) return absl::InvalidArgumentError("one sample does not say what sizes may be");
+  XC_ASSIGN_OR_RETURN(const Target target, GetTarget(options.cpu));
+  Choices choices;
+  std::vector<CodeForm> forms;
+  Emitted first;
+  for (std::unique_ptr<HloModule>& sample : samples) {
+    XC_ASSIGN_OR_RETURN(Emitted emitted, Emit(std::move(sample), target, options, evaluate, &choices));
+    absl::StatusOr<CodeForm> form = FormBy(choices, emitted);
+    if (form.ok() && !forms.empty()) {
+      if (absl::Status same = SameForm(forms[0], *form); !same.ok()) form = same;
+    }
+    choices.Replay();
+    if (!form.ok()) {
+      if (forms.size() < 2) return form.status();
+      continue;
+    }
+    if (forms.empty()) first = std::move(emitted);
+    forms.push_back(*std::move(form));
+  }
+  SizeTable table(forms);
+  XC_RETURN_IF_ERROR(table.Use(first.program.modules));
+  cpu::CompileOptions code_options;
+  code_options.target = target;
+  code_options.threads = options.compile_threads > 0 ? options.compile_threads : AvailableCpus();
+  code_options.deadline = options.deadline;
+  XC_ASSIGN_OR_RETURN(
+      std::shared_ptr<const CompiledCode> code,
+      CompileModules(std::move(first.program.modules), AllSymbols(), {first.program.entry}, code_options));
+  const Entry entry = reinterpret_cast<Entry>(code->Find(first.program.entry));
+  if (entry == nullptr) return absl::InternalError("the program's entry was not linked");
+  return std::make_shared<const GeneralProgramImpl>(target, std::move(choices), std::move(table), std::move(code),
+                                                    entry, std::move(evaluate));
+}
+
+}  // namespace xc::cpu
