@@ -1,12 +1,17 @@
 #include "service/argument_shapes.h"
 
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
 #include <utility>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "hlo/base/read_file.h"
 #include "hlo/base/status.h"
 #include "hlo/shape_inference/shape_inference.h"
+#include "hlo/symbolic.h"
 #include "importers/io.h"
 #include "service/npy.h"
 
@@ -81,9 +86,42 @@ absl::Status CheckArgumentShapes(const std::vector<Shape>& shapes, const HloModu
   return absl::OkStatus();
 }
 
+bool HasSymbols(const std::string& path) {
+  // What is read from a pipe is gone.
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(path, error)) return false;
+  std::string head(4096, '\0');
+  std::ifstream file(path, std::ios::binary);
+  file.read(head.data(), static_cast<std::streamsize>(head.size()));
+  head.resize(std::max<std::streamsize>(0, file.gcount()));
+  return SymbolicText::IsSymbolic(head);
+}
+
+static absl::StatusOr<std::unique_ptr<HloModule>> ReadSymbolic(const std::string& path, absl::string_view shapes) {
+  XC_ASSIGN_OR_RETURN(std::string content, ReadFile(path));
+  XC_ASSIGN_OR_RETURN(const SymbolicText text, SymbolicText::Parse(std::move(content)));
+  if (shapes.empty()) {
+    std::string symbols;
+    for (const Symbol& symbol : text.symbols()) absl::StrAppend(&symbols, " ", symbol.ToString());
+    return absl::InvalidArgumentError(
+        absl::StrCat(path, " has the symbols", symbols, ": give values, as --shapes=b=2,n=17"));
+  }
+  SymbolValues values;
+  if (shapes.find('=') != absl::string_view::npos) {
+    XC_ASSIGN_OR_RETURN(values, ParseSymbolValues(shapes));
+  } else {
+    XC_ASSIGN_OR_RETURN(const std::vector<Shape> list, ParseArgumentShapes(shapes));
+    std::vector<std::vector<int64_t>> dims;
+    for (const Shape& shape : list) dims.push_back(shape.dims());
+    XC_ASSIGN_OR_RETURN(values, text.Solve(dims));
+  }
+  return text.BindModule(values);
+}
+
 absl::StatusOr<std::unique_ptr<HloModule>> ReadModuleOfShapes(const std::string& path, absl::string_view shapes,
                                                               ParseOptions options, std::vector<Literal>* arguments) {
   std::vector<Shape> list;
+  if (HasSymbols(path)) return ReadSymbolic(path, shapes);
   if (!shapes.empty()) {
     XC_ASSIGN_OR_RETURN(list, ParseArgumentShapes(shapes));
     UseArgumentShapes(list, &options);

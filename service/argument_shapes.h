@@ -25,7 +25,11 @@ void UseShapesOfInputs(const std::string& directory, ParseOptions* options);
 // OK if the list is empty, or has the shapes of the module's parameters.
 absl::Status CheckArgumentShapes(const std::vector<Shape>& shapes, const HloModule& module);
 
-// Reads a module's file as ReadModuleFile does; `shapes` is a list of them as text, or "" for none.
+// Whether the file is a text with symbolic sizes (hlo/symbolic.h), which its header says.
+bool HasSymbols(const std::string& path);
+
+// Reads a module's file as ReadModuleFile does; `shapes` is a list of them as text, or "" for none. That of a text with
+// symbolic sizes is bound to them, or to values, as `b=2,n=17`.
 absl::StatusOr<std::unique_ptr<HloModule>> ReadModuleOfShapes(const std::string& path, absl::string_view shapes,
                                                               ParseOptions options = {},
                                                               std::vector<Literal>* arguments = nullptr);

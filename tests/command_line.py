@@ -57,6 +57,17 @@ spread { p = f32[] parameter(0) q = f32[] parameter(1) b = f32[2] broadcast(p), 
 ENTRY e { x = f32[8] parameter(0) z = f32[] constant(0)
   ROOT r = f32[] reduce(x, z), dimensions={0}, to_apply=spread }
 """
+SYMBOLIC = """HloModule symbolic, symbols={b=2..64, n}
+add { p = f32[] parameter(0) q = f32[] parameter(1) ROOT s = f32[] add(p, q) }
+ENTRY e {
+  x = f32[$b,$n] parameter(0)
+  y = f32[$(b*n)] reshape(x)
+  z = f32[$(2*b*n)] concatenate(y, y), dimensions={0}
+  t = f32[$(2*b),$n] reshape(z)
+  k = f32[] constant(0)
+  ROOT r = f32[$(2*b)] reduce(t, k), dimensions={1}, to_apply=add
+}
+"""
 STABLEHLO = """module @m {
   func.func @main(%a: tensor<2xf32>) -> tensor<2xf32> {
     %0 = stablehlo.add %a, %a : tensor<2xf32> loc("twice")
@@ -112,6 +123,7 @@ def main():
             "evaluated.hlo": EVALUATED,
             "twice.mlir": STABLEHLO,
             "open.mlir": OPEN,
+            "symbolic.hlo": SYMBOLIC,
         }
         texts["bad.mlir"] = STABLEHLO.replace("stablehlo.add", "stablehlo.plus")
         for name, text in texts.items():
@@ -203,6 +215,20 @@ def main():
         rows = np.load("rows_out/0.npy").tolist() if done.returncode == 0 else done
         check.expect("sizes of the inputs", rows == [[11, 22], [13, 24], [15, 26]], rows)
         check.refused("should be f32[1,2]", "replay", "open.mlir", "--inputs=rows", "--shapes=[1,2],[2]")
+
+        bindings = "--shapes=b=2,n=5; b=3,n=64; b=60,n=700; b=9,n=33"
+        done = check.run("replay", "symbolic.hlo", bindings, "--against=interpreter")
+        check.expect(
+            "one compilation for four sizes",
+            done.returncode == 0
+            and done.stdout.count("all 1 outputs agree with interpreter") == 4
+            and "1 compilations for several sizes served 4 of them, 0 got code of their own" in done.stdout,
+            done,
+        )
+        check.refused("symbol b=2..64 cannot be 65", "replay", "symbolic.hlo", "--shapes=b=65,n=5")
+        check.refused("has the symbols b=2..64 n: give values", "opt", "symbolic.hlo")
+        done = check.run("opt", "symbolic.hlo", "--passes=none", "--shapes=[3,7]")
+        check.expect("opt of a binding", done.returncode == 0 and "f32[6,7]" in done.stdout, done)
 
         done = check.run("replay", small, "--json", "--runs=3", "--output_dir=out", "--dump_to=bundle", "--dump_values")
         keys = {"module", "parse_s", "compile_s", "run_ms", "median_ms", "outputs", "rss_mb", "temp_bytes", "evaluated"}

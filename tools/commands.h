@@ -20,7 +20,8 @@ int ViewCommand(const std::vector<std::string>& args);
 int GraphCommand(const std::vector<std::string>& args);
 
 // Of the flag --shapes.
-inline constexpr char kShapesHelp[] = "shapes of the arguments, such as [8,4],[8], where StableHLO leaves sizes open";
+inline constexpr char kShapesHelp[] =
+    "shapes of the arguments, such as [8,4],[8], where StableHLO leaves sizes open, or values of symbols: b=8,n=4";
 
 // Prints "error: …" to stderr; returns 2.
 int Fail(const absl::Status& status);

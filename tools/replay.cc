@@ -9,6 +9,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "backends/registry.h"
+#include "hlo/base/read_file.h"
 #include "hlo/base/status.h"
 #include "importers/io.h"
 #include "service/argument_shapes.h"
@@ -25,6 +26,7 @@
 #include "tools/program.h"
 #include "tools/progress.h"
 #include "tools/replay_devices.h"
+#include "tools/replay_symbolic.h"
 #include "tools/report.h"
 #include "tools/stdin_file.h"
 #include "tools/transfers.h"
@@ -130,6 +132,26 @@ absl::Status Replay(const std::string& path, Settings s, bool* wrong) {
       "max_elided_bytes", std::min(s.elided_limit_mb, std::numeric_limits<int64_t>::max() >> 20) << 20, &parse));
   Bundle bundle;
   std::vector<Literal> arguments;
+  if (HasSymbols(path)) {
+    if (!s.inputs.empty() || !s.output_dir.empty() || !s.dump_to.empty() || s.bisect || s.compile_only ||
+        Report::Get().json) {
+      return absl::InvalidArgumentError(
+          "a module with symbols is run for several sizes: no --inputs, --output_dir, --dump_to, --bisect, --json or "
+          "--compile_only; `xla opt --shapes=b=2,n=17` prints the module of some");
+    }
+    XC_ASSIGN_OR_RETURN(const std::string text, ReadFile(path));
+    CompileOptions options;
+    options.cpu = s.cpu;
+    options.compile_threads = static_cast<int>(s.threads);
+    options.max_memory_bytes = s.memory_limit_mb << 20;
+    if (s.passes == "none") options.disabled_passes = {"all"};
+    RunOptions run;
+    run.executor = DefaultExecutor();
+    run.thread_limit = static_cast<int>(s.threads);
+    run.guard_pages = s.guard_pages;
+    const std::string platform = s.platform.empty() ? bundle.platform : s.platform;
+    return ReplaySymbolic(text, {platform, s.against, s.shapes, s.runs, s.seconds}, options, run, wrong);
+  }
   if (IsDirectory(path)) {
     if (!s.shapes.empty())
       return absl::InvalidArgumentError("--shapes is for modules that leave sizes open, no bundle does");
@@ -291,7 +313,8 @@ int ReplayCommand(const std::vector<std::string>& args) {
                 "  xla replay module.hlo --runs=100 --json\n"
                 "  xla replay module.hlo --against=interpreter --bisect\n"
                 "  xla replay module.hlo --profile=trace.json --roofline=roofline.svg\n"
-                "  xla replay module.hlo --dump_to=bundle && xla replay bundle");
+                "  xla replay module.hlo --dump_to=bundle && xla replay bundle\n"
+                "  xla replay symbolic.hlo --shapes=\"b=2,n=17; b=3,n=5\" --against=interpreter");
   flags.Add("platform", &s.platform, PlatformNames() + " (default: the bundle's, else " + DefaultPlatform() + ")");
   flags.Add("emulate", &s.emulate, "with --platform=gpu: run on the emulator in place of a device");
   flags.Add("against", &s.against, "compare the outputs with those of this platform; status 1 if they differ");

@@ -10,7 +10,7 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "backends/cpu/jit.h"
-#include "hlo/fingerprint.h"
+#include "hlo/analysis/fingerprint.h"
 
 namespace xc::cpu {
 

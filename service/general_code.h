@@ -1,0 +1,62 @@
+// Code for programs of one origin at different sizes: one compilation serves those that differ in numbers alone; what
+// it does not serve gets code of its own, with the reason.
+#ifndef XC_SERVICE_GENERAL_CODE_H_
+#define XC_SERVICE_GENERAL_CODE_H_
+
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "hlo/module.h"
+#include "service/client.h"
+
+namespace xc {
+
+class GeneralCode {
+ public:
+  // A module of the origin for sample number `which` of the sizes: large and prime ones say best what may differ.
+  using Sample = std::function<absl::StatusOr<std::unique_ptr<HloModule>>(int which)>;
+  // `client` must outlive this.
+  GeneralCode(Client* client, std::string platform, Sample sample)
+      : client_(client), platform_(std::move(platform)), sample_(std::move(sample)) {}
+
+  // An executable of `module`, which is verified: of the general code, which the first call compiles; where that does
+  // not serve it, Unimplemented with the reason. Code that turns out to have a number in it which is no constant is
+  // made again, with `module` among the samples, at most kMostCompilations times. Thread-safe.
+  absl::StatusOr<std::shared_ptr<const Executable>> Find(const HloModule& module, const CompileOptions& options);
+  // The same, or else the code that Client::Compile makes for the module alone.
+  absl::StatusOr<std::shared_ptr<const Executable>> Get(std::unique_ptr<HloModule> module,
+                                                        const CompileOptions& options);
+
+  struct Stats {
+    int64_t general = 0;       // compilations of code for several sizes
+    int64_t served = 0;        // executables that it gave
+    int64_t exact = 0;         // modules that got code of their own
+    std::string last_refusal;  // why, of the last one
+  };
+  Stats stats() const;
+  int64_t code_bytes() const;
+
+ private:
+  static constexpr int kMostCompilations = 3;
+  static constexpr int kSamples = 4;
+
+  absl::Status Compile(const CompileOptions& options);  // mutex_ is held
+
+  Client* const client_;
+  const std::string platform_;
+  const Sample sample_;
+  mutable std::mutex mutex_;
+  std::vector<std::unique_ptr<HloModule>> samples_;
+  std::shared_ptr<const GeneralProgram> program_;
+  absl::Status refused_;  // for all modules
+  int attempts_ = 0;      // to compile
+  Stats stats_;
+};
+
+}  // namespace xc
+
+#endif  // XC_SERVICE_GENERAL_CODE_H_
