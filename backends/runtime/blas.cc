@@ -9,6 +9,7 @@
 #include "backends/runtime/gemm_kernels.h"
 #include "backends/runtime/scratch.h"
 #include "backends/runtime/type_of.h"
+#include "hlo/base/per_thread.h"
 
 namespace xc {
 namespace {
@@ -95,11 +96,12 @@ template <typename T>
 void Gemm(int64_t m, int64_t n, int64_t k, T alpha, const View<T>& a, const View<T>& b, T beta, T* c, int64_t ldc) {
   constexpr int64_t kRows = 256, kColumns = 96;
   static_assert(kRows * kColumns * sizeof(T) <= 512 << 10);
-  thread_local std::vector<T> product;
+  static PerThread<std::vector<T>> products;
   if (alpha == T(0) || k == 0) {
     for (int64_t j = 0; j < n; ++j) Scale(m, beta, c + j * ldc);
     return;
   }
+  std::vector<T>& product = products.Get();
   product.resize(kRows * kColumns);
   for (int64_t i = 0; i < m; i += kRows) {
     const int64_t rows = std::min(kRows, m - i);
@@ -138,7 +140,8 @@ void Gemv(bool transpose, int64_t m, int64_t n, T alpha, const T* a, int64_t lda
           T* y, int64_t incy) {
   const int64_t to = transpose ? n : m, from = transpose ? m : n;
   if (alpha == T(0) || from == 0) return Scale(to, beta, y, incy);
-  thread_local std::vector<T> sum;
+  static PerThread<std::vector<T>> sums;
+  std::vector<T>& sum = sums.Get();
   sum.resize(to);
   const View<T> view = transpose ? View<T>{a, lda, 1} : View<T>{a, 1, lda};
   const RtType type = TypeOf<T>();
@@ -200,7 +203,8 @@ void Syr2k(const char* uplo, const char* op, int64_t n, int64_t k, T alpha, cons
   const bool lower = Is(uplo, 'L'), plain = Is(op, 'N');
   const View<T> u = plain ? View<T>{a, 1, lda} : View<T>{a, lda, 1};
   const View<T> v = plain ? View<T>{b, 1, ldb} : View<T>{b, ldb, 1};
-  thread_local std::vector<T> sum;
+  static PerThread<std::vector<T>> sums;
+  std::vector<T>& sum = sums.Get();
   for (int64_t j = 0; j < n; j += kBlock) {
     const int64_t size = std::min(kBlock, n - j);
     const int64_t first = lower ? j : 0, rows = lower ? n - j : j + size;

@@ -3,6 +3,7 @@
 #include <new>
 #include <stdexcept>
 #include <string>
+#include <thread>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -10,6 +11,7 @@
 #include "hlo/base/check.h"
 #include "hlo/base/exceptions.h"
 #include "hlo/base/format.h"
+#include "hlo/base/per_thread.h"
 #include "hlo/base/status.h"
 
 namespace xc {
@@ -92,6 +94,25 @@ TEST(Check, WorksInUnbracedBranches) {
 TEST(CheckDeathTest, AbortsWithPlaceAndMessage) {
   EXPECT_DEATH(XC_CHECK(1 > 2) << "more " << 5, "base_test.cc:.*internal error, check failed: 1 > 2 more 5");
   EXPECT_DEATH(XC_CHECK_EQ(1 + 1, 3) << "sum", "check failed: .1 \\+ 1. == .3. sum");
+}
+
+struct Counted {
+  static inline int live = 0;
+  int value = 0;
+  Counted() { ++live; }
+  ~Counted() { --live; }
+};
+
+TEST(PerThread, HasOneObjectForEachThreadAndDeletesItAtTheEnd) {
+  static PerThread<Counted> objects;
+  objects.Get().value = 3;
+  std::thread([&] {
+    EXPECT_EQ(objects.Get().value, 0);
+    EXPECT_EQ(objects.TryGet(), &objects.Get());
+    EXPECT_EQ(Counted::live, 2);
+  }).join();
+  EXPECT_EQ(Counted::live, 1);
+  EXPECT_EQ(objects.Get().value, 3);
 }
 
 }  // namespace

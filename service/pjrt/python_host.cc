@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "backends/ffi/ffi.h"
+#include "hlo/base/per_thread.h"
 
 namespace xc::pjrt {
 namespace {
@@ -16,12 +17,13 @@ namespace {
 // Called by the code below: the stages of a handler, null where it has none. Says what is wrong, or nothing.
 const char* RegisterFromPython(const char* name, const char* platform, void* instantiate, void* prepare,
                                void* initialize, void* execute, uint32_t traits) {
-  thread_local std::string message;
+  static PerThread<std::string> messages;
   const ffi::HandlerBundle bundle = {
       reinterpret_cast<ffi::Handler*>(instantiate), reinterpret_cast<ffi::Handler*>(prepare),
       reinterpret_cast<ffi::Handler*>(initialize), reinterpret_cast<ffi::Handler*>(execute)};
   const absl::Status status = ffi::RegisterHandler(name, platform, bundle, traits);
   if (status.ok()) return nullptr;
+  std::string& message = messages.Get();
   message = std::string(status.message());
   return message.c_str();
 }
