@@ -393,7 +393,9 @@ absl::StatusOr<std::unique_ptr<CompiledCode>> LinkObjects(std::vector<std::strin
   }
   for (std::string& object : objects) {
     code->impl_->bytes += object.size() + kObjectOverhead;
-    if (llvm::Error error = session.linker->add(dylib, llvm::MemoryBuffer::getMemBufferCopy(object, "xc"))) {
+    std::unique_ptr<llvm::MemoryBuffer> copy = llvm::MemoryBuffer::getMemBufferCopy(object, "xc");
+    if (copy == nullptr) return OutOfMemory();
+    if (llvm::Error error = session.linker->add(dylib, std::move(copy))) {
       return absl::InternalError(absl::StrCat("loading generated code: ", Message(std::move(error))));
     }
   }
