@@ -252,8 +252,8 @@ bool Parser::ParseStackTables(StackFrames* frames) {
   }
 }
 
-// (p: f32[2], q: (s32[], f32[])) -> f32[2]: said again by the parameters and the root, so only read.
-bool Parser::ParseProgramShape() {
+// (p: f32[2], q: (s32[], f32[])) -> f32[2]: the parameters say theirs again, so that only the result's is kept.
+bool Parser::ParseProgramShape(std::optional<Shape>* result) {
   if (!Expect('(')) return false;
   while (!lex_.At(')')) {
     if (lex_.tok().kind != Tok::kName) return Expected("the name of a parameter");
@@ -265,8 +265,7 @@ bool Parser::ParseProgramShape() {
   if (!Expect(')')) return false;
   if (lex_.tok().kind != Tok::kArrow) return Expected("'->'");
   lex_.Next();
-  Shape result;
-  return Parse(&result);
+  return Parse(&result->emplace());
 }
 
 bool Parser::ParseComputation(HloModule* module) {
@@ -282,7 +281,9 @@ bool Parser::ParseComputation(HloModule* module) {
   const char* at = lex_.position();
   if (computations_.contains(name)) return Fail(at, absl::StrCat("computation '", name, "' is defined twice"));
   lex_.Next();
-  if (lex_.At('(') && !ParseProgramShape()) return false;
+  std::optional<Shape> declared;
+  const char* declared_at = lex_.position();
+  if (lex_.At('(') && !ParseProgramShape(&declared)) return false;
   if (!Expect('{')) return false;
 
   // Instructions may add computations of their own (async sugar) before this one is complete.
@@ -296,6 +297,11 @@ bool Parser::ParseComputation(HloModule* module) {
   }
   lex_.Next();
   if (!FinishComputation(computation, at)) return false;
+  if (declared.has_value() && !Compatible(*declared, computation->root()->shape())) {
+    return Fail(declared_at, absl::StrCat("computation '", name, "' is declared to give ", declared->ToString(false),
+                                          ", and its root '", computation->root()->name(), "' is ",
+                                          computation->root()->shape().ToString(false)));
+  }
   if (entry) module->set_entry(computation);
   while (lex_.At(',')) {
     lex_.Next();

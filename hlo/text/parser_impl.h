@@ -141,7 +141,7 @@ class Parser {
   bool ParseBufferDonors(ModuleConfig* config);
   bool ParseStackTables(StackFrames* frames);
   bool ParseComputation(HloModule* module);
-  bool ParseProgramShape();
+  bool ParseProgramShape(std::optional<Shape>* result);
   bool FinishComputation(HloComputation* computation, const char* at);
   bool ResolveCalls(HloModule* module);
 

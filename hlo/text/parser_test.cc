@@ -42,6 +42,13 @@ TEST(Parser, ErrorShowsPlaceLineAndWhatWasExpected) {
             "                            ^");
 }
 
+TEST(Parser, DeclaredResultIsTheRoots) {
+  EXPECT_EQ(ModuleError("HloModule m\nENTRY e (a: f32[2]) -> f32[<=2]{0:S(5)} { ROOT a = f32[2]{0} parameter(0) }"),
+            "ok");
+  EXPECT_EQ(ModuleError("HloModule m\nENTRY e (a: f32[2]) -> f32[3] { ROOT a = f32[2]{0} parameter(0) }").substr(0, 89),
+            "line 2, column 9: computation 'e' is declared to give f32[3], and its root 'a' is f32[2]\n");
+}
+
 TEST(Parser, LongLinesAreCutAroundThePlace) {
   std::string line = "  ROOT r = f32[4]{0} add(a, b), frontend_attributes={x=\"" + std::string(500, 'y') +
                      "\"}, foo=1" + ", metadata={op_name=\"" + std::string(500, 'z') + "\"}";
