@@ -1,6 +1,8 @@
 // Index arithmetic as LLVM code.
 #include "backends/codegen/index.h"
 
+#include <algorithm>
+
 #include "hlo/base/choices.h"
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/IRBuilder.h"
@@ -27,6 +29,26 @@ Fold FoldOf(char op, std::optional<int64_t> x, std::optional<int64_t> y) {
   if (x == 0 && (op == '*' || op == '/' || op == '%')) return Fold::kLeft;
   if (y == 1 && op == '%') return Fold::kZero;
   return Fold::kNone;
+}
+
+// Dimensions `i` up to *i_end of one shape that become `j` up to *j_end of another one: larger groups than those that
+// these sizes have are right as well.
+void ChooseGroup(const std::vector<int64_t>& from, const std::vector<int64_t>& to, size_t i, size_t j, size_t* i_end,
+                 size_t* j_end) {
+  if (!ForAllSizes()) return;
+  const size_t chosen_i = ChooseAny(*i_end), chosen_j = ChooseAny(*j_end);
+  if (chosen_i == *i_end && chosen_j == *j_end) return;
+  int64_t p = 1, q = 1;
+  for (size_t k = i; k < std::min(chosen_i, from.size()); ++k) p *= from[k];
+  for (size_t k = j; k < std::min(chosen_j, to.size()); ++k) q *= to[k];
+  const bool fits =
+      chosen_i >= i && chosen_i <= from.size() && chosen_j >= j && chosen_j <= to.size() && chosen_i + chosen_j > i + j;
+  if (!fits || p != q) {
+    Choices::current()->Fail();
+    return;
+  }
+  *i_end = chosen_i;
+  *j_end = chosen_j;
 }
 
 }  // namespace
@@ -116,7 +138,7 @@ Term IndexArithmetic::Add(const Term& x, const Term& y) {
       std::optional<int64_t> c = ConstantOf(t.base);
       return c.has_value() && *c % lanes_ == 0 && t.stride == 0;
     };
-    sum.aligned = sum.stride == 1 && ((x.aligned && multiple(y)) || (y.aligned && multiple(x)));
+    sum.aligned = ChooseSafe(sum.stride == 1 && ((x.aligned && multiple(y)) || (y.aligned && multiple(x))));
     return sum;
   }
   return {nullptr, 0, Add(Lanes(x), Lanes(y)), false};
@@ -160,7 +182,7 @@ Term IndexArithmetic::Linearize(const std::vector<Term>& dims, const std::vector
       aligned = false;
     }
   }
-  sum.aligned = aligned && running == 1 && sum.stride == 1;
+  sum.aligned = ChooseSafe(aligned && running == 1 && sum.stride == 1);
   return sum;
 }
 
@@ -208,6 +230,7 @@ std::vector<Term> IndexArithmetic::Reshape(const std::vector<Term>& dims, const 
         break;
       }
     }
+    ChooseGroup(from, to, i, j, &i_end, &j_end);
     if (i_end - i == 1 && j_end - j == 1) {
       out[j] = dims[i];
     } else {

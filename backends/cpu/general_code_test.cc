@@ -200,6 +200,41 @@ ENTRY e {
                 kBoth, 0);
 }
 
+// What is read at positions that are computed from sizes: by chance these are multiples of a vector, or equal.
+TEST(GeneralCodeTest, ReshapesAndConcatenates) {
+  const std::vector<std::string> bindings = {"b=2,n=2",  "b=3,n=5",  "b=2,n=64", "b=16,n=16",
+                                             "b=8,n=12", "b=4,n=32", "b=12,n=8", "b=7,n=129"};
+  ExpectGeneral(R"(
+HloModule m, symbols={b, n}
+ENTRY e {
+  x = f32[$b,$n] parameter(0)
+  y = f32[$(2*n),$b] parameter(1)
+  t = f32[$b,$n] tanh(x)
+  f = f32[$(b*n)] reshape(t)
+  g = f32[$(2*n*b)] reshape(y)
+  c = f32[$(3*b*n)] concatenate(f, g), dimensions={0}
+  r = f32[$n,$(3*b)] reshape(c)
+  e = f32[$n,$(3*b)] exponential(r)
+  p = f32[$n,$b] slice(r), slice={[0:$n],[$b:$(2*b)]}
+  z = f32[$n,$(4*b)] concatenate(e, p), dimensions={1}
+  ROOT s = (f32[$n,$(4*b)], f32[$(3*b*n)]) tuple(z, c)
+})",
+                bindings);
+  ExpectGeneral(R"(
+HloModule m, symbols={b, n}
+ENTRY e {
+  x = f32[$b,$n,6] parameter(0)
+  y = f32[$b,6,$n] parameter(1)
+  u = f32[$(b*n),6] reshape(x)
+  v = f32[$(b*6),$n] reshape(y)
+  w = f32[$b,$n,6] reshape(v)
+  q = f32[$(b*n),6] reshape(w)
+  a = f32[$(b*n),6] add(u, q)
+  ROOT c = f32[$(b*n),12] concatenate(a, u), dimensions={1}
+})",
+                bindings);
+}
+
 // A loop that goes over the rows, with a trip count that is a size.
 TEST(GeneralCodeTest, Loop) {
   ExpectGeneral(R"(
