@@ -2,13 +2,14 @@
 
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "backends/registry.h"
 #include "hlo/base/status.h"
 #include "hlo/verifier/verifier.h"
 
 namespace xc {
 
-absl::Status GeneralCode::Compile(const CompileOptions& options) {
+absl::StatusOr<std::shared_ptr<const GeneralProgram>> GeneralCode::Compile(const CompileOptions& options) {
   XC_ASSIGN_OR_RETURN(Backend * backend, BackendByName(platform_));
   for (int which = static_cast<int>(samples_.size()); which < kSamples; ++which) {
     absl::StatusOr<std::unique_ptr<HloModule>> sample = sample_(which);
@@ -16,59 +17,92 @@ absl::Status GeneralCode::Compile(const CompileOptions& options) {
       if (absl::Status valid = VerifyModule(**sample); !valid.ok()) sample = valid;
     }
     // Two must be there; further ones find what is no constant sooner.
-    if (!sample.ok() && which < 2) return sample.status();
+    if (!sample.ok() && which < 2) {
+      return absl::UnimplementedError(absl::StrCat("for sizes to try it out with: ", sample.status().message()));
+    }
     if (!sample.ok()) break;
     samples_.push_back(*std::move(sample));
   }
   std::vector<std::unique_ptr<HloModule>> samples;
   for (const auto& sample : samples_) samples.push_back(sample->Clone());
   ++attempts_;
-  XC_ASSIGN_OR_RETURN(program_, backend->CompileGeneral(std::move(samples), options));
+  auto made = backend->CompileGeneral(std::move(samples), options);
+  // Whatever is wrong with the samples, a module by itself need not have it.
+  if (made.ok() || absl::IsCancelled(made.status())) return made;
+  return absl::UnimplementedError(made.status().message());
+}
+
+absl::StatusOr<std::shared_ptr<const GeneralProgram>> GeneralCode::Program(const CompileOptions& options,
+                                                                           bool may_compile) {
+  auto known = [&]() -> absl::StatusOr<std::shared_ptr<const GeneralProgram>> {
+    std::lock_guard<std::mutex> lock(mutex_);
+    XC_RETURN_IF_ERROR(refused_);
+    return program_;
+  };
+  XC_ASSIGN_OR_RETURN(std::shared_ptr<const GeneralProgram> program, known());
+  if (program != nullptr) return program;
+  if (!may_compile) return absl::UnavailableError("the code for several sizes is not compiled yet");
+  std::lock_guard<std::mutex> compiling(compiling_);
+  XC_ASSIGN_OR_RETURN(program, known());
+  if (program != nullptr) return program;
+  auto made = Compile(options);
+  std::lock_guard<std::mutex> lock(mutex_);
+  if (made.ok()) {
+    program_ = *made;
+    ++stats_.general;
+  } else if (absl::IsUnimplemented(made.status())) {
+    refused_ = made.status();
+    stats_.last_refusal = std::string(refused_.message());
+  }
+  return made;
+}
+
+bool GeneralCode::CompileAgain(const HloModule& module, const std::shared_ptr<const GeneralProgram>& tried,
+                               const CompileOptions& options) {
+  std::lock_guard<std::mutex> compiling(compiling_);
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    if (program_ != tried) return true;  // made again meanwhile
+    if (stats_.general >= kMostCompilations || attempts_ >= 2 * kMostCompilations) return false;
+  }
+  samples_.push_back(module.Clone());
+  auto made = Compile(options);
+  if (!made.ok()) {
+    samples_.pop_back();  // another program, not other numbers
+    return false;
+  }
+  std::lock_guard<std::mutex> lock(mutex_);
+  program_ = *std::move(made);
   ++stats_.general;
-  return absl::OkStatus();
+  return true;
 }
 
 absl::StatusOr<std::shared_ptr<const Executable>> GeneralCode::Find(const HloModule& module,
-                                                                    const CompileOptions& options) {
-  std::shared_ptr<const GeneralProgram> program;
+                                                                    const CompileOptions& options, bool may_compile) {
   for (;;) {
-    std::shared_ptr<const GeneralProgram> tried = std::move(program);
-    absl::Status why;
-    {
-      std::lock_guard<std::mutex> lock(mutex_);
-      if (program_ == nullptr) {
-        XC_RETURN_IF_ERROR(refused_);
-        refused_ = Compile(options);
-        XC_RETURN_IF_ERROR(refused_);
-      }
-      program = program_;
-    }
-    if (program == tried) break;
+    XC_ASSIGN_OR_RETURN(std::shared_ptr<const GeneralProgram> program, Program(options, may_compile));
     absl::StatusOr<std::unique_ptr<Executable>> executable = program->For(module.Clone(), options);
-    std::lock_guard<std::mutex> lock(mutex_);
     if (executable.ok()) {
+      std::lock_guard<std::mutex> lock(mutex_);
       ++stats_.served;
       return std::shared_ptr<const Executable>(*std::move(executable));
     }
     const bool number = absl::IsFailedPrecondition(executable.status());
     if (!number && !absl::IsUnimplemented(executable.status())) return executable.status();
-    stats_.last_refusal = std::string(executable.status().message());
-    if (program_ != program) continue;  // made again meanwhile
-    if (!number) break;
-    if (stats_.general >= kMostCompilations || attempts_ >= 2 * kMostCompilations) break;
-    samples_.push_back(module.Clone());
-    if (absl::Status status = Compile(options); !status.ok()) {
-      samples_.pop_back();  // another program, not other numbers
-      break;
+    if (number && !may_compile) return absl::UnavailableError(executable.status().message());
+    {
+      std::lock_guard<std::mutex> lock(mutex_);
+      stats_.last_refusal = std::string(executable.status().message());
+    }
+    if (!number || !CompileAgain(module, program, options)) {
+      return absl::UnimplementedError(executable.status().message());
     }
   }
-  std::lock_guard<std::mutex> lock(mutex_);
-  return absl::UnimplementedError(stats_.last_refusal);
 }
 
 absl::StatusOr<std::shared_ptr<const Executable>> GeneralCode::Get(std::unique_ptr<HloModule> module,
                                                                    const CompileOptions& options) {
-  auto found = Find(*module, options);
+  auto found = Find(*module, options, /*may_compile=*/true);
   if (found.ok() || !absl::IsUnimplemented(found.status())) return found;
   {
     std::lock_guard<std::mutex> lock(mutex_);

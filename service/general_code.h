@@ -25,9 +25,11 @@ class GeneralCode {
 
   // An executable of `module`, which is verified: of the general code, which the first call compiles; where that does
   // not serve it, Unimplemented with the reason. Code that turns out to have a number in it which is no constant is
-  // made again, with `module` among the samples, at most kMostCompilations times. Thread-safe.
-  absl::StatusOr<std::shared_ptr<const Executable>> Find(const HloModule& module, const CompileOptions& options);
-  // The same, or else the code that Client::Compile makes for the module alone.
+  // made again, with `module` among the samples, at most kMostCompilations times. Without `may_compile` Unavailable
+  // where that would take a compilation. Thread-safe.
+  absl::StatusOr<std::shared_ptr<const Executable>> Find(const HloModule& module, const CompileOptions& options,
+                                                         bool may_compile = true);
+  // The same as Find, or else the code that Client::Compile makes for the module alone.
   absl::StatusOr<std::shared_ptr<const Executable>> Get(std::unique_ptr<HloModule> module,
                                                         const CompileOptions& options);
 
@@ -44,16 +46,23 @@ class GeneralCode {
   static constexpr int kMostCompilations = 3;
   static constexpr int kSamples = 4;
 
-  absl::Status Compile(const CompileOptions& options);  // mutex_ is held
+  // The code as it is, made if there is none.
+  absl::StatusOr<std::shared_ptr<const GeneralProgram>> Program(const CompileOptions& options, bool may_compile);
+  // Makes the code again, with `module` among the samples; whether there is other code than `tried` now.
+  bool CompileAgain(const HloModule& module, const std::shared_ptr<const GeneralProgram>& tried,
+                    const CompileOptions& options);
+  // compiling_ is held.
+  absl::StatusOr<std::shared_ptr<const GeneralProgram>> Compile(const CompileOptions& options);
 
   Client* const client_;
   const std::string platform_;
   const Sample sample_;
+  std::mutex compiling_;
+  std::vector<std::unique_ptr<HloModule>> samples_;  // under compiling_, as is:
+  int attempts_ = 0;                                 // to compile
   mutable std::mutex mutex_;
-  std::vector<std::unique_ptr<HloModule>> samples_;
   std::shared_ptr<const GeneralProgram> program_;
   absl::Status refused_;  // for all modules
-  int attempts_ = 0;      // to compile
   Stats stats_;
 };
 
