@@ -46,6 +46,7 @@ void Text(const GraphExecutor& executor, std::string* out) {
     for (const std::string& name : names) absl::StrAppend(out, "    ", name, "\n");
     const ClusterLaunch& launch = *executor.clusters()[k];
     for (const SignatureReport& r : launch.Report()) absl::StrAppend(out, "    for ", SignatureText(r), "\n");
+    for (const std::string& line : launch.GeneralReport()) absl::StrAppend(out, "    ", line, "\n");
     if (std::string why = launch.LimitReached(); !why.empty()) {
       absl::StrAppend(out, "    further signatures fall back to the host: ", why, "\n");
     }

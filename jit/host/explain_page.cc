@@ -151,6 +151,9 @@ class PageOfGraphs {
                               absl::StrCat(r.temp_bytes)});
         table.styles.push_back(r.compiled ? "yes" : "no");
       }
+      for (const std::string& line : launch.GeneralReport()) {
+        absl::StrAppend(&table.note, "Cluster ", k, " ", line, ". ");
+      }
       if (std::string why = launch.LimitReached(); !why.empty()) {
         absl::StrAppend(&table.note, "Further signatures of cluster ", k, " run on the host's kernels: ", why, ". ");
       }

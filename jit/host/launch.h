@@ -69,6 +69,7 @@ class ClusterLaunch {
   LaunchStats stats() const;
   // Signatures seen so far.
   std::vector<SignatureReport> Report() const { return launcher_->Report(); }
+  std::vector<std::string> GeneralReport() const { return launcher_->GeneralReport(); }
   // Why the cluster is left to the host for further signatures; empty if it is not.
   std::string LimitReached() const { return launcher_->LimitReached(); }
 

@@ -6,42 +6,11 @@
 #include <future>
 #include <thread>
 
+#include "jit/host/session_testing.h"
 #include "jit/kernels/kernel.h"
 
 namespace xc {
 namespace {
-
-std::string N(const std::string& name, const std::string& op, const std::vector<std::string>& inputs,
-              const std::string& attrs) {
-  std::string out = "node { name: '" + name + "' op: '" + op + "' ";
-  for (const std::string& i : inputs) out += "input: '" + i + "' ";
-  return out + attrs + " } ";
-}
-std::string Type(const std::string& key, const std::string& type) {
-  return "attr { key: '" + key + "' value { type: " + type + " } } ";
-}
-std::string Input(const std::string& name, const std::string& type) {
-  return N(name, "Placeholder", {}, Type("dtype", type));
-}
-
-std::unique_ptr<Session> Load(const std::string& text, HostMode mode = HostMode::kJit, LaunchOptions launch = {}) {
-  auto def = ParseGraphDef(text, true);
-  EXPECT_TRUE(def.ok()) << def.status();
-  SessionOptions options;
-  options.host.mode = mode;
-  options.host.launch = std::move(launch);
-  options.host.launch.platform = "interpreter";
-  options.host.mark.min_cluster_size = 1;
-  auto session = Session::Create(*def, options);
-  EXPECT_TRUE(session.ok()) << session.status();
-  return session.ok() ? *std::move(session) : nullptr;
-}
-
-Tensor Floats(const std::vector<float>& v) {
-  Tensor t = Tensor::Create(DT_FLOAT, {static_cast<int64_t>(v.size())}).value();
-  std::copy(v.begin(), v.end(), t.data<float>());
-  return t;
-}
 
 TEST(Session, CompilesOncePerShape) {
   auto s = Load(Input("x", "DT_FLOAT") + N("y", "Mul", {"x", "x"}, Type("T", "DT_FLOAT")) +

@@ -23,6 +23,9 @@ class ClientCompiler : public ClusterCompiler {
     own.profile |= Recorder::Get().on();
     return client_->Compile(std::move(module), platform_, own);
   }
+  std::unique_ptr<GeneralCode> MakeGeneral(GeneralCode::Sample sample) override {
+    return std::make_unique<GeneralCode>(client_, platform_, std::move(sample));
+  }
 
  private:
   Client* const client_;

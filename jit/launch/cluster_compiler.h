@@ -10,6 +10,7 @@
 
 #include "jit/lowering/graph_lowering.h"
 #include "service/client.h"
+#include "service/general_code.h"
 
 namespace xc {
 
@@ -23,6 +24,8 @@ class ClusterCompiler {
   // See Client::Compile.
   virtual absl::StatusOr<std::shared_ptr<const Executable>> Compile(std::unique_ptr<HloModule> module,
                                                                     const CompileOptions& options) = 0;
+  // See GeneralCode. Null: there is none.
+  virtual std::unique_ptr<GeneralCode> MakeGeneral(GeneralCode::Sample sample) { return nullptr; }
 };
 
 // Lowers by jit/lowering; compiles by `client`, which must outlive it, for `platform` or its emulator.

@@ -20,6 +20,11 @@ struct LaunchCounters {
   std::atomic<int64_t> host_runs{0};
   // Codes made, exact ones in the place of shared ones among them, and how long that took.
   std::atomic<int64_t> compilations{0}, exact_later{0}, compile_ns{0};
+  // Codes made for sizes that are not known, the signatures that got one of these, and those whose programs were
+  // others.
+  std::atomic<int64_t> general_codes{0}, general_signatures{0}, general_refusals{0};
+  // Launches of such code.
+  std::atomic<int64_t> general_launches{0};
   // Instructions of these codes that the backend has no code for.
   std::atomic<int64_t> evaluated{0};
   // Signatures that could not be compiled, and those whose code was given up as slower than the host's kernels.

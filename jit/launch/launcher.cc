@@ -14,7 +14,8 @@ Launcher::Launcher(std::shared_ptr<const Graph> graph, Services services)
     : graph_(std::move(graph)),
       services_(std::move(services)),
       counters_(*services_.counters),
-      buckets_(*graph_, services_.compiler, services_.now) {
+      buckets_(*graph_, services_.compiler, services_.now),
+      general_(*graph_, services_.compiler, services_.now, services_.thread_now) {
   for (int id : graph_->Args()) is_variable_.push_back(graph_->node(id).output_types[0] == DT_RESOURCE);
 }
 
@@ -68,13 +69,19 @@ std::shared_ptr<Launcher::Entry> Launcher::FindOrMake(const Call& call, absl::St
       entry->args = *std::move(args);
       entry->required = call.required;
       required_ += call.required ? 1 : 0;
-      if (call.policy.batch_buckets) entry->family = buckets_.FindFamily(entry->args);
+      if (call.policy.general_shapes) entry->general = general_.Find(entry->args);
+      if (entry->general != nullptr) {
+        entry->varying = GeneralShapes::VaryingElements(*entry->general, entry->args);
+      }
+      if (call.policy.batch_buckets && entry->general == nullptr) entry->family = buckets_.FindFamily(entry->args);
       entry->gate.SetFamily(entry->family.times);
       if (!entry->family.alone()) {
         if (auto code = buckets_.ReadyCode(entry->args, entry->family); code != nullptr) {
           entry->code.Set(std::move(code));
           entry->state = kReady;
         }
+      } else if (entry->general != nullptr) {
+        // Code for all sizes counts once, whatever it serves.
       } else if (!call.required && OverLimit(call.policy)) {
         FallBackOverLimit(*entry);
         limit = exact_;
@@ -110,6 +117,7 @@ std::shared_ptr<Launcher::Entry> Launcher::Prepare(const Call& call, absl::Statu
     }
     if (when == CompileWhen::kLazy && entry->put_off.fetch_add(1) < policy.lazy_runs) return entry;
     if (when == CompileWhen::kBackground) {
+      if (ServeInCall(*entry)) return entry;
       AskForCode(entry, policy);
       if (policy.wait_ms > 0 && entry->state == kQueued) {
         std::shared_lock<std::shared_mutex> lock(mutex_);
@@ -165,6 +173,10 @@ absl::StatusOr<Launcher::Result> Launcher::Run(const Call& call) {
   counters_.launch_ns.fetch_add(total, std::memory_order_relaxed);
   counters_.compiled_ns.fetch_add(compiled_ns, std::memory_order_relaxed);
   if (choice.code->padded_batch > 0) counters_.shared_launches.fetch_add(1, std::memory_order_relaxed);
+  if (choice.code->general) {
+    counters_.general_launches.fetch_add(1, std::memory_order_relaxed);
+    entry->general->times.Ran(entry->varying, total);
+  }
   AfterRun(entry, choice, total, call.policy);
   return result;
 }
@@ -189,6 +201,7 @@ void Launcher::AfterRun(const std::shared_ptr<Entry>& entry, ServedCode::Choice&
 
 void Launcher::HostRan(Entry& entry, int64_t ns, const LaunchPolicy& policy) {
   counters_.host_runs.fetch_add(1, std::memory_order_relaxed);
+  if (entry.general != nullptr) entry.general->times.HostRan(entry.varying, ns);
   entry.gate.HostRan(ns, entry.state == kReady ? entry.code.Get() : nullptr, policy);
 }
 
@@ -201,6 +214,8 @@ std::string Launcher::LimitReached() const {
   std::shared_lock<std::shared_mutex> lock(mutex_);
   return limit_reached_ > 0 ? absl::StrCat("compiled for ", limit_reached_, " signatures already") : "";
 }
+
+std::vector<std::string> Launcher::GeneralReport() const { return general_.Report(); }
 
 std::vector<SignatureReport> Launcher::Report() const {
   std::shared_lock<std::shared_mutex> lock(mutex_);

@@ -10,6 +10,10 @@
 //      |                                                |  does not compile, too many signatures            | slower
 //      '------------------------------------------------+---------------------------------> kFallsBack <----'
 //
+// Where more than the batch changes, code for sizes that are not known serves (GeneralShapes): a further shape then
+// costs its lowering, and no compilation; where that is less than what the host's kernels would take longer than the
+// code, the call waits for it.
+//
 // In kReady, code may be shared: made for a larger batch (BatchBuckets), which costs padding. Once padding has cost as
 // much time as compiling takes, exact code is made in the background and runs, unless it is not quicker (ServedCode).
 // The cost gate compares code with the host's kernels (CostGate).
@@ -34,6 +38,7 @@
 #include "jit/launch/code_worth.h"
 #include "jit/launch/cost_gate.h"
 #include "jit/launch/counters.h"
+#include "jit/launch/general_shapes.h"
 #include "jit/launch/policy.h"
 #include "jit/launch/run_code.h"
 #include "jit/launch/signature.h"
@@ -123,6 +128,8 @@ class Launcher {
 
   // Signatures seen so far.
   std::vector<SignatureReport> Report() const;
+  // Lines about code for all sizes: for which arguments, how many signatures it serves, why others are not served.
+  std::vector<std::string> GeneralReport() const;
   // Why further signatures fall back to the host; empty if they do not.
   std::string LimitReached() const;
 
@@ -155,6 +162,12 @@ class Launcher {
   // The code for the entry, from a bucket or exact; null if it falls back, since there is too much code.
   absl::StatusOr<ClusterCode> MakeCode(const std::shared_ptr<Entry>& entry, const LaunchPolicy& policy,
                                        const CompileOptions& options, std::set<int>* needed, std::string* failed_node);
+  // Code for all sizes, for an entry of a group that has or may get it; null: the entry's program is another one, or,
+  // without `may_compile`, there is none that serves it.
+  absl::StatusOr<ClusterCode> MakeGeneral(Entry& entry, const CompileOptions& options, bool may_compile);
+  // Gives a new entry code for all sizes, if that is there and finding out that it serves takes less time than the call
+  // by the host's kernels would. Whether it has code now.
+  bool ServeInCall(Entry& entry);
   void CompileFailed(Entry& entry, const absl::Status& status, const std::set<int>& needed,
                      const std::string& failed_node);
   // The values of `needed` join the signatures. False if they are part of them already.
@@ -187,6 +200,7 @@ class Launcher {
   int limit_reached_ = 0;                         // so many entries had code when one got none
   CodeWorth worth_;                               // of code that is made in the background
   BatchBuckets buckets_;
+  GeneralShapes general_;
 };
 
 struct Launcher::Entry {
@@ -194,10 +208,14 @@ struct Launcher::Entry {
   std::atomic<bool> outdated{false};  // signatures have another form now
   std::atomic<bool> required{false};
   std::vector<ClusterArg> args;
-  BatchBuckets::Family family;  // in whose place code for a larger batch may serve
-  ServedCode code;              // set before the state becomes kReady
+  BatchBuckets::Family family;                    // in whose place code for a larger batch may serve
+  std::shared_ptr<GeneralShapes::Group> general;  // whose code for all sizes may serve; null: none
+  int64_t varying = 0;                            // elements of arguments that vary in this group
+  ServedCode code;                                // set before the state becomes kReady
   CostGate gate;
   std::mutex compiling;
+  std::atomic<bool> general_failed{false};   // code for all sizes does not serve
+  std::atomic<bool> tried_in_call{false};    // to give it that
   std::atomic<int> put_off{0};               // calls, by kLazy
   std::atomic<bool> exact_under_way{false};  // exact code in the place of shared code
   std::atomic<bool> unprofitable{false};     // of kFallsBack: code would not pay

@@ -15,12 +15,17 @@ constexpr int64_t kMaxConstantElements = 1024;  // of one argument's value in a 
 
 void Launcher::AskForCode(const std::shared_ptr<Entry>& entry, const LaunchPolicy& policy) {
   entry->family.demand->fetch_add(1);
+  if (entry->general != nullptr) entry->general->demand->fetch_add(1);
   int expected = kNew, queued = kQueued;
   if (!WorthCode(*entry, policy) || !entry->state.compare_exchange_strong(expected, kQueued)) return;
   auto compile = [this, entry, policy] {
     int waiting = kQueued;
     if (entry->outdated) return;
     if (!WorthCode(*entry, policy) && entry->state.compare_exchange_strong(waiting, kNew)) return;
+    if (entry->general != nullptr && entry->general->ready && !entry->general_failed) {
+      Compile(entry, policy, 1);  // without a compilation, as a rule
+      return;
+    }
     worth_.Begun();
     const int64_t before = services_.thread_now();
     Compile(entry, policy, 1);
@@ -31,9 +36,13 @@ void Launcher::AskForCode(const std::shared_ptr<Entry>& entry, const LaunchPolic
 }
 
 bool Launcher::WorthCode(const Entry& entry, const LaunchPolicy& policy) const {
+  const bool general = entry.general != nullptr && !entry.general_failed;
+  // Where there is code for all sizes, another shape costs little.
+  if (general && entry.general->ready) return entry.general->times.Pays(entry.varying, *entry.family.demand);
   // Of an entry that the host has not run yet nothing is known, though others that the code would serve have waited.
   const int64_t host_ns = entry.gate.host_runs() > 0 ? entry.gate.host_best_ns() : 0;
-  return worth_.Pays(policy.first_codes, *entry.family.demand - 1, host_ns);
+  const int64_t calls = general ? *entry.general->demand : *entry.family.demand;
+  return worth_.Pays(policy.first_codes, calls - 1, host_ns);
 }
 
 bool Launcher::OverLimit(const LaunchPolicy& policy) const {
@@ -91,9 +100,23 @@ void Launcher::CountCompilation(const CompiledCluster& code) {
 absl::StatusOr<ClusterCode> Launcher::MakeCode(const std::shared_ptr<Entry>& entry, const LaunchPolicy& policy,
                                                const CompileOptions& options, std::set<int>* needed,
                                                std::string* failed_node) {
-  if (entry->family.alone()) return CompileExact(*entry, options, needed, failed_node);
+  if (entry->general != nullptr && !entry->general_failed) {
+    const bool known = entry->general->ready;
+    XC_ASSIGN_OR_RETURN(ClusterCode general, MakeGeneral(*entry, options, /*may_compile=*/true));
+    if (general != nullptr) return general;
+    // What was to cost little needs a compilation after all.
+    if (known && policy.when == CompileWhen::kBackground && !entry->required && !WorthCode(*entry, policy)) {
+      int queued = kQueued;
+      entry->state.compare_exchange_strong(queued, kNew);
+      return ClusterCode();
+    }
+  } else if (entry->family.alone()) {
+    return CompileExact(*entry, options, needed, failed_node);
+  }
   BatchBuckets::Done done;
-  auto shared = buckets_.GetCode(entry->args, entry->family, policy.max_signatures, options, &done);
+  auto shared = entry->family.alone()
+                    ? absl::StatusOr<ClusterCode>(absl::NotFoundError("its code is its own"))
+                    : buckets_.GetCode(entry->args, entry->family, policy.max_signatures, options, &done);
   if (shared.ok()) {
     if (done.compiled) {
       CountCompilation(**shared);
@@ -119,6 +142,40 @@ absl::StatusOr<ClusterCode> Launcher::MakeCode(const std::shared_ptr<Entry>& ent
   if (limit == 0) return CompileExact(*entry, options, needed, failed_node);
   if (services_.events != nullptr) services_.events->TooManySignatures(limit);
   return ClusterCode();
+}
+
+absl::StatusOr<ClusterCode> Launcher::MakeGeneral(Entry& entry, const CompileOptions& options, bool may_compile) {
+  bool compiled = false;
+  auto code = general_.GetCode(entry.args, entry.general, options, may_compile, &compiled);
+  if (compiled) counters_.general_codes.fetch_add(1);
+  if (code.ok()) {
+    counters_.general_signatures.fetch_add(1);
+    if (compiled) CountCompilation(**code);
+    std::unique_lock<std::shared_mutex> lock(mutex_);
+    entry.note = ", by code for all sizes";
+    return code;
+  }
+  if (absl::IsUnavailable(code.status())) return ClusterCode();
+  if (!absl::IsUnimplemented(code.status())) return code.status();
+  entry.general_failed = true;
+  counters_.general_refusals.fetch_add(1);
+  std::unique_lock<std::shared_mutex> lock(mutex_);
+  entry.note = absl::StrCat(", not by code for all sizes: ", code.status().message());
+  return ClusterCode();
+}
+
+bool Launcher::ServeInCall(Entry& entry) {
+  if (entry.general == nullptr || entry.general_failed || !entry.general->ready) return false;
+  if (entry.tried_in_call || !entry.general->times.PaysInCall(entry.varying)) return false;
+  std::unique_lock<std::mutex> compiling(entry.compiling, std::try_to_lock);
+  if (!compiling.owns_lock() || entry.state != kNew || entry.tried_in_call.exchange(true)) return false;
+  CompileOptions options;
+  options.compile_threads = 1;
+  auto code = CatchExceptions([&] { return MakeGeneral(entry, options, /*may_compile=*/false); });
+  if (!code.ok() || *code == nullptr) return false;  // the background finds out
+  entry.code.Set(*std::move(code));
+  entry.state = kReady;
+  return true;
 }
 
 void Launcher::PrepareFamily(const Entry& entry, int64_t size) {
@@ -180,6 +237,7 @@ bool Launcher::AddConstants(Entry& entry, const std::set<int>& needed) {
   required_ = 0;
   exact_ = 0;
   buckets_.Clear();
+  general_.Clear();
   return true;
 }
 

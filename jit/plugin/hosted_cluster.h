@@ -41,6 +41,7 @@ class HostedCluster : public std::enable_shared_from_this<HostedCluster>, privat
   void HostRan(void* ticket, int64_t nanoseconds);
 
   std::vector<SignatureReport> Report() const { return launcher_->Report(); }
+  std::vector<std::string> GeneralReport() const { return launcher_->GeneralReport(); }
   const std::string& name() const { return name_; }
   const Graph& graph() const { return launcher_->graph(); }
 

@@ -52,9 +52,13 @@ PageTable Totals() {
            {"different clusters (parts compiled as one)", text(c.clusters)},
            {"runs of compiled clusters", text(l.launches)},
            {"of these with code for a larger batch", text(l.shared_launches)},
+           {"of these with code for all sizes", text(l.general_launches)},
            {"runs of clusters by TensorFlow's kernels", text(l.host_runs)},
            {"compilations", text(l.compilations)},
            {"of these for a batch size that had shared code before", text(l.exact_later)},
+           {"of these for all sizes", text(l.general_codes)},
+           {"sets of shapes that such code serves", text(l.general_signatures)},
+           {"sets of shapes that it turned out not to serve", text(l.general_refusals)},
            {"sets of shapes that could not be compiled", text(l.failures)},
            {"sets of shapes for which TensorFlow's kernels were faster", text(l.slower_signatures)},
            {"time to compile, ms", Millis(static_cast<double>(l.compile_ns.load()) * 1e-9)},
@@ -83,8 +87,10 @@ PageTable ClusterTable(const HostedCluster& cluster) {
   const std::string text = absl::StrJoin(ops, " ", [](std::string* out, const auto& op) {
     absl::StrAppend(out, op.first, op.second > 1 ? absl::StrCat("*", op.second) : "");
   });
+  std::vector<std::string> notes = cluster.GeneralReport();
+  notes.insert(notes.begin(), text);
   PageTable table{absl::StrCat("Cluster ", cluster.name()),
-                  text,
+                  absl::StrJoin(notes, "; "),
                   {"shapes of the arguments", "state", "compiled in ms", "runs", "best run µs", "runs by TensorFlow",
                    "its best run µs", "temporary bytes"},
                   {},

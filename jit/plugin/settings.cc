@@ -79,6 +79,7 @@ const std::vector<Row>& Rows() {
       IntRow("lazy_runs", [](PluginSettings& s) -> int& { return s.launch.lazy_runs; }),
       IntRow("wait_ms", [](PluginSettings& s) -> int& { return s.launch.wait_ms; }),
       IntRow("max_shapes", [](PluginSettings& s) -> int& { return s.launch.max_signatures; }),
+      BoolRow("general_shapes", [](PluginSettings& s) -> bool& { return s.launch.general_shapes; }),
       BoolRow("buckets", [](PluginSettings& s) -> bool& { return s.launch.batch_buckets; }),
       IntRow("threads", [](PluginSettings& s) -> int& { return s.threads; }),
       BoolRow("cost_gate", [](PluginSettings& s) -> bool& { return s.launch.cost_gate; }),

@@ -1,0 +1,303 @@
+#include "jit/launch/general_shapes.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "hlo/base/status.h"
+
+namespace xc {
+namespace {
+
+constexpr int64_t kMostKnownSizes = 16;  // of an argument whose value is known: longer ones are data
+
+bool IsPrime(int64_t n) {
+  for (int64_t d = 2; d * d <= n; ++d) {
+    if (n % d == 0) return false;
+  }
+  return n > 1;
+}
+
+// Sizes that are unlike each other and all that programs treat in their own way: primes, for each class and sample
+// another one. The first sample is of middling sizes, which decide the form of code; then come large ones, small ones,
+// and round ones.
+int64_t SampleSize(int which, int of_class) {
+  constexpr int64_t kScales[] = {131, 500, 3};
+  if (which >= 3) return 64 * int64_t{of_class + which - 1};
+  int left = of_class;
+  for (int64_t n = kScales[which];; ++n) {
+    if (IsPrime(n) && left-- == 0) return n;
+  }
+}
+
+// The same for programs that have limits, such as the rows of a table of positions: not above `largest`, which has been
+// seen. 0: there is none.
+int64_t SmallerSampleSize(int which, int64_t largest, const std::set<int64_t>& taken) {
+  for (int64_t n = largest * (4 - which) / 4; n > 1; --n) {
+    if ((IsPrime(n) || which == 3) && !taken.contains(n)) return n;
+  }
+  return 0;
+}
+
+// The integers of an argument that is known and may consist of sizes, of type T; null if it is none.
+template <typename T>
+const T* KnownSizes(const ClusterArg& arg, DataType type) {
+  if (arg.constant == nullptr || arg.type != type) return nullptr;
+  const Tensor& t = arg.constant->tensor;
+  return t.num_elements() <= kMostKnownSizes ? t.data<T>() : nullptr;
+}
+
+std::vector<int64_t> SizesOf(const ClusterArg& arg) {
+  std::vector<int64_t> sizes(arg.dims.begin(), arg.dims.end());
+  if (const int32_t* known = KnownSizes<int32_t>(arg, DT_INT32)) {
+    sizes.insert(sizes.end(), known, known + arg.constant->tensor.num_elements());
+  } else if (const int64_t* wide = KnownSizes<int64_t>(arg, DT_INT64)) {
+    sizes.insert(sizes.end(), wide, wide + arg.constant->tensor.num_elements());
+  }
+  return sizes;
+}
+
+std::vector<int64_t> SizesOf(const std::vector<ClusterArg>& args) {
+  std::vector<int64_t> sizes;
+  for (const ClusterArg& a : args) {
+    const std::vector<int64_t> of = SizesOf(a);
+    sizes.insert(sizes.end(), of.begin(), of.end());
+  }
+  return sizes;
+}
+
+// The argument with other sizes, as SizesOf gives them, from *next on.
+absl::StatusOr<ClusterArg> WithSizes(const ClusterArg& arg, const std::vector<int64_t>& sizes, size_t* next) {
+  ClusterArg changed = arg;
+  for (int64_t& d : changed.dims) d = sizes[(*next)++];
+  const int64_t known = static_cast<int64_t>(SizesOf(arg).size() - arg.dims.size());
+  if (known == 0) return changed;
+  XC_ASSIGN_OR_RETURN(Tensor value, Tensor::Uninitialized(arg.type, arg.dims));
+  for (int64_t i = 0; i < known; ++i) {
+    const int64_t size = sizes[(*next)++];
+    if (arg.type == DT_INT32) value.data<int32_t>()[i] = static_cast<int32_t>(size);
+    if (arg.type == DT_INT64) value.data<int64_t>()[i] = size;
+  }
+  changed.dims = arg.dims;
+  changed.constant = std::make_shared<const HostConstant>(std::move(value));
+  return changed;
+}
+
+// What the signatures of a group have in common.
+std::string GroupKey(const std::vector<ClusterArg>& args) {
+  std::string key;
+  for (const ClusterArg& a : args) {
+    absl::StrAppend(&key, ";", a.type, ",", a.is_variable, a.initialized, "[", a.dims.size(), ":");
+    const std::vector<int64_t> sizes = SizesOf(a);
+    for (int64_t size : sizes) absl::StrAppend(&key, size <= 1 ? absl::StrCat(size) : "n", ",");
+    if (a.constant != nullptr) absl::StrAppend(&key, "=", DimsToString(a.dims));
+    if (a.constant != nullptr && sizes.size() == a.dims.size()) {
+      const Tensor& t = a.constant->tensor;
+      absl::StrAppend(&key, absl::string_view(static_cast<const char*>(t.raw()), t.byte_size()));
+    }
+  }
+  return key;
+}
+
+// Splits the classes by another signature's sizes.
+void Refine(const std::vector<int64_t>& sizes, const std::vector<int64_t>& first, GeneralShapes::Group* group) {
+  std::map<std::pair<int, int64_t>, int> split;
+  std::vector<bool> varies;
+  std::vector<int64_t> largest;
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    const int before = group->classes[i];
+    auto [it, fresh] = split.try_emplace({before, sizes[i]}, static_cast<int>(varies.size()));
+    if (fresh) {
+      varies.push_back(group->varies[before]);
+      largest.push_back(group->largest[before]);
+    }
+    varies[it->second] = varies[it->second] || sizes[i] != first[i];
+    largest[it->second] = std::max(largest[it->second], sizes[i]);
+    group->classes[i] = it->second;
+  }
+  group->varies = std::move(varies);
+  group->largest = std::move(largest);
+}
+
+// Whether more varies than the first dimension of arguments.
+bool VariesInside(const GeneralShapes::Group& group) {
+  size_t i = 0;
+  bool inside = false;
+  for (const ClusterArg& a : group.args) {
+    const size_t end = i + SizesOf(a).size(), first = i;
+    for (; i < end; ++i) inside |= (i > first || a.dims.empty()) && group.varies[group.classes[i]];
+  }
+  return inside;
+}
+
+// The sizes of sample number `which`. Unimplemented: there are too few.
+absl::StatusOr<std::vector<int64_t>> SampleSizes(const GeneralShapes::Group& group, int which, bool limited) {
+  std::vector<int64_t> of_class(group.varies.size());
+  std::vector<int64_t> sizes = SizesOf(group.args);
+  std::set<int64_t> taken;
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    if (!group.varies[group.classes[i]]) taken.insert(sizes[i]);
+  }
+  for (size_t c = 0; c < of_class.size(); ++c) {
+    if (!group.varies[c]) continue;
+    of_class[c] = limited ? SmallerSampleSize(which, group.largest[c], taken) : SampleSize(which, c);
+    if (of_class[c] == 0) return absl::UnimplementedError("its sizes have too few values to try it out with");
+    taken.insert(of_class[c]);
+  }
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    if (group.varies[group.classes[i]]) sizes[i] = of_class[group.classes[i]];
+  }
+  return sizes;
+}
+
+// `float32[a,b]`, with letters for sizes that vary.
+std::string GroupText(const GeneralShapes::Group& group) {
+  std::vector<std::string> args;
+  size_t next = 0;
+  for (const ClusterArg& a : group.args) {
+    const std::vector<int64_t> sizes = SizesOf(a);
+    std::vector<std::string> dims, known;
+    for (size_t i = 0; i < sizes.size(); ++i) {
+      const int c = group.classes[next++];
+      const std::string letter = c < 26 ? std::string(1, static_cast<char>('a' + c)) : absl::StrCat("s", c);
+      (i < a.dims.size() ? dims : known).push_back(group.varies[c] ? letter : absl::StrCat(sizes[i]));
+    }
+    std::string text = absl::StrCat(DataTypeName(a.type), "[", absl::StrJoin(dims, ","), "]");
+    if (!known.empty()) absl::StrAppend(&text, "={", absl::StrJoin(known, ","), "}");
+    args.push_back(std::move(text));
+  }
+  return absl::StrJoin(args, ", ");
+}
+
+}  // namespace
+
+int64_t GeneralShapes::VaryingElements(const Group& group, const std::vector<ClusterArg>& args) {
+  int64_t sum = 0;
+  size_t next = 0;
+  for (const ClusterArg& a : args) {
+    bool varies = false;
+    const size_t end = next + SizesOf(a).size();
+    for (; next < end; ++next) varies |= group.varies[group.classes[next]];
+    int64_t elements = varies ? 1 : 0;
+    for (int64_t d : a.dims) elements *= d;
+    sum += elements;
+  }
+  return sum;
+}
+
+std::shared_ptr<GeneralShapes::Group> GeneralShapes::Find(const std::vector<ClusterArg>& args) {
+  const std::vector<int64_t> sizes = SizesOf(args);
+  std::shared_ptr<Group> group;
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    std::string key = GroupKey(args);
+    auto it = groups_.find(key);
+    if (it == groups_.end()) {
+      if (groups_.size() >= kMaxGroups) return nullptr;
+      it = groups_.emplace(std::move(key), std::make_shared<Group>()).first;
+    }
+    group = it->second;
+  }
+  std::lock_guard<std::mutex> lock(group->mutex);
+  if (group->refused) return nullptr;
+  if (group->seen++ == 0) {
+    group->args = args;
+    group->classes.assign(sizes.size(), 0);
+    group->varies = {false};
+    group->largest = {0};
+  }
+  if (group->code != nullptr) return group;  // its samples stand
+  Refine(sizes, SizesOf(group->args), group.get());
+  if (group->seen < kFew || !VariesInside(*group)) return nullptr;
+  // The classes stay as they are from here on.
+  group->code =
+      compiler_->MakeGeneral([this, g = group.get()](int which) -> absl::StatusOr<std::unique_ptr<HloModule>> {
+        absl::StatusOr<std::unique_ptr<HloModule>> module = absl::UnimplementedError("no sample");
+        for (const bool limited : {false, true}) {
+          XC_ASSIGN_OR_RETURN(const std::vector<int64_t> sample, SampleSizes(*g, which, limited));
+          std::vector<ClusterArg> changed;
+          size_t next = 0;
+          for (const ClusterArg& a : g->args) {
+            XC_ASSIGN_OR_RETURN(ClusterArg arg, WithSizes(a, sample, &next));
+            changed.push_back(std::move(arg));
+          }
+          LoweredCluster lowered;
+          module = Lower(changed, &lowered);
+          if (module.ok()) break;
+        }
+        return module;
+      });
+  return group->code == nullptr ? nullptr : group;
+}
+
+absl::StatusOr<std::unique_ptr<HloModule>> GeneralShapes::Lower(const std::vector<ClusterArg>& args,
+                                                                LoweredCluster* lowered) {
+  std::set<int> needed;
+  auto made = compiler_->Lower(graph_, args, &needed, nullptr);
+  if (!made.ok()) return absl::UnimplementedError(made.status().message());
+  *lowered = *std::move(made);
+  if (lowered->module == nullptr) return absl::UnimplementedError("nothing is left to be compiled");
+  return std::move(lowered->module);
+}
+
+absl::StatusOr<ClusterCode> GeneralShapes::GetCode(const std::vector<ClusterArg>& args,
+                                                   const std::shared_ptr<Group>& group, const CompileOptions& options,
+                                                   bool may_compile, bool* compiled) {
+  const int64_t start = now_(), used = thread_now_();
+  auto out = std::make_shared<CompiledCluster>();
+  out->name = graph_.name;
+  XC_ASSIGN_OR_RETURN(const std::unique_ptr<HloModule> module, Lower(args, &out->lowered));
+  const int64_t before = group->code->stats().general;
+  auto executable = group->code->Find(*module, options, may_compile);
+  *compiled = group->code->stats().general > before;
+  if (!executable.ok()) {
+    if (absl::IsUnavailable(executable.status())) return executable.status();
+    group->others.fetch_add(1);
+    std::lock_guard<std::mutex> lock(group->mutex);
+    group->last_other = std::string(executable.status().message());
+    // Where not even the samples are one program, no signature will do.
+    if (group->code->stats().general == 0) group->refused = true;
+    return executable.status();
+  }
+  if (!*compiled) group->times.Made(thread_now_() - used);
+  group->ready = true;
+  group->served.fetch_add(1);
+  out->executable = *std::move(executable);
+  out->SetResults(graph_, module->entry()->root()->shape().tuple_shapes());
+  out->general = true;
+  out->seconds = static_cast<double>(now_() - start) * 1e-9;
+  return ClusterCode(std::move(out));
+}
+
+std::vector<std::string> GeneralShapes::Report() const {
+  std::lock_guard<std::mutex> lock(mutex_);
+  std::vector<std::string> lines;
+  for (const auto& row : groups_) {
+    Group& group = *row.second;
+    std::lock_guard<std::mutex> in_group(group.mutex);
+    if (group.code == nullptr || (!group.ready && !group.refused)) continue;
+    std::string line = absl::StrCat("(", GroupText(group), "): ");
+    if (group.ready) {
+      const GeneralCode::Stats stats = group.code->stats();
+      absl::StrAppend(&line, "code for all sizes, compiled ", stats.general,
+                      stats.general == 1 ? " time, " : " times, ", group.code->code_bytes(), " bytes, serves ",
+                      group.served.load(), " sets of shapes");
+      if (group.others > 0)
+        absl::StrAppend(&line, "; ", group.others.load(), " others are not served, the last since ");
+    } else {
+      absl::StrAppend(&line, "no code for all sizes: ");
+    }
+    if (group.others > 0) absl::StrAppend(&line, group.last_other);
+    lines.push_back(std::move(line));
+  }
+  return lines;
+}
+
+void GeneralShapes::Clear() {
+  std::lock_guard<std::mutex> lock(mutex_);
+  groups_.clear();
+}
+
+}  // namespace xc
