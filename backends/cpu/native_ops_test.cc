@@ -41,6 +41,19 @@ TEST(NativeOps, Scan) {
       "f32", kBody);
 }
 
+// Running sums and products of narrow floats are rounded where they are stored, not from step to step.
+TEST(NativeOps, RunningSumsOfNarrowFloats) {
+  for (const char* type : {"bf16", "f16", "f8e5m2"}) {
+    SCOPED_TRACE(type);
+    for (const char* pad : {"1999_0", "0_1999"}) {
+      Same(absl::StrCat("x = T[2000] parameter(0) z = T[] constant(0) y = T[2000] multiply(x, x)\n"
+                        "ROOT r = T[2000] reduce-window(y, z), window={size=2000 pad=",
+                        pad, "}, to_apply=add"),
+           type, kAdd, 1e-2);
+    }
+  }
+}
+
 TEST(NativeOps, RaggedDot) {
   for (const char* type : {"f32", "bf16", "f8e4m3fn", "s8", "c64"}) {
     SCOPED_TRACE(type);

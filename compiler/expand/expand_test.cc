@@ -132,6 +132,20 @@ TEST(RunningWindows, AreScans) {
   EXPECT_THAT(out, HasSubstr("root = f32[64,100] transpose("));
 }
 
+// The carried sum has the digits of f32; each element of the result is rounded.
+TEST(RunningWindows, OfNarrowFloatsCarryF32) {
+  const auto of = [](const char* combiner) {
+    return Simplified({ExpandRunningWindows},
+                      absl::StrCat("x = bf16[100] parameter(0)\n i = bf16[] constant(0)\n ROOT r = bf16[100] "
+                                   "reduce-window(x, i), window={size=100 pad=99_0}, to_apply=",
+                                   combiner),
+                      "add { a = bf16[] parameter(0) b = bf16[] parameter(1) ROOT r = bf16[] add(a, b) }\n"
+                      "max { a = bf16[] parameter(0) b = bf16[] parameter(1) ROOT r = bf16[] maximum(a, b) }");
+  };
+  EXPECT_THAT(of("add"), HasSubstr("(bf16[100], f32[]) scan("));
+  EXPECT_THAT(of("max"), HasSubstr("(bf16[100], bf16[]) scan("));
+}
+
 TEST(RunningWindows, AnyCombinerFromTheStartKnownOnesFromTheEnd) {
   const auto from_end = [](const char* type, const char* combiner) {
     return Simplified({ExpandRunningWindows},

@@ -58,27 +58,36 @@ std::optional<Running> AsRunning(const I* window) {
   return running;
 }
 
+// The type that is carried from step to step: sums and products of narrow floats are rounded when they are stored only,
+// as those of any reduction are.
+ElementType CarriedType(const Running& running, ElementType type) {
+  const bool rounds = running.opcode == HloOpcode::kAdd || running.opcode == HloOpcode::kMultiply;
+  return rounds && IsFloating(type) && StorageBytes(type) < 4 ? ElementType::kF32 : type;
+}
+
 // The scan of `array`, the window's operand or its transpose.
 I* AsScan(I* window, I* array, const Running& running) {
   HloComputation* computation = window->parent();
   const Shape whole = WithoutLayout(array->shape());
+  const ElementType carried = CarriedType(running, whole.type());
+  const auto as = [](I* x, ElementType type) { return x->type() == type ? x : make::Convert(x, type); };
   Int64List dims = whole.dims();
   dims.erase(dims.begin() + running.dim);
-  const Shape slice(whole.type(), dims);
+  const Shape slice(whole.type(), dims), state(carried, dims);
   HloComputation* body = computation->module()->AddComputation("running_window");
   I* element = body->Add(I::CreateParameter(0, slice, "element"));
-  I* before = body->Add(I::CreateParameter(1, slice, "before"));
+  I* before = body->Add(I::CreateParameter(1, state, "before"));
   I* next;
   if (running.opcode) {
-    next = make::Binary(*running.opcode, before, element);
+    next = make::Binary(*running.opcode, before, as(element, carried));
   } else {
     next = body->Add(HloOpcode::kMap, slice, {before, element});
     next->set_attr<AttrKind::kDimensions>(make::Iota(slice.rank()));
     next->AddCalledComputation(window->to_apply());
   }
-  body->set_root(make::Tuple(body, {next, next}));
-  I* init = make::Broadcast(window->operand(1), dims, {});
-  I* scan = computation->Add(HloOpcode::kScan, Shape::Tuple({whole, slice}), {array, init});
+  body->set_root(make::Tuple(body, {as(next, whole.type()), next}));
+  I* init = make::Broadcast(as(window->operand(1), carried), dims, {});
+  I* scan = computation->Add(HloOpcode::kScan, Shape::Tuple({whole, state}), {array, init});
   scan->set_attr<AttrKind::kDimensions>({running.dim});
   scan->set_attr<AttrKind::kNumCarries>(1);
   if (running.reverse) scan->set_attr<AttrKind::kIsReverse>(true);
