@@ -239,35 +239,78 @@ struct Ranges {
   int64_t batch_begin, batch_end, m0, m1, n0, n1;
 };
 
+// Contracted bytes that oneDNN's kernels may sum at once: sums pass through f32, which has all integers up to 2^24.
+int64_t MostBytes(RtType a) { return (int64_t{1} << 24) / (128 * (a == RtType::kU8 ? 256 : 128)); }
+
+// The key of the product of `batch`, of these rows and columns; strides over all of the contracted dimension.
+onednn::MatmulKey KeyOf(const MatmulDesc& d, int64_t batch, int64_t m, int64_t n) {
+  onednn::MatmulKey key;
+  std::memset(&key, 0, sizeof(key));
+  key.a_type = Type(d.a_type);
+  key.b_type = Type(d.b_type);
+  key.c_type = Type(d.c_type);
+  key.batch = batch;
+  key.m = m;
+  key.n = n;
+  key.k = d.k;
+  if (batch > 1) {
+    const int last = d.num_batch_dims - 1;
+    key.a_batch = d.a_batch[last];
+    key.b_batch = d.b_batch[last];
+    key.c_batch = d.c_batch[last];
+  }
+  key.a_m = d.a_m;
+  key.a_k = d.a_k;
+  key.b_k = d.b_k;
+  key.b_n = d.b_n;
+  key.c_m = d.c_m;
+  key.c_n = d.c_n;
+  return key;
+}
+
+// A product of more bytes than MostBytes: parts of the sums, some rows at a time, added up here.
+absl::Status DeepBytes(const MatmulDesc& d, int64_t m, int64_t n, const char* a, const char* b, int32_t* c) {
+  constexpr int64_t kMostElements = int64_t{1} << 18;
+  const int64_t step = MostBytes(Type(d.a_type)), rows = std::min(m, std::max<int64_t>(kMostElements / n, 3));
+  XC_ASSIGN_OR_RETURN(char* scratch, ThreadScratch(rows * n * sizeof(int32_t), kPackScratch));
+  auto* part = reinterpret_cast<int32_t*>(scratch);
+  for (int64_t m0 = 0; m0 < m;) {
+    // No block of one row, which is what WantOneDnn says no to.
+    const int64_t left = m - m0, count = left - rows == 1 ? rows - 1 : std::min(rows, left);
+    for (int64_t k0 = 0; k0 < d.k; k0 += step) {
+      onednn::MatmulKey key = KeyOf(d, 1, count, n);
+      key.k = std::min(step, d.k - k0);
+      key.c_m = n;
+      key.c_n = 1;
+      XC_RETURN_IF_ERROR(onednn::Matmul(key, a + m0 * d.a_m + k0 * d.a_k, b + k0 * d.b_k, scratch));
+      for (int64_t i = 0; i < count; ++i) {
+        int32_t* to = c + (m0 + i) * d.c_m;
+        // Sums wrap, as the interpreter's do.
+        for (int64_t j = 0; j < n; ++j) {
+          const uint32_t sum = static_cast<uint32_t>(part[i * n + j]) + (k0 > 0 ? static_cast<uint32_t>(to[j]) : 0);
+          to[j] = static_cast<int32_t>(sum);
+        }
+      }
+    }
+    m0 += count;
+  }
+  return absl::OkStatus();
+}
+
 absl::Status RunTile(const Problem& p, bool onednn, const Ranges& r) {
   const MatmulDesc& d = p.d;
   const auto [batch_begin, batch_end, m0, m1, n0, n1] = r;
   const int64_t a_size = SizeOf(Type(d.a_type)), b_size = SizeOf(Type(d.b_type)), c_size = SizeOf(Type(d.c_type));
   if (onednn) {
-    const int last = d.num_batch_dims - 1;
-    onednn::MatmulKey key;
-    std::memset(&key, 0, sizeof(key));
-    key.a_type = Type(d.a_type);
-    key.b_type = Type(d.b_type);
-    key.c_type = Type(d.c_type);
-    key.batch = batch_end - batch_begin;
-    key.m = m1 - m0;
-    key.n = n1 - n0;
-    key.k = d.k;
-    if (key.batch > 1) {
-      key.a_batch = d.a_batch[last];
-      key.b_batch = d.b_batch[last];
-      key.c_batch = d.c_batch[last];
+    const bool deep = a_size == 1 && d.k > MostBytes(Type(d.a_type));
+    absl::Status status;
+    for (int64_t batch = batch_begin; status.ok() && batch < (deep ? batch_end : batch_begin + 1); ++batch) {
+      const Offsets at = OffsetsOf(d, batch);
+      const char *a = p.a + (at.a + m0 * d.a_m) * a_size, *b = p.b + (at.b + n0 * d.b_n) * b_size;
+      char* c = p.c + (at.c + m0 * d.c_m + n0 * d.c_n) * c_size;
+      status = deep ? DeepBytes(d, m1 - m0, n1 - n0, a, b, reinterpret_cast<int32_t*>(c))
+                    : onednn::Matmul(KeyOf(d, batch_end - batch_begin, m1 - m0, n1 - n0), a, b, c);
     }
-    key.a_m = d.a_m;
-    key.a_k = d.a_k;
-    key.b_k = d.b_k;
-    key.b_n = d.b_n;
-    key.c_m = d.c_m;
-    key.c_n = d.c_n;
-    const Offsets at = OffsetsOf(d, batch_begin);
-    absl::Status status = onednn::Matmul(key, p.a + (at.a + m0 * d.a_m) * a_size, p.b + (at.b + n0 * d.b_n) * b_size,
-                                         p.c + (at.c + m0 * d.c_m + n0 * d.c_n) * c_size);
     if (!absl::IsUnimplemented(status)) return status;
   }
   const auto tile_of = [&](int64_t batch) {

@@ -259,6 +259,23 @@ TEST(Matmul, SumsInParts) {
   SetMatmulUseOneDnn(true);
 }
 
+// Sums above 2^24, which f32 does not have, are exact all the same, in blocks of rows and without.
+TEST(Matmul, DeepBytes) {
+  auto executor = NewThreadPoolExecutor(3);
+  RunContext ctx(nullptr, executor.get());
+  for (const RtType type : {RtType::kS8, RtType::kU8}) {
+    for (const auto [m, n, k] : {std::array{8, 8, 20000}, {3, 5, 3001}, {130, 2100, 1300}}) {
+      const int64_t batch = m == 3 ? 2 : 1;
+      const MatmulDesc d = MakeDesc(type, RtType::kS8, RtType::kS32, 1, batch, m, n, k, {});
+      Data data = MakeData(d);
+      for (char& x : data.a) x = static_cast<char>((type == RtType::kS8 ? x & 0x7f : x) | 0x60);
+      for (char& x : data.b) x = static_cast<char>((x & 0x7f) | 0x60);
+      ASSERT_TRUE(Matmul(&ctx, d, data.a.data(), data.b.data(), data.c.data()).ok());
+      ExpectProduct(d, data, "m " + std::to_string(m) + " type " + std::to_string(d.a_type));
+    }
+  }
+}
+
 // Those that this CPU runs.
 std::vector<const GemmKernels*> AllKernels() {
   std::vector<const GemmKernels*> all = {&gemm_v2::kKernels};
