@@ -11,6 +11,7 @@ more.
 
 import argparse
 import json
+import math
 import pathlib
 import queue
 import random
@@ -122,6 +123,11 @@ def cause(row):
     return "/".join(parts[:1] if parts[0] == "random" else parts[:3])
 
 
+def differences(row):
+    found = [row.get(key, math.nan) for key in ("difference", "ours_to_interpreter", "xla_to_interpreter")]
+    return "{:.2g} ({:.2g}, {:.2g})".format(*found)
+
+
 def summary(state):
     """FILE.md: means and counts, then everything slower, grouped, the worst first."""
     rows = state["rows"].values()
@@ -155,7 +161,10 @@ def summary(state):
     for title, chosen in (
         ("Refused or failed here", [(r, r["error"]) for r in rows if r.get("error")]),
         ("Evaluated", [(r, r["evaluated"][0]) for r in rows if r.get("evaluated")]),
-        ("Results differ by more than 1 %", [(r, r["difference"]) for r in rows if not r.get("difference", 0) <= 0.01]),
+        (
+            "Results differ by more than 1 % (and from the interpreter's: ours, XLA's)",
+            [(r, differences(r)) for r in rows if not r.get("difference", 0) <= 0.01],
+        ),
     ):
         if chosen:
             lines += ["", f"{title}:", "", *(f"- {row['name']}: {text}" for row, text in chosen)]

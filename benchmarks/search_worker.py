@@ -34,6 +34,7 @@ TYPES |= {9: np.uint64, 10: np.float16, 11: np.float32, 12: np.float64, 15: np.c
 TYPES |= {18: np.complex128, 19: ml_dtypes.float8_e5m2, 20: ml_dtypes.float8_e4m3fn}
 HEAP = 256 << 20  # bytes that malloc keeps for XLA's results and temporaries
 EXACT = 0.9  # ratios above it are measured again, exactly
+DIFFERENT = 0.01  # from this difference on the interpreter is asked, too
 ENOUGH = 0.9  # without a pass at most this part of the time: the pass is a finding
 
 
@@ -74,9 +75,9 @@ class Library:
 class Ours:
     """A module compiled by the core library."""
 
-    def __init__(self, library, text, without=None):
+    def __init__(self, library, text, without=None, platform="cpu"):
         self.library, self.c, self.handle = library, library.c, ctypes.c_void_p()
-        options = "platform=cpu\n" + (f"disabled_passes={without}\n" if without else "")
+        options = f"platform={platform}\n" + (f"disabled_passes={without}\n" if without else "")
         start = time.perf_counter()
         library.check(self.c.xc_compile_hlo(text, len(text), options.encode(), ctypes.byref(self.handle)))
         self.compile_s = time.perf_counter() - start
@@ -232,6 +233,11 @@ class Worker:
         theirs.prepare(values)
         row |= dict(xla_temp=theirs.temp_bytes, xla_compile_s=theirs.compile_s)
         row["difference"] = largest_difference(ours.outputs, theirs.outputs)
+        if not row["difference"] <= DIFFERENT:
+            oracle = Ours(self.library, text, platform="interpreter")
+            oracle.prepare(values)
+            row["ours_to_interpreter"] = largest_difference(ours.outputs, oracle.outputs)
+            row["xla_to_interpreter"] = largest_difference(theirs.outputs, oracle.outputs)
         self.compare(row, ours, theirs, turns=3, seconds=0.01)
         if self.overhead and row["ratio"] is not None and row["ratio"] > EXACT:
             self.compare(row, ours, theirs, turns=9, seconds=0.03)
