@@ -10,6 +10,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "backends/codegen/diagnostics.h"
 #include "backends/cpu/abandoned.h"
 #include "backends/cpu/llvm_set_up.h"
 #include "backends/cpu/memory_scopes.h"
@@ -25,8 +26,6 @@
 #include "llvm/ExecutionEngine/Orc/ExecutorProcessControl.h"
 #include "llvm/ExecutionEngine/Orc/ObjectLinkingLayer.h"
 #include "llvm/IR/DiagnosticHandler.h"
-#include "llvm/IR/DiagnosticInfo.h"
-#include "llvm/IR/DiagnosticPrinter.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
@@ -55,24 +54,6 @@ namespace {
 constexpr char kTriple[] = "x86_64-unknown-linux-gnu";
 
 std::string Message(llvm::Error error) { return llvm::toString(std::move(error)); }
-
-// Collects errors in place of LLVM's default of printing and exiting.
-class Diagnostics : public llvm::DiagnosticHandler {
- public:
-  explicit Diagnostics(std::string* text) : text_(text) {}
-  bool handleDiagnostics(const llvm::DiagnosticInfo& info) override {
-    if (info.getSeverity() == llvm::DS_Error) {
-      llvm::raw_string_ostream stream(*text_);
-      llvm::DiagnosticPrinterRawOStream printer(stream);
-      info.print(printer);
-      stream << "; ";
-    }
-    return true;
-  }
-
- private:
-  std::string* text_;
-};
 
 std::unique_ptr<llvm::TargetMachine> MakeMachine(const Target& target, CodeLevel level) {
   std::string error;
@@ -294,7 +275,7 @@ struct CodeModule::Impl {
 CodeModule::CodeModule(const std::string& name, const Target& target) : impl_(std::make_unique<Impl>()) {
   try {
     impl_->context = std::make_unique<llvm::LLVMContext>();
-    impl_->context->setDiagnosticHandler(std::make_unique<Diagnostics>(&impl_->errors));
+    impl_->context->setDiagnosticHandler(codegen::CollectErrors(&impl_->errors));
     impl_->module = std::make_unique<llvm::Module>(name, *impl_->context);
     impl_->module->setTargetTriple(kTriple);
     impl_->module->setDataLayout("e-m:e-p270:32:32-p271:32:32-p272:64:64-i64:64-i128:128-f80:128-n8:16:32:64-S128");

@@ -3,12 +3,11 @@
 #include <mutex>
 
 #include "absl/strings/str_cat.h"
+#include "backends/codegen/diagnostics.h"
 #include "hlo/base/status.h"
 #include "llvm/Analysis/CGSCCPassManager.h"
 #include "llvm/Analysis/LoopAnalysisManager.h"
 #include "llvm/IR/DiagnosticHandler.h"
-#include "llvm/IR/DiagnosticInfo.h"
-#include "llvm/IR/DiagnosticPrinter.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
@@ -46,24 +45,6 @@ void InitializeNvptx() {
     LLVMInitializeNVPTXAsmPrinter();
   });
 }
-
-// Collects errors in place of LLVM's default of printing and exiting.
-class Diagnostics : public llvm::DiagnosticHandler {
- public:
-  explicit Diagnostics(std::string* text) : text_(text) {}
-  bool handleDiagnostics(const llvm::DiagnosticInfo& info) override {
-    if (info.getSeverity() == llvm::DS_Error) {
-      llvm::raw_string_ostream stream(*text_);
-      llvm::DiagnosticPrinterRawOStream printer(stream);
-      info.print(printer);
-      stream << "; ";
-    }
-    return true;
-  }
-
- private:
-  std::string* text_;
-};
 
 absl::StatusOr<std::unique_ptr<llvm::TargetMachine>> MakeMachine(const Target& target) {
   InitializeNvptx();
@@ -130,7 +111,7 @@ absl::StatusOr<std::unique_ptr<PtxModule>> PtxModule::Make(const std::string& na
   auto impl = std::make_unique<Impl>();
   XC_ASSIGN_OR_RETURN(impl->machine, MakeMachine(target));
   impl->context = std::make_unique<llvm::LLVMContext>();
-  impl->context->setDiagnosticHandler(std::make_unique<Diagnostics>(&impl->errors));
+  impl->context->setDiagnosticHandler(codegen::CollectErrors(&impl->errors));
   impl->module = std::make_unique<llvm::Module>(name, *impl->context);
   impl->module->setTargetTriple(kTriple);
   impl->module->setDataLayout(impl->machine->createDataLayout());
