@@ -2,6 +2,7 @@
 // kind.
 #include "backends/codegen/complex_math.h"
 
+#include "backends/codegen/math_sums.h"
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/DerivedTypes.h"
 
@@ -135,8 +136,8 @@ class ComplexMath {
         Rare(m_.Gt(m_.Abs(x.im), m_.F(kLargest)));
         V one = m_.F(1);
         const Sum squares = SumOfProducts(x.re, x.re, x.im, x.im);
-        const Sum d = TwoSum(m_.Add(x.re, x.re), squares.high);
-        const Sum sum = TwoSum(one, d.high);
+        const Sum d = TwoSum(m_, m_.Add(x.re, x.re), squares.high);
+        const Sum sum = TwoSum(m_, one, d.high);
         Rare(m_.Lt(sum.high, m_.F(0x1p-40)));
         V lost = m_.Add(sum.low, m_.Add(d.low, squares.low));
         V re = m_.Mul(m_.Add(EmitLog(m_, sum.high), m_.Div(lost, sum.high)), m_.F(0.5));
@@ -167,20 +168,11 @@ class ComplexMath {
   Element Product(Element x, Element y) {
     return {m_.Fma(x.re, y.re, m_.Neg(m_.Mul(x.im, y.im))), m_.Fma(x.re, y.im, m_.Mul(x.im, y.re))};
   }
-  struct Sum {
-    V high, low;
-  };
-  // a + b without error.
-  Sum TwoSum(V a, V b) {
-    V sum = m_.Add(a, b);
-    V of_b = m_.Sub(sum, a);
-    return {sum, m_.Add(m_.Sub(a, m_.Sub(sum, of_b)), m_.Sub(b, of_b))};
-  }
   // a b + c d, with what it loses by rounding.
   Sum SumOfProducts(V a, V b, V c, V d) {
     V first = m_.Mul(a, b), second = m_.Mul(c, d);
     V lost = m_.Add(m_.Fma(a, b, m_.Neg(first)), m_.Fma(c, d, m_.Neg(second)));
-    const Sum sum = TwoSum(first, second);
+    const Sum sum = TwoSum(m_, first, second);
     return {sum.high, m_.Add(sum.low, lost)};
   }
   // a / b by an inverse of b, once corrected.
@@ -247,9 +239,9 @@ class ComplexMath {
     } else {
       // large^2 - 1 is exact where it matters; what the squares and the sums lost comes after.
       V squares = m_.Add(m_.Fma(large, large, m_.Neg(large2)), m_.Fma(small, small, m_.Neg(small2)));
-      const Sum less_one = TwoSum(d, small2);
+      const Sum less_one = TwoSum(m_, d, small2);
       d = m_.Add(less_one.high, m_.Add(less_one.low, squares));
-      sum = TwoSum(large2, small2);
+      sum = TwoSum(m_, large2, small2);
       sum.low = m_.Add(sum.low, squares);
     }
     V angle = to_last_place ? EmitAtan2OfDouble(m_, x.im, x.re) : EmitAtan2ForFloat(m_, x.im, x.re);
