@@ -248,4 +248,13 @@ std::vector<Term> IndexArithmetic::Reshape(const std::vector<Term>& dims, const 
   return out;
 }
 
+Index RowPosition(const Shape& shape, const std::vector<Term>& row, IndexArithmetic& index) {
+  Index position;
+  size_t next = 0;
+  for (int64_t d = 0; d < shape.rank(); ++d) {
+    position.dims.push_back(shape.dim(d) == 1 ? index.Constant(0) : row[next++]);
+  }
+  return position;
+}
+
 }  // namespace xc::codegen

@@ -101,6 +101,10 @@ class IndexArithmetic {
   int64_t results_ = 0;
 };
 
+// The position in an array of `shape`, which has one element for each row, of the row with the coordinates `row`: one
+// for each dimension of more than one element.
+Index RowPosition(const Shape& shape, const std::vector<Term>& row, IndexArithmetic& index);
+
 }  // namespace xc::codegen
 
 #endif  // XC_BACKENDS_CODEGEN_INDEX_H_

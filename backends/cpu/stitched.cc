@@ -21,18 +21,9 @@ namespace {
 using codegen::Element;
 using codegen::FusedEmitter;
 using codegen::Index;
+using codegen::RowPosition;
 using codegen::Term;
 using V = llvm::Value*;
-
-// The row's coordinates as a position in an array that has one element for each row.
-Index RowPosition(const Shape& shape, const std::vector<Term>& row, FusedEmitter& fused) {
-  Index position;
-  size_t next = 0;
-  for (int64_t d = 0; d < shape.rank(); ++d) {
-    position.dims.push_back(shape.dim(d) == 1 ? fused.index().Constant(0) : row[next++]);
-  }
-  return position;
-}
 
 // Whether `a` in the computation of fusion `in_a` and `b` in that of `in_b` have the same value at each position. False
 // after `steps` instructions.
@@ -141,7 +132,7 @@ absl::Status IrEmitter::EmitStitched(const HloInstruction* fusion, const plan::K
       for (const HloInstruction* stage : stages) {
         FusedEmitter scalar(element, 1);
         bind(scalar);
-        XC_ASSIGN_OR_RETURN(Element value, scalar.Get(stage, RowPosition(stage->shape(), row, scalar)));
+        XC_ASSIGN_OR_RETURN(Element value, scalar.Get(stage, RowPosition(stage->shape(), row, scalar.index())));
         known.push_back({stage, value});
       }
       return absl::OkStatus();

@@ -10,18 +10,9 @@ namespace {
 using codegen::Element;
 using codegen::FusedEmitter;
 using codegen::Index;
+using codegen::RowPosition;
 using codegen::Term;
 using V = llvm::Value*;
-
-// The row's coordinates as a position in an array that has one element for each row.
-Index RowPosition(const Shape& shape, const std::vector<Term>& row, FusedEmitter& fused) {
-  Index position;
-  size_t next = 0;
-  for (int64_t d = 0; d < shape.rank(); ++d) {
-    position.dims.push_back(shape.dim(d) == 1 ? fused.index().Constant(0) : row[next++]);
-  }
-  return position;
-}
 
 }  // namespace
 
@@ -66,7 +57,7 @@ absl::Status EmitStitched(const PlannedKernel& k) {
         row = fused.index().Delinearize(fused.index().Uniform(number), sizes,
                                         Layout::Descending(sizes.size()).minor_to_major);
       }
-      XC_ASSIGN_OR_RETURN(const Element value, fused.Get(stage, RowPosition(stage->shape(), row, fused)));
+      XC_ASSIGN_OR_RETURN(const Element value, fused.Get(stage, RowPosition(stage->shape(), row, fused.index())));
       known.push_back({stage, value});
     }
     // What is read before may lie where the row is written.
@@ -75,7 +66,7 @@ absl::Status EmitStitched(const PlannedKernel& k) {
       FusedEmitter fused(k.f.element(), 1);
       bind(fused);
       if (warps) fused.SetRowReducer(&reducer);
-      const Index position = RowPosition(shape, row, fused);
+      const Index position = RowPosition(shape, row, fused.index());
       XC_ASSIGN_OR_RETURN(const Element value, fused.Get(root, position));
       const auto store = [&] {
         fused.Store(shape, k.output(0), position, value);
