@@ -1,6 +1,7 @@
 #include "jit/graph/transforms/functionalize.h"
 
 #include <set>
+#include <vector>
 
 #include "hlo/base/status.h"
 #include "jit/graph/transforms/conditionals.h"
@@ -12,12 +13,20 @@
 namespace xc {
 namespace {
 
-bool HasV1ControlFlow(const Graph& graph) {
-  for (int id = 0; id < graph.size(); ++id) {
-    if (graph.has(id) && IsV1ControlFlow(graph.node(id).op)) return true;
+// The nodes of v1 control flow that a graph has left. Transforms remove nodes and add new ones, but never make one of
+// another op part of v1 control flow: each node is looked at once, those of v1 control flow again.
+class V1Nodes {
+ public:
+  bool any(const Graph& graph) {
+    for (; seen_ < graph.size(); ++seen_) nodes_.push_back(seen_);
+    std::erase_if(nodes_, [&](int id) { return !graph.has(id) || !IsV1ControlFlow(graph.node(id).op); });
+    return !nodes_.empty();
   }
-  return false;
-}
+
+ private:
+  std::vector<int> nodes_;
+  int seen_ = 0;
+};
 
 }  // namespace
 
@@ -49,8 +58,9 @@ bool IsV1ControlFlow(const std::string& op) {
 
 absl::StatusOr<FunctionalizeResult> FunctionalizeControlFlow(Graph& graph, const FunctionalizeOptions& options) {
   FunctionalizeResult result;
+  V1Nodes v1;
   for (const GraphTransform& transform : GraphTransforms()) {
-    if (transform.of_control_flow && !HasV1ControlFlow(graph)) break;
+    if (transform.of_control_flow && !v1.any(graph)) break;
     if (graph.library() == nullptr && transform.of_control_flow) graph.set_library(std::make_shared<FunctionLibrary>());
     XC_RETURN_IF_ERROR(transform.run(graph, options, &result));
   }
