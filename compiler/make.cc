@@ -1,24 +1,23 @@
-// Makers of single instructions: the builder's, on instructions instead of its ops.
+// Makers of single instructions, with the builder's rules.
 #include "compiler/make.h"
 
 #include <numeric>
 #include <utility>
-#include <vector>
 
-#include "hlo/builder/builder.h"
+#include "hlo/builder/make_instruction.h"
 
 namespace xc::make {
 
 namespace {
 
-// The instruction that the builder makes. Where operands break a rule of their op, an instruction of the first one's
+// The instruction with its inferred shape. Where operands break a rule of their op, an instruction of the first one's
 // shape, and the module is to be verified.
 HloInstruction* Add(HloOpcode opcode, absl::Span<HloInstruction* const> operands, Attributes attributes = {},
                     absl::Span<HloComputation* const> called = {}, const Shape* given = nullptr) {
   HloComputation* computation = operands[0]->parent();
-  HloBuilder b(computation);
-  const std::vector<Op> ops(operands.begin(), operands.end());
-  if (const Op made = b.Make(opcode, ops, attributes, called, given)) return made.instruction();
+  absl::StatusOr<HloInstruction*> made =
+      MakeInstruction(computation, opcode, operands, std::move(attributes), called, given);
+  if (made.ok()) return *made;
   computation->module()->set_suspect(true);
   HloInstruction* wrong = computation->Add(opcode, WithoutLayout(given ? *given : operands[0]->shape()), operands);
   *wrong->mutable_attributes() = std::move(attributes);
@@ -81,17 +80,15 @@ HloInstruction* GetTupleElement(HloInstruction* tuple, int64_t index) {
 }
 
 HloInstruction* Tuple(HloComputation* computation, absl::Span<HloInstruction* const> elements) {
-  HloBuilder b(computation);
-  const std::vector<Op> ops(elements.begin(), elements.end());
-  return b.Tuple(ops).instruction();
+  return *MakeInstruction(computation, HloOpcode::kTuple, elements, {});
 }
 
 HloInstruction* Scalar(HloComputation* computation, ElementType type, double value) {
-  return HloBuilder(computation).Scalar(type, value).instruction();
+  return computation->Add(HloInstruction::CreateConstant(RoundedScalar(type, value)));
 }
 
 HloInstruction* ScalarInt(HloComputation* computation, ElementType type, int64_t value) {
-  return HloBuilder(computation).ScalarInt(type, value).instruction();
+  return computation->Add(HloInstruction::CreateConstant(ScalarOfInt(type, value)));
 }
 
 HloInstruction* Splat(HloComputation* computation, ElementType type, const Int64List& dims, double value) {

@@ -1,4 +1,5 @@
-// Short forms of the builder for the instructions that passes make, added to the computation of their first operand.
+// Short forms for the instructions that passes make, with shapes inferred as the builder does, added to the computation
+// of their first operand.
 #ifndef XC_COMPILER_MAKE_H_
 #define XC_COMPILER_MAKE_H_
 

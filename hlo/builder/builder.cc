@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "hlo/base/status.h"
+#include "hlo/builder/make_instruction.h"
 #include "hlo/shape_inference/shape_inference.h"
 
 namespace xc {
@@ -126,7 +127,6 @@ Op HloBuilder::Make(HloOpcode opcode, Ops operands, Attributes attributes, absl:
                     const Shape* given) {
   if (!ok()) return {};
   std::vector<HloInstruction*> instructions;
-  std::vector<const Shape*> shapes;
   instructions.reserve(operands.size());
   for (size_t i = 0; i < operands.size(); ++i) {
     HloInstruction* operand = operands[i].instruction();
@@ -140,7 +140,6 @@ Op HloBuilder::Make(HloOpcode opcode, Ops operands, Attributes attributes, absl:
       return {};
     }
     instructions.push_back(operand);
-    shapes.push_back(&operand->shape());
   }
   for (const HloComputation* computation : called) {
     if (computation == nullptr) {
@@ -148,16 +147,14 @@ Op HloBuilder::Make(HloOpcode opcode, Ops operands, Attributes attributes, absl:
       return {};
     }
   }
-  absl::StatusOr<Shape> shape = InferShape({opcode, shapes, &attributes, called, given});
-  if (!shape.ok()) {
-    SetError(shape.status());
+  absl::StatusOr<HloInstruction*> made =
+      MakeInstruction(computation_, opcode, instructions, std::move(attributes), called, given);
+  if (!made.ok()) {
+    SetError(made.status());
     return {};
   }
-  auto instruction = HloInstruction::Create(opcode, *std::move(shape), instructions);
-  *instruction->mutable_attributes() = std::move(attributes);
-  for (HloComputation* computation : called) instruction->AddCalledComputation(computation);
-  if (metadata_) instruction->set_attr<A::kMetadata>(*metadata_);
-  return computation_->Add(std::move(instruction));
+  if (metadata_) (*made)->set_attr<A::kMetadata>(*metadata_);
+  return *made;
 }
 
 // Values from nothing.
@@ -193,20 +190,12 @@ Op HloBuilder::Scalar(ElementType type, double value) {
     SetError(absl::InvalidArgumentError(absl::StrCat("a constant cannot be of type ", ElementTypeName(type))));
     return {};
   }
-  Literal literal{Shape::Scalar(type)};
-  if (IsIntegral(type) && std::trunc(value) == value && std::fabs(value) < 0x1p62) {
-    literal.SetInt(0, static_cast<int64_t>(value));
-  } else {
-    literal.SetDouble(0, value);
-  }
-  return Constant(std::move(literal));
+  return Constant(RoundedScalar(type, value));
 }
 
 Op HloBuilder::ScalarInt(ElementType type, int64_t value) {
   if (!IsArrayType(type)) return Scalar(type, 0);
-  Literal literal{Shape::Scalar(type)};
-  literal.SetInt(0, value);
-  return Constant(std::move(literal));
+  return Constant(ScalarOfInt(type, value));
 }
 
 Op HloBuilder::Extreme(ElementType type, bool max, bool finite) {
