@@ -1,7 +1,7 @@
 // The CPU backend behind the common interface.
 #include "backends/cpu/cpu_backend.h"
 #include "backends/interpreter/evaluator.h"
-#include "backends/program/sized.h"
+#include "backends/program/dynamic_shapes.h"
 #include "compiler/expand/expand.h"
 #include "hlo/base/status.h"
 
@@ -17,14 +17,14 @@ class CpuBackendImpl : public Backend {
   absl::string_view name() const override { return "cpu"; }
   absl::StatusOr<std::unique_ptr<Executable>> Compile(std::unique_ptr<HloModule> module,
                                                       const CompileOptions& options) override {
-    return CompileOfSizes(std::move(module), options, [&](std::unique_ptr<HloModule> of_static_shapes) {
+    return CompileDynamic(std::move(module), options, [&](std::unique_ptr<HloModule> of_static_shapes) {
       return cpu::CompileModule(std::move(of_static_shapes), options, &Evaluate);
     });
   }
   absl::StatusOr<std::shared_ptr<const GeneralProgram>> CompileGeneral(std::vector<std::unique_ptr<HloModule>> samples,
                                                                        const CompileOptions& options) override {
     for (const auto& sample : samples) {
-      if (HasRunTimeSizes(*sample)) return absl::UnimplementedError("it has arrays of bounded sizes");
+      if (HasDynamicDimensions(*sample)) return absl::UnimplementedError("it has arrays of bounded sizes");
     }
     return cpu::CompileGeneral(std::move(samples), options, &Evaluate);
   }
@@ -34,7 +34,7 @@ class CpuBackendImpl : public Backend {
   }
   std::string Identity(const CompileOptions& options) const override { return cpu::CodeIdentity(options); }
   absl::StatusOr<std::unique_ptr<Executable>> Load(const HloModule& module, absl::string_view program) override {
-    return LoadOfSizes(module, [&](const HloModule& m) { return cpu::LoadModule(m, program, &Evaluate); });
+    return LoadDynamic(module, [&](const HloModule& m) { return cpu::LoadModule(m, program, &Evaluate); });
   }
 };
 

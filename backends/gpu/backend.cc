@@ -2,7 +2,7 @@
 #include "backends/gpu/gpu_backend.h"
 #include "backends/gpu/target.h"
 #include "backends/interpreter/evaluator.h"
-#include "backends/program/sized.h"
+#include "backends/program/dynamic_shapes.h"
 
 namespace xc {
 namespace {
@@ -16,7 +16,7 @@ class GpuBackendImpl : public Backend {
   absl::string_view name() const override { return "gpu"; }
   absl::StatusOr<std::unique_ptr<Executable>> Compile(std::unique_ptr<HloModule> module,
                                                       const CompileOptions& options) override {
-    return CompileOfSizes(std::move(module), options, [&](std::unique_ptr<HloModule> of_static_shapes) {
+    return CompileDynamic(std::move(module), options, [&](std::unique_ptr<HloModule> of_static_shapes) {
       return gpu::CompileModule(std::move(of_static_shapes), options, &Evaluate);
     });
   }

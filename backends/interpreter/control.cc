@@ -5,9 +5,9 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "backends/interpreter/dynamic_dimensions.h"
 #include "backends/interpreter/run.h"
 #include "backends/interpreter/strided.h"
-#include "backends/interpreter/true_sizes.h"
 #include "hlo/base/status.h"
 #include "hlo/known_calls.h"
 #include "hlo/participants.h"
@@ -412,8 +412,8 @@ absl::StatusOr<Value> Run::RunPrepared(const HloInstruction& instruction, const 
   const auto evaluate = [&](const HloInstruction& op, Operands& of) {
     return prepared.elementwise ? RunElementwise(*prepared.elementwise, op.shape(), of) : prepared.fn(op, of, *this);
   };
-  OpResult literal =
-      HasTrueSizes(instruction, arrays) ? RunAtTrueSizes(instruction, arrays, evaluate) : evaluate(instruction, arrays);
+  OpResult literal = HasDynamicDimensions(instruction, arrays) ? RunOnDynamicDimensions(instruction, arrays, evaluate)
+                                                               : evaluate(instruction, arrays);
   if (!literal.ok()) return Named(instruction, literal.status());
   operands.clear();
   return Own(*std::move(literal));

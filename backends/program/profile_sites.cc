@@ -94,7 +94,7 @@ int32_t ProfileSites::Add(const plan::Step& step, bool in_loop) {
   return static_cast<int32_t>(sites_.size()) - 1;
 }
 
-bool ProfileSites::CountsRounds(const plan::Loop& loop) const {
+bool ProfileSites::CountsIterations(const plan::Loop& loop) const {
   const InstructionCost body = CostOf(plan_.computations[loop.body].computation);
   return LeastNs(body) * kMostOverhead >= 2;
 }

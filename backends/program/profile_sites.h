@@ -18,8 +18,8 @@ class ProfileSites {
 
   // The number of the step's site; -1: it has none. `in_loop`: the step may run many times in a run.
   int32_t Add(const plan::Step& step, bool in_loop);
-  // Whether counting the rounds of a loop costs next to nothing.
-  bool CountsRounds(const plan::Loop& loop) const;
+  // Whether counting the iterations of a loop costs next to nothing.
+  bool CountsIterations(const plan::Loop& loop) const;
   std::vector<ProfileSite> Take() { return std::move(sites_); }
 
  private:

@@ -7,13 +7,13 @@
 namespace xc {
 
 // Whether the number of elements that count in some array is computed while the module runs.
-bool HasRunTimeSizes(const HloModule& module);
+bool HasDynamicDimensions(const HloModule& module);
 // Arrays of run-time sizes as arrays of their bounds: every value `f32[<=8,4]` becomes a tuple `(f32[8,4], s32[])` of
 // the array and the size of each dimension that has one; in the result too, where elements beyond the sizes are zero.
 // Parameters of the entry become arrays of the bounds, all of which count. Ops mask what lies beyond the sizes where it
-// would count (sized_ops.h). Calls are inlined and layouts assigned. Unimplemented, with the module in pieces: an op or
-// a layout has no such form.
-absl::StatusOr<bool> ExpandRunTimeSizes(HloModule* module, PassContext& context);
+// would count (dynamic_ops.h). Calls are inlined and layouts assigned. Unimplemented, with the module in pieces: an op
+// or a layout has no such form.
+absl::StatusOr<bool> ExpandDynamicDimensions(HloModule* module, PassContext& context);
 // Makes every array row-major. Entry parameters and results with other layouts become the row-major arrays of the same
 // bytes, transposed inside; the module's entry layout is dropped with that, so whoever needs it reads it before.
 // Bitcasts of other layouts become transposes and a reshape. Custom calls keep the layouts that they ask for: a bitcast

@@ -247,15 +247,15 @@ TEST(Barriers, AreRemoved) {
             "t0 = f32[4] negate(p0)\nroot = f32[4] tanh(t0)\n");
 }
 
-TEST(RunTimeSizes, StandBesideArraysOfBounds) {
+TEST(DynamicDimensions, StandBesideArraysOfBounds) {
   const char* text = R"(HloModule m
 ENTRY e { x = f32[4] parameter(0) n = s32[] parameter(1) ROOT y = f32[<=4] set-dimension-size(x, n), dimensions={0} })";
-  const std::string out = RunPasses({ExpandRunTimeSizes}, text);
+  const std::string out = RunPasses({ExpandDynamicDimensions}, text);
   EXPECT_THAT(out, HasSubstr("root = (f32[4], s32[]) tuple("));
   EXPECT_THAT(out, Not(HasSubstr("<=")));
   PassContext late;
   late.options.deadline = std::chrono::steady_clock::now() - std::chrono::seconds(1);
-  EXPECT_THAT(RunPasses({ExpandRunTimeSizes}, text, &late), HasSubstr("longer than its deadline allows"));
+  EXPECT_THAT(RunPasses({ExpandDynamicDimensions}, text, &late), HasSubstr("longer than its deadline allows"));
 }
 
 }  // namespace

@@ -7,8 +7,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "backends/interpreter/evaluator.h"
+#include "backends/program/dynamic_shapes.h"
 #include "backends/program/executable.h"
-#include "backends/program/sized.h"
 #include "hlo/base/status.h"
 
 namespace xc {
@@ -163,7 +163,7 @@ class Stepwise : public Backend {
   absl::StatusOr<TargetInfo> Target(const CompileOptions&) const override { return TargetInfo(); }
   absl::StatusOr<std::unique_ptr<Executable>> Compile(std::unique_ptr<HloModule> module,
                                                       const CompileOptions& options) override {
-    return CompileOfSizes(std::move(module), options,
+    return CompileDynamic(std::move(module), options,
                           [&](std::unique_ptr<HloModule> m) -> absl::StatusOr<std::unique_ptr<Executable>> {
                             XC_ASSIGN_OR_RETURN(const TargetInfo target, Target(options));
                             return StepwiseExecutable::Compile(std::move(m), options, target);

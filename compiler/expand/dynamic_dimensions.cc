@@ -1,22 +1,22 @@
 // The values of a module with run-time sizes: how they pass through tuples, loops, branches and the result. What single
-// ops do with them is in sized_ops.cc and sized_moves.cc.
+// ops do with them is in dynamic_ops.cc and dynamic_moves.cc.
 #include <limits>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
+#include "compiler/expand/dynamic_ops.h"
 #include "compiler/expand/expand.h"
-#include "compiler/expand/sized_ops.h"
 #include "compiler/simplify/simplify.h"
 #include "hlo/base/status.h"
 
 namespace xc {
 namespace {
 
-using sized::Bounds;
-using sized::Sized;
+using dynamic::Bounds;
+using dynamic::DynamicArray;
 
 // An array and its sizes; or, in `array`, a tuple or token in the form that WithSizes gives its shape.
-using Value = Sized;
+using Value = DynamicArray;
 
 // The shape with a place for each size beside its array.
 Shape WithSizes(const Shape& shape) {
@@ -53,14 +53,14 @@ class Expansion {
     if (!shape.IsArray() || !shape.is_dynamic()) return value.array;
     std::vector<Op> parts = {value.array};
     for (int64_t d = 0; d < shape.rank(); ++d) {
-      if (shape.is_dynamic_dim(d)) parts.push_back(sized::SizeOf(b, value, d));
+      if (shape.is_dynamic_dim(d)) parts.push_back(dynamic::SizeOf(b, value, d));
     }
     return b.Tuple(parts);
   }
 
   static Value Unpacked(HloBuilder& b, Op packed, const Shape& shape) {
     if (!shape.IsArray() || !shape.is_dynamic()) return {packed, {}};
-    Value value = {b.GetTupleElement(packed, 0), sized::Sizes(shape.rank())};
+    Value value = {b.GetTupleElement(packed, 0), dynamic::Sizes(shape.rank())};
     int64_t next = 1;
     for (int64_t d = 0; d < shape.rank(); ++d) {
       if (shape.is_dynamic_dim(d)) value.sizes[d] = b.GetTupleElement(packed, next++);
@@ -70,26 +70,26 @@ class Expansion {
 
   // The tuple `value` of `shape` with `convert` applied to what stands for its arrays that have sizes.
   template <typename F>
-  static Op ForSized(HloBuilder& b, Op value, const Shape& shape, F convert) {
+  static Op ForDynamic(HloBuilder& b, Op value, const Shape& shape, F convert) {
     if (!shape.is_dynamic()) return value;
     if (shape.IsArray()) return convert(value, shape);
     std::vector<Op> elements;
     for (int64_t i = 0; i < shape.tuple_size(); ++i) {
-      elements.push_back(ForSized(b, b.GetTupleElement(value, i), shape.tuple_shape(i), convert));
+      elements.push_back(ForDynamic(b, b.GetTupleElement(value, i), shape.tuple_shape(i), convert));
     }
     return b.Tuple(elements);
   }
 
   // A value of static shape, in which all elements count, as a packed one.
   static Op Whole(HloBuilder& b, Op value, const Shape& shape) {
-    return ForSized(b, value, shape, [&](Op array, const Shape& s) { return Packed(b, {array, {}}, s); });
+    return ForDynamic(b, value, shape, [&](Op array, const Shape& s) { return Packed(b, {array, {}}, s); });
   }
 
   // The packed value with zeros beyond the sizes.
   static Op Tidy(HloBuilder& b, Op packed, const Shape& shape) {
-    return ForSized(b, packed, shape, [&](Op array, const Shape& s) {
+    return ForDynamic(b, packed, shape, [&](Op array, const Shape& s) {
       Value value = Unpacked(b, array, s);
-      value.array = sized::ZeroFilled(b, value);
+      value.array = dynamic::ZeroFilled(b, value);
       return Packed(b, value, s);
     });
   }
@@ -143,31 +143,31 @@ class Expansion {
       default:
         break;
     }
-    std::vector<Sized> operands;
-    bool sized = op.opcode() == HloOpcode::kSetDimensionSize || op.opcode() == HloOpcode::kGetDimensionSize ||
-                 op.opcode() == HloOpcode::kDynamicReshape;
+    std::vector<DynamicArray> operands;
+    bool dynamic_op = op.opcode() == HloOpcode::kSetDimensionSize || op.opcode() == HloOpcode::kGetDimensionSize ||
+                      op.opcode() == HloOpcode::kDynamicReshape;
     for (const HloInstruction* operand : op.operands()) {
       operands.push_back(values.at(operand));
-      sized |= operand->shape().is_dynamic();
+      dynamic_op |= operand->shape().is_dynamic();
     }
-    if (!sized) {
+    if (!dynamic_op) {
       std::vector<Op> arrays;
-      for (const Sized& operand : operands) arrays.push_back(operand.array);
-      return Unpacked(b, Whole(b, sized::OnBounds(b, op, arrays), shape), shape);
+      for (const DynamicArray& operand : operands) arrays.push_back(operand.array);
+      return Unpacked(b, Whole(b, dynamic::OnBounds(b, op, arrays), shape), shape);
     }
-    sized::Rule rule = sized::MovementRule(op.opcode());
-    if (rule == nullptr) rule = sized::ComputeRule(op.opcode());
+    dynamic::Rule rule = dynamic::MovementRule(op.opcode());
+    if (rule == nullptr) rule = dynamic::ComputeRule(op.opcode());
     for (const HloInstruction* operand : op.operands()) {
       if (!operand->shape().IsArray()) rule = nullptr;
     }
-    if (rule == nullptr) return sized::NoForm(op, "no form on arrays of run-time sizes");
-    XC_ASSIGN_OR_RETURN(Sized result, rule(b, op, operands));
+    if (rule == nullptr) return dynamic::NoForm(op, "no form on arrays of run-time sizes");
+    XC_ASSIGN_OR_RETURN(DynamicArray result, rule(b, op, operands));
     XC_RETURN_IF_ERROR(b.status());
-    return Settled(b, op, std::move(result));
+    return WithSizesOfShape(b, op, std::move(result));
   }
 
   // Whether `shape` is an array with a place for each of the sizes.
-  static bool HasPlaces(const Shape& shape, const sized::Sizes& sizes) {
+  static bool HasPlaces(const Shape& shape, const dynamic::Sizes& sizes) {
     for (size_t d = 0; d < sizes.size(); ++d) {
       if (sizes[d] && !shape.is_dynamic_dim(d)) return false;
     }
@@ -176,16 +176,16 @@ class Expansion {
 
   // A rule's result with sizes where the op's shape has places for them. Tuples are those of ops on several arrays of
   // one shape, which share their sizes.
-  static absl::StatusOr<Value> Settled(HloBuilder& b, const HloInstruction& op, Sized result) {
+  static absl::StatusOr<Value> WithSizesOfShape(HloBuilder& b, const HloInstruction& op, DynamicArray result) {
     const Shape& shape = op.shape();
     if (!shape.IsTuple()) {
-      if (!HasPlaces(shape, result.sizes)) return sized::NoForm(op, "a size where its shape has none");
+      if (!HasPlaces(shape, result.sizes)) return dynamic::NoForm(op, "a size where its shape has none");
       return result;
     }
     std::vector<Op> elements;
     for (int64_t i = 0; i < shape.tuple_size(); ++i) {
       const Shape& element = shape.tuple_shape(i);
-      if (!HasPlaces(element, result.sizes)) return sized::NoForm(op, "a size where its shape has none");
+      if (!HasPlaces(element, result.sizes)) return dynamic::NoForm(op, "a size where its shape has none");
       elements.push_back(Packed(b, {b.GetTupleElement(result.array, i), result.sizes}, element));
     }
     return Value{b.Tuple(elements), {}};
@@ -222,11 +222,11 @@ absl::Status CheckForms(const HloModule& module) {
         if (!leaf->IsArray()) continue;
         // Its bytes would be those of other dimensions.
         if (!leaf->IsRowMajor() && leaf->is_dynamic() && op.get() == module.entry()->root()) {
-          return sized::NoForm(*op, "a result of run-time sizes that is not row-major");
+          return dynamic::NoForm(*op, "a result of run-time sizes that is not row-major");
         }
         for (int64_t d = 0; d < leaf->rank(); ++d) {
           if (leaf->dim(d) > std::numeric_limits<int32_t>::max() / 2 && leaf->is_dynamic_dim(d)) {
-            return sized::NoForm(*op, "a bound that is no s32");
+            return dynamic::NoForm(*op, "a bound that is no s32");
           }
         }
       }
@@ -237,7 +237,7 @@ absl::Status CheckForms(const HloModule& module) {
 
 }  // namespace
 
-bool HasRunTimeSizes(const HloModule& module) {
+bool HasDynamicDimensions(const HloModule& module) {
   for (const auto& computation : module.computations()) {
     for (const auto& i : computation->instructions()) {
       if (i->shape().is_dynamic() || i->opcode() == HloOpcode::kSetDimensionSize) return true;
@@ -246,13 +246,14 @@ bool HasRunTimeSizes(const HloModule& module) {
   return false;
 }
 
-absl::StatusOr<bool> ExpandRunTimeSizes(HloModule* module, PassContext& context) {
-  if (!HasRunTimeSizes(*module)) return false;
+absl::StatusOr<bool> ExpandDynamicDimensions(HloModule* module, PassContext& context) {
+  if (!HasDynamicDimensions(*module)) return false;
   XC_RETURN_IF_ERROR(CheckForms(*module));
   XC_RETURN_IF_ERROR(InlineCalls(module, context).status());
   XC_RETURN_IF_ERROR(AssignLayouts(module, context).status());
   XC_RETURN_IF_ERROR(Expansion(module, context).Run());
-  if (HasRunTimeSizes(*module)) return absl::UnimplementedError("run-time sizes in a computation that is only called");
+  if (HasDynamicDimensions(*module))
+    return absl::UnimplementedError("run-time sizes in a computation that is only called");
   return true;
 }
 

@@ -70,7 +70,7 @@ void Same(const std::string& body, double tolerance = 0) {
 }
 
 // The sizes of `v` in the result too.
-std::string Sized(const std::string& v, const std::string& shape, int rank) {
+std::string WithSizes(const std::string& v, const std::string& shape, int rank) {
   std::string sizes = absl::StrCat("\n c = ", shape, " copy(", v, ")"), types = shape, names = "c";
   for (int d = 0; d < rank; ++d) {
     absl::StrAppend(&sizes, "\n s", d, " = s32[] get-dimension-size(", v, "), dimensions={", d, "}");
@@ -80,87 +80,88 @@ std::string Sized(const std::string& v, const std::string& shape, int rank) {
   return absl::StrCat(sizes, "\n ROOT r = (", types, ") tuple(", names, ")");
 }
 
-TEST(RunTimeSizes, Movement) {
-  Same("t = s32[<=4,2] transpose(y), dimensions={1,0}" + Sized("t", "s32[<=4,2]", 2));
-  Same("b = s32[3,<=4] broadcast(x), dimensions={1}" + Sized("b", "s32[3,<=4]", 2));
-  Same("v = s32[<=4] reverse(x), dimensions={0}" + Sized("v", "s32[<=4]", 1));
-  Same("v = s32[2,<=4] reverse(y), dimensions={0,1}" + Sized("v", "s32[2,<=4]", 2));
+TEST(DynamicDimensions, Movement) {
+  Same("t = s32[<=4,2] transpose(y), dimensions={1,0}" + WithSizes("t", "s32[<=4,2]", 2));
+  Same("b = s32[3,<=4] broadcast(x), dimensions={1}" + WithSizes("b", "s32[3,<=4]", 2));
+  Same("v = s32[<=4] reverse(x), dimensions={0}" + WithSizes("v", "s32[<=4]", 1));
+  Same("v = s32[2,<=4] reverse(y), dimensions={0,1}" + WithSizes("v", "s32[2,<=4]", 2));
   Same("w = s32[2] slice(x), slice={[1:3]}\n ROOT r = s32[2] copy(w)");
-  Same("w = s32[1,<=4] slice(y), slice={[1:2], [0:4]}" + Sized("w", "s32[1,<=4]", 2));
+  Same("w = s32[1,<=4] slice(y), slice={[1:2], [0:4]}" + WithSizes("w", "s32[1,<=4]", 2));
   Same("k = s32[2] constant({8, 9})\n c0 = s32[<=10] concatenate(x, k, x), dimensions={0}" +
-       Sized("c0", "s32[<=10]", 1));
-  Same("c0 = s32[4,<=4] concatenate(y, y), dimensions={0}" + Sized("c0", "s32[4,<=4]", 2));
-  Same("q = s32[<=10] pad(x, one), padding=1_2_1" + Sized("q", "s32[<=10]", 1));
-  Same("q = s32[<=4] pad(x, one), padding=-1_1" + Sized("q", "s32[<=4]", 1));
-  Same("d = s32[1,<=4] dynamic-slice(y, one, zero), dynamic_slice_sizes={1,4}" + Sized("d", "s32[1,<=4]", 2));
+       WithSizes("c0", "s32[<=10]", 1));
+  Same("c0 = s32[4,<=4] concatenate(y, y), dimensions={0}" + WithSizes("c0", "s32[4,<=4]", 2));
+  Same("q = s32[<=10] pad(x, one), padding=1_2_1" + WithSizes("q", "s32[<=10]", 1));
+  Same("q = s32[<=4] pad(x, one), padding=-1_1" + WithSizes("q", "s32[<=4]", 1));
+  Same("d = s32[1,<=4] dynamic-slice(y, one, zero), dynamic_slice_sizes={1,4}" + WithSizes("d", "s32[1,<=4]", 2));
   Same("d = s32[2,2] dynamic-slice(y, zero, n), dynamic_slice_sizes={2,2}\n ROOT r = s32[2,2] copy(d)");
 }
 
-TEST(RunTimeSizes, Reshapes) {
-  Same("a = s32[<=8] reshape(y)" + Sized("a", "s32[<=8]", 1));
-  Same("a = s32[<=8] reshape(z)" + Sized("a", "s32[<=8]", 1));
-  Same("a = s32[<=4,1] reshape(x)" + Sized("a", "s32[<=4,1]", 2));
-  Same("a = s32[<=8] reshape(y)\n b = s32[<=4,2] reshape(a)" + Sized("b", "s32[<=4,2]", 2));
-  Same("a = s32[<=8] reshape(z)\n b = s32[2,<=4] reshape(a)" + Sized("b", "s32[2,<=4]", 2));
+TEST(DynamicDimensions, Reshapes) {
+  Same("a = s32[<=8] reshape(y)" + WithSizes("a", "s32[<=8]", 1));
+  Same("a = s32[<=8] reshape(z)" + WithSizes("a", "s32[<=8]", 1));
+  Same("a = s32[<=4,1] reshape(x)" + WithSizes("a", "s32[<=4,1]", 2));
+  Same("a = s32[<=8] reshape(y)\n b = s32[<=4,2] reshape(a)" + WithSizes("b", "s32[<=4,2]", 2));
+  Same("a = s32[<=8] reshape(z)\n b = s32[2,<=4] reshape(a)" + WithSizes("b", "s32[2,<=4]", 2));
 }
 
-TEST(RunTimeSizes, DynamicReshapes) {
-  Same("m = s32[] multiply(n0, two)\n a = s32[<=8] dynamic-reshape(y, m)" + Sized("a", "s32[<=8]", 1));
-  Same("a = s32[<=4,<=2] dynamic-reshape(y, n0, two)" + Sized("a", "s32[<=4,<=2]", 2));
+TEST(DynamicDimensions, DynamicReshapes) {
+  Same("m = s32[] multiply(n0, two)\n a = s32[<=8] dynamic-reshape(y, m)" + WithSizes("a", "s32[<=8]", 1));
+  Same("a = s32[<=4,<=2] dynamic-reshape(y, n0, two)" + WithSizes("a", "s32[<=4,<=2]", 2));
 }
 
-TEST(RunTimeSizes, Arithmetic) {
-  Same("a = s32[<=4] add(xs, x)" + Sized("a", "s32[<=4]", 1));
-  Same("q = pred[<=4] compare(x, xs), direction=LE\n a = s32[<=4] select(q, x, xs)" + Sized("a", "s32[<=4]", 1));
-  Same("a = s32[<=4] clamp(zero, x, two)" + Sized("a", "s32[<=4]", 1));
-  Same("m = s32[<=4] map(x, xs), dimensions={0}, to_apply=other" + Sized("m", "s32[<=4]", 1));
-  Same("e = s8[<=4,4] bitcast-convert(x)" + Sized("e", "s8[<=4,4]", 2));
+TEST(DynamicDimensions, Arithmetic) {
+  Same("a = s32[<=4] add(xs, x)" + WithSizes("a", "s32[<=4]", 1));
+  Same("q = pred[<=4] compare(x, xs), direction=LE\n a = s32[<=4] select(q, x, xs)" + WithSizes("a", "s32[<=4]", 1));
+  Same("a = s32[<=4] clamp(zero, x, two)" + WithSizes("a", "s32[<=4]", 1));
+  Same("m = s32[<=4] map(x, xs), dimensions={0}, to_apply=other" + WithSizes("m", "s32[<=4]", 1));
+  Same("e = s8[<=4,4] bitcast-convert(x)" + WithSizes("e", "s8[<=4,4]", 2));
 }
 
-TEST(RunTimeSizes, Reductions) {
+TEST(DynamicDimensions, Reductions) {
   Same("ROOT r = s32[] reduce(x, two), dimensions={0}, to_apply=add");
   Same("ROOT r = s32[] reduce(x, two), dimensions={0}, to_apply=other");
-  Same("a = s32[<=4] reduce(y, zero), dimensions={0}, to_apply=max" + Sized("a", "s32[<=4]", 1));
+  Same("a = s32[<=4] reduce(y, zero), dimensions={0}, to_apply=max" + WithSizes("a", "s32[<=4]", 1));
   Same("ROOT r = s32[2] reduce(y, zero), dimensions={1}, to_apply=max");
   Same("ROOT r = (s32[], s32[]) reduce(x, xs, zero, one), dimensions={0}, to_apply=both");
   Same("ROOT r = f32[3] reduce(f, fzero), dimensions={0}, to_apply=addf", 1e-6);
-  Same("w = s32[<=3] reduce-window(x, zero), window={size=2}, to_apply=add" + Sized("w", "s32[<=3]", 1));
+  Same("w = s32[<=3] reduce-window(x, zero), window={size=2}, to_apply=add" + WithSizes("w", "s32[<=3]", 1));
   Same(
       "w = s32[<=2] reduce-window(x, zero), window={size=3 stride=2 pad=1_1}, to_apply=max\n"
       " c0 = s32[<=2] copy(w)" +
-      Sized("c0", "s32[<=2]", 1));
+      WithSizes("c0", "s32[<=2]", 1));
 }
 
-TEST(RunTimeSizes, Products) {
+TEST(DynamicDimensions, Products) {
   Same("d = s32[2] dot(y, xs), lhs_contracting_dims={1}, rhs_contracting_dims={0}\n ROOT r = s32[2] copy(d)");
   Same("d = f32[3,3] dot(f, fs), lhs_contracting_dims={0}, rhs_contracting_dims={0}\n ROOT r = f32[3,3] copy(d)", 1e-6);
-  Same("d = f32[<=4,4] dot(f, fs), lhs_contracting_dims={1}, rhs_contracting_dims={1}" + Sized("d", "f32[<=4,4]", 2),
-       1e-6);
+  Same(
+      "d = f32[<=4,4] dot(f, fs), lhs_contracting_dims={1}, rhs_contracting_dims={1}" + WithSizes("d", "f32[<=4,4]", 2),
+      1e-6);
   Same(
       "i = f32[1,<=4,3] reshape(f)\n k = f32[2,3,1] constant({{{1},{2},{3}},{{4},{5},{6}}})\n"
       " v = f32[1,<=5,1] convolution(i, k), window={size=2 pad=1_1}, dim_labels=b0f_0io->b0f" +
-          Sized("v", "f32[1,<=5,1]", 3),
+          WithSizes("v", "f32[1,<=5,1]", 3),
       1e-6);
 }
 
-TEST(RunTimeSizes, Sorts) {
-  Same("s = s32[<=4] sort(x), dimensions={0}, to_apply=less" + Sized("s", "s32[<=4]", 1));
+TEST(DynamicDimensions, Sorts) {
+  Same("s = s32[<=4] sort(x), dimensions={0}, to_apply=less" + WithSizes("s", "s32[<=4]", 1));
   Same(
       "s = (s32[2,<=4], s32[2,<=4]) sort(y, ys), dimensions={1}, to_apply=less2\n"
       " a = s32[2,<=4] get-tuple-element(s), index=1" +
-      Sized("a", "s32[2,<=4]", 2));
-  Same("s = s32[2,<=4] sort(y), dimensions={0}, to_apply=less" + Sized("s", "s32[2,<=4]", 2));
+      WithSizes("a", "s32[2,<=4]", 2));
+  Same("s = s32[2,<=4] sort(y), dimensions={0}, to_apply=less" + WithSizes("s", "s32[2,<=4]", 2));
 }
 
-TEST(RunTimeSizes, GathersAndUpdates) {
+TEST(DynamicDimensions, GathersAndUpdates) {
   Same(
       "g = s32[<=4] gather(xs, x), offset_dims={}, collapsed_slice_dims={0}, start_index_map={0}, "
       "index_vector_dim=1, slice_sizes={1}" +
-      Sized("g", "s32[<=4]", 1));
+      WithSizes("g", "s32[<=4]", 1));
   Same(
       "i = s32[1] reshape(n)\n g = s32[1,<=4] gather(y, i), offset_dims={0,1}, collapsed_slice_dims={}, "
       "start_index_map={0}, index_vector_dim=0, slice_sizes={1,4}" +
-      Sized("g", "s32[1,<=4]", 2));
+      WithSizes("g", "s32[1,<=4]", 2));
   const std::string scatter =
       "update_window_dims={}, inserted_window_dims={0}, scatter_dims_to_operand_dims={0}, index_vector_dim=1, "
       "to_apply=add";
@@ -168,19 +169,19 @@ TEST(RunTimeSizes, GathersAndUpdates) {
        "\n ROOT r = s32[5] copy(s)");
   Same("t = s32[4] broadcast(one), dimensions={}\n u = s32[4] dynamic-update-slice(t, x, n)\n ROOT r = s32[4] copy(u)");
   Same("t = s32[6] broadcast(one), dimensions={}\n u = s32[6] dynamic-update-slice(t, x, n)\n ROOT r = s32[6] copy(u)");
-  Same("k = s32[1] constant({9})\n u = s32[<=4] dynamic-update-slice(x, k, one)" + Sized("u", "s32[<=4]", 1));
+  Same("k = s32[1] constant({9})\n u = s32[<=4] dynamic-update-slice(x, k, one)" + WithSizes("u", "s32[<=4]", 1));
 }
 
-TEST(RunTimeSizes, LoopsAndBranches) {
+TEST(DynamicDimensions, LoopsAndBranches) {
   Same(
       "k = s32[6] constant({1, 2, 3, 4, 5, 6})\n a = s32[<=6] set-dimension-size(k, two), dimensions={0}\n"
       " t = (s32[], s32[<=6]) tuple(zero, a)\n w = (s32[], s32[<=6]) while(t), condition=grow_more, body=grow\n"
       " v = s32[<=6] get-tuple-element(w), index=1" +
-      Sized("v", "s32[<=6]", 1));
-  Same("v = s32[<=4] conditional(p, x, x), true_computation=yes, false_computation=no" + Sized("v", "s32[<=4]", 1));
+      WithSizes("v", "s32[<=6]", 1));
+  Same("v = s32[<=4] conditional(p, x, x), true_computation=yes, false_computation=no" + WithSizes("v", "s32[<=4]", 1));
 }
 
-TEST(RunTimeSizes, MistakesAreErrors) {
+TEST(DynamicDimensions, MistakesAreErrors) {
   const auto message = [](const std::string& body, int n) {
     RunResult native = RunOn(CpuBackend(), Module(body, n), {});
     EXPECT_TRUE(native.evaluated.empty()) << native.evaluated;
@@ -193,7 +194,7 @@ TEST(RunTimeSizes, MistakesAreErrors) {
             "custom call xc.check_size: reshape rows: 3 elements do not fill dimension 1 of s32[2,<=2]");
 }
 
-TEST(RunTimeSizes, SizesOfResults) {
+TEST(DynamicDimensions, SizesOfResults) {
   for (Backend* backend : {CpuBackend(), InterpreterBackend()}) {
     auto module = ParseModule(R"(HloModule m
 ENTRY main { x = s32[2,4] parameter(0) n = s32[] parameter(1) y = s32[2,<=4] set-dimension-size(x, n), dimensions={1}
@@ -211,7 +212,7 @@ ENTRY main { x = s32[2,4] parameter(0) n = s32[] parameter(1) y = s32[2,<=4] set
   }
 }
 
-TEST(RunTimeSizes, WhatHasNoFormIsEvaluated) {
+TEST(DynamicDimensions, WhatHasNoFormIsEvaluated) {
   RunResult result = RunOn(CpuBackend(), Module("ROOT r = s32[2,<=4] rng(zero, one), distribution=rng_uniform", 3), {});
   EXPECT_TRUE(result.evaluated.empty()) << result.evaluated;
   result = RunOn(CpuBackend(),

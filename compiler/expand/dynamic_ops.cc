@@ -1,5 +1,5 @@
 // Ops that compute, on arrays of run-time sizes: what lies beyond the sizes is made to count for nothing.
-#include "compiler/expand/sized_ops.h"
+#include "compiler/expand/dynamic_ops.h"
 
 #include <algorithm>
 
@@ -7,9 +7,9 @@
 #include "compiler/make.h"
 #include "hlo/base/status.h"
 
-namespace xc::sized {
+namespace xc::dynamic {
 
-bool Sized::whole() const {
+bool DynamicArray::whole() const {
   return std::none_of(sizes.begin(), sizes.end(), [](Op size) { return static_cast<bool>(size); });
 }
 
@@ -23,7 +23,7 @@ Shape Bounds(const Shape& shape) {
   return out;
 }
 
-Op SizeOf(HloBuilder& b, const Sized& x, int64_t d) {
+Op SizeOf(HloBuilder& b, const DynamicArray& x, int64_t d) {
   return x.size(d) ? x.size(d) : b.ScalarInt(ElementType::kS32, x.array.dim(d));
 }
 
@@ -32,7 +32,7 @@ Op Tied(HloBuilder& b, Op x, Op y) {
   return b.Min(x, y);
 }
 
-Op Valid(HloBuilder& b, const Sized& x, absl::Span<const int64_t> dims) {
+Op Valid(HloBuilder& b, const DynamicArray& x, absl::Span<const int64_t> dims) {
   Op valid;
   for (int64_t d : dims) {
     if (!x.size(d)) continue;
@@ -42,14 +42,16 @@ Op Valid(HloBuilder& b, const Sized& x, absl::Span<const int64_t> dims) {
   return valid;
 }
 
-Op Filled(HloBuilder& b, const Sized& x, Op fill, absl::Span<const int64_t> dims) {
+Op Filled(HloBuilder& b, const DynamicArray& x, Op fill, absl::Span<const int64_t> dims) {
   Op valid = Valid(b, x, dims);
   return valid ? b.Select(valid, x.array, fill) : x.array;
 }
 
-Op Filled(HloBuilder& b, const Sized& x, Op fill) { return Filled(b, x, fill, make::Iota(x.array.rank())); }
+Op Filled(HloBuilder& b, const DynamicArray& x, Op fill) { return Filled(b, x, fill, make::Iota(x.array.rank())); }
 
-Op ZeroFilled(HloBuilder& b, const Sized& x) { return x.whole() ? x.array : Filled(b, x, b.Zero(x.array.type())); }
+Op ZeroFilled(HloBuilder& b, const DynamicArray& x) {
+  return x.whole() ? x.array : Filled(b, x, b.Zero(x.array.type()));
+}
 
 Op Checked(HloBuilder& b, Op size, Op checked, int64_t limit, Op shown, const std::string& message) {
   const HloInstruction* known = checked.instruction();
@@ -75,14 +77,14 @@ absl::Status NoForm(const HloInstruction& op, absl::string_view what) {
 
 namespace {
 
-std::vector<Op> Arrays(const std::vector<Sized>& in) {
+std::vector<Op> Arrays(const std::vector<DynamicArray>& in) {
   std::vector<Op> arrays;
-  for (const Sized& x : in) arrays.push_back(x.array);
+  for (const DynamicArray& x : in) arrays.push_back(x.array);
   return arrays;
 }
 
 // Gives the first `count` operands that have the rank of the largest the sizes that any of them has.
-Sizes TieAll(HloBuilder& b, std::vector<Sized>& in, int64_t count) {
+Sizes TieAll(HloBuilder& b, std::vector<DynamicArray>& in, int64_t count) {
   int64_t rank = 0;
   for (int64_t i = 0; i < count; ++i) rank = std::max(rank, in[i].array.rank());
   Sizes sizes(rank);
@@ -96,7 +98,7 @@ Sizes TieAll(HloBuilder& b, std::vector<Sized>& in, int64_t count) {
   return sizes;
 }
 
-absl::StatusOr<Sized> Elementwise(HloBuilder& b, const HloInstruction& op, std::vector<Sized>& in) {
+absl::StatusOr<DynamicArray> Elementwise(HloBuilder& b, const HloInstruction& op, std::vector<DynamicArray>& in) {
   Sizes sizes = TieAll(b, in, static_cast<int64_t>(in.size()));
   if (op.opcode() == HloOpcode::kBitcastConvert && op.shape().rank() != in[0].array.rank()) {
     if (static_cast<int64_t>(sizes.size()) > op.shape().rank() && sizes.back()) {
@@ -104,7 +106,7 @@ absl::StatusOr<Sized> Elementwise(HloBuilder& b, const HloInstruction& op, std::
     }
     sizes.resize(op.shape().rank());
   }
-  return Sized{OnBounds(b, op, Arrays(in)), std::move(sizes)};
+  return DynamicArray{OnBounds(b, op, Arrays(in)), std::move(sizes)};
 }
 
 // What changes nothing when the combiner meets it; nothing if that is not known.
@@ -141,7 +143,7 @@ HloComputation* WithFlags(HloBuilder& b, const HloInstruction& op, int64_t array
   return sub->Finish(sub->Tuple(results));
 }
 
-absl::StatusOr<Sized> Reduce(HloBuilder& b, const HloInstruction& op, std::vector<Sized>& in) {
+absl::StatusOr<DynamicArray> Reduce(HloBuilder& b, const HloInstruction& op, std::vector<DynamicArray>& in) {
   const int64_t arrays = static_cast<int64_t>(in.size()) / 2, rank = in[0].array.rank();
   const Sizes sizes = TieAll(b, in, arrays);
   const Int64List& dims = op.dimensions();
@@ -150,9 +152,10 @@ absl::StatusOr<Sized> Reduce(HloBuilder& b, const HloInstruction& op, std::vecto
     if (std::find(dims.begin(), dims.end(), d) == dims.end()) kept.push_back(sizes[d]);
   }
   Op valid = Valid(b, in[0], dims);
-  if (!valid) return Sized{OnBounds(b, op, Arrays(in)), std::move(kept)};
+  if (!valid) return DynamicArray{OnBounds(b, op, Arrays(in)), std::move(kept)};
   Op identity = arrays == 1 ? IdentityOf(b, op.to_apply(), in[0].array.type()) : Op();
-  if (identity) return Sized{OnBounds(b, op, {b.Select(valid, in[0].array, identity), in[1].array}), std::move(kept)};
+  if (identity)
+    return DynamicArray{OnBounds(b, op, {b.Select(valid, in[0].array, identity), in[1].array}), std::move(kept)};
   std::vector<Op> operands, inits;
   for (int64_t i = 0; i < arrays; ++i) {
     operands.push_back(in[i].array);
@@ -163,7 +166,7 @@ absl::StatusOr<Sized> Reduce(HloBuilder& b, const HloInstruction& op, std::vecto
   Op all = b.Reduce(operands, inits, WithFlags(b, op, arrays), dims);
   std::vector<Op> results;
   for (int64_t i = 0; i < arrays; ++i) results.push_back(b.GetTupleElement(all, i));
-  return Sized{op.shape().IsTuple() ? b.Tuple(results) : results[0], std::move(kept)};
+  return DynamicArray{op.shape().IsTuple() ? b.Tuple(results) : results[0], std::move(kept)};
 }
 
 // How many windows fit: nothing if that is fixed.
@@ -179,19 +182,19 @@ Op Windows(HloBuilder& b, Op size, const WindowDim& w) {
   return b.Select(b.Lt(room, number(0)), number(0), b.Add(b.Div(room, number(w.stride)), number(1)));
 }
 
-absl::StatusOr<Sized> ReduceWindow(HloBuilder& b, const HloInstruction& op, std::vector<Sized>& in) {
+absl::StatusOr<DynamicArray> ReduceWindow(HloBuilder& b, const HloInstruction& op, std::vector<DynamicArray>& in) {
   if (in.size() != 2) return NoForm(op, "several arrays of run-time sizes");
   Op identity = IdentityOf(b, op.to_apply(), in[0].array.type());
   if (!identity) return NoForm(op, "a combiner whose identity is not known");
   Sizes sizes;
   for (int64_t d = 0; d < in[0].array.rank(); ++d) sizes.push_back(Windows(b, in[0].size(d), op.window().dims[d]));
-  return Sized{OnBounds(b, op, {Filled(b, in[0], identity), in[1].array}), std::move(sizes)};
+  return DynamicArray{OnBounds(b, op, {Filled(b, in[0], identity), in[1].array}), std::move(sizes)};
 }
 
-absl::StatusOr<Sized> Dot(HloBuilder& b, const HloInstruction& op, std::vector<Sized>& in) {
+absl::StatusOr<DynamicArray> Dot(HloBuilder& b, const HloInstruction& op, std::vector<DynamicArray>& in) {
   if (in.size() != 2) return NoForm(op, "sparse operands of run-time sizes");
   const DotDims& dims = op.dot_dims();
-  for (Sized& x : in) x.sizes.resize(x.array.rank());
+  for (DynamicArray& x : in) x.sizes.resize(x.array.rank());
   const auto tie = [&](const Int64List& lhs, const Int64List& rhs) {
     for (size_t i = 0; i < lhs.size(); ++i) {
       in[0].sizes[lhs[i]] = in[1].sizes[rhs[i]] = Tied(b, in[0].sizes[lhs[i]], in[1].sizes[rhs[i]]);
@@ -201,7 +204,7 @@ absl::StatusOr<Sized> Dot(HloBuilder& b, const HloInstruction& op, std::vector<S
   tie(dims.lhs_contracting, dims.rhs_contracting);
   Sizes sizes;
   for (int64_t d : dims.lhs_batch) sizes.push_back(in[0].sizes[d]);
-  const auto free = [&](const Sized& x, const Int64List& batch, const Int64List& contracting) {
+  const auto free = [&](const DynamicArray& x, const Int64List& batch, const Int64List& contracting) {
     for (int64_t d = 0; d < x.array.rank(); ++d) {
       if (std::count(batch.begin(), batch.end(), d) + std::count(contracting.begin(), contracting.end(), d) == 0) {
         sizes.push_back(x.sizes[d]);
@@ -213,10 +216,10 @@ absl::StatusOr<Sized> Dot(HloBuilder& b, const HloInstruction& op, std::vector<S
   // Both sides: what lies beyond may be no number, and zero times that is none either.
   Op lhs = Filled(b, in[0], b.Zero(in[0].array.type()), dims.lhs_contracting);
   Op rhs = Filled(b, in[1], b.Zero(in[1].array.type()), dims.rhs_contracting);
-  return Sized{OnBounds(b, op, {lhs, rhs}), std::move(sizes)};
+  return DynamicArray{OnBounds(b, op, {lhs, rhs}), std::move(sizes)};
 }
 
-absl::StatusOr<Sized> Convolution(HloBuilder& b, const HloInstruction& op, std::vector<Sized>& in) {
+absl::StatusOr<DynamicArray> Convolution(HloBuilder& b, const HloInstruction& op, std::vector<DynamicArray>& in) {
   const ConvDims& labels = op.conv_dims();
   if (!in[1].whole()) return NoForm(op, "a kernel of run-time sizes");
   if (in[0].size(labels.input_feature)) return NoForm(op, "a run-time number of features");
@@ -229,14 +232,14 @@ absl::StatusOr<Sized> Convolution(HloBuilder& b, const HloInstruction& op, std::
     sizes[labels.output_spatial[k]] = Windows(b, in[0].size(labels.input_spatial[k]), op.window().dims[k]);
   }
   Op input = Filled(b, in[0], b.Zero(in[0].array.type()), labels.input_spatial);
-  return Sized{OnBounds(b, op, {input, in[1].array}), std::move(sizes)};
+  return DynamicArray{OnBounds(b, op, {input, in[1].array}), std::move(sizes)};
 }
 
 // What lies beyond the size goes behind all else, in whichever order.
-absl::StatusOr<Sized> Sort(HloBuilder& b, const HloInstruction& op, std::vector<Sized>& in) {
+absl::StatusOr<DynamicArray> Sort(HloBuilder& b, const HloInstruction& op, std::vector<DynamicArray>& in) {
   const int64_t arrays = static_cast<int64_t>(in.size()), dim = op.dimensions()[0];
   Sizes sizes = TieAll(b, in, arrays);
-  if (!sizes[dim]) return Sized{OnBounds(b, op, Arrays(in)), std::move(sizes)};
+  if (!sizes[dim]) return DynamicArray{OnBounds(b, op, Arrays(in)), std::move(sizes)};
   auto sub = b.SubBuilder("sizes_first");
   std::vector<Op> elements;
   for (int64_t i = 0; i < 2 * arrays; ++i) {
@@ -251,16 +254,16 @@ absl::StatusOr<Sized> Sort(HloBuilder& b, const HloInstruction& op, std::vector<
   Op sorted = b.Sort(operands, dim, op.attr_or<AttrKind::kIsStable>(false), order);
   std::vector<Op> results;
   for (int64_t i = 0; i < arrays; ++i) results.push_back(b.GetTupleElement(sorted, i));
-  return Sized{op.shape().IsTuple() ? b.Tuple(results) : results[0], std::move(sizes)};
+  return DynamicArray{op.shape().IsTuple() ? b.Tuple(results) : results[0], std::move(sizes)};
 }
 
 // Ops on the last dimensions, for each place in those before.
-absl::StatusOr<Sized> OnLastDims(HloBuilder& b, const HloInstruction& op, std::vector<Sized>& in) {
+absl::StatusOr<DynamicArray> OnLastDims(HloBuilder& b, const HloInstruction& op, std::vector<DynamicArray>& in) {
   const int64_t rank = in[0].array.rank();
   int64_t last = 2;
   if (op.opcode() == HloOpcode::kFft) last = static_cast<int64_t>(op.attr<AttrKind::kFftLength>().size());
   Sizes sizes(rank);
-  for (const Sized& x : in) {
+  for (const DynamicArray& x : in) {
     for (int64_t d = 0; d < rank; ++d) {
       if (x.size(d) && d >= rank - last) return NoForm(op, "a run-time size of what is transformed or solved");
       sizes[d] = Tied(b, sizes[d], x.size(d));
@@ -268,8 +271,8 @@ absl::StatusOr<Sized> OnLastDims(HloBuilder& b, const HloInstruction& op, std::v
   }
   // Matrices that are not there may be anything, of which no error may come.
   std::vector<Op> arrays;
-  for (Sized& x : in) arrays.push_back(ZeroFilled(b, x));
-  return Sized{OnBounds(b, op, arrays), std::move(sizes)};
+  for (DynamicArray& x : in) arrays.push_back(ZeroFilled(b, x));
+  return DynamicArray{OnBounds(b, op, arrays), std::move(sizes)};
 }
 
 }  // namespace
@@ -298,4 +301,4 @@ Rule ComputeRule(HloOpcode opcode) {
   }
 }
 
-}  // namespace xc::sized
+}  // namespace xc::dynamic

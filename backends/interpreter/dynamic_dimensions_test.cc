@@ -29,7 +29,7 @@ std::string Sum(const std::string& v, int dim, int rank) {
          "}\n ROOT r = (s32[], s32[]) tuple(sum, size)";
 }
 
-TEST(TrueSizes, ShapesThatChange) {
+TEST(DynamicDimensions, ShapesThatChange) {
   Expect(With("t = s32[<=4,2] transpose(y), dimensions={1,0}" + Sum("t", 0, 2)), {"24", "3"}, kAdd);
   Expect(With("b = s32[2,<=4] broadcast(x), dimensions={1}" + Sum("b", 1, 2)), {"12", "3"}, kAdd);
   Expect(With("v = s32[<=4] reverse(x), dimensions={0}\n"
@@ -42,7 +42,7 @@ TEST(TrueSizes, ShapesThatChange) {
   Expect(With("p = s32[<=7] pad(x, zero), padding=1_2" + Sum("p", 0, 1)), {"6", "6"}, kAdd);
 }
 
-TEST(TrueSizes, Reshapes) {
+TEST(DynamicDimensions, Reshapes) {
   // An outer size, an inner one (whose rows move together), and a dimension of size 1.
   Expect(With("a = s32[<=8] reshape(y)\n b = s32[6] slice(a), slice={[0:6]}\n ROOT r = s32[6] copy(b)"),
          "{1, 2, 3, 5, 6, 7}");
@@ -54,7 +54,7 @@ TEST(TrueSizes, Reshapes) {
               "3 elements do not fill dimension 1 of s32[2,<=2]");
 }
 
-TEST(TrueSizes, ReductionsAndProducts) {
+TEST(DynamicDimensions, ReductionsAndProducts) {
   // Where one side has its bound only, the other's size counts.
   Expect(With("d = s32[2] dot(y, xs), lhs_contracting_dims={1}, rhs_contracting_dims={0}\n ROOT r = s32[2] copy(d)"),
          "{14, 38}");
@@ -67,7 +67,7 @@ TEST(TrueSizes, ReductionsAndProducts) {
 less { a = s32[] parameter(0) b = s32[] parameter(1) ROOT r = pred[] compare(a, b), direction=LT })");
 }
 
-TEST(TrueSizes, GathersAndUpdates) {
+TEST(DynamicDimensions, GathersAndUpdates) {
   Expect(With("g = s32[<=4] gather(table, x), offset_dims={}, collapsed_slice_dims={0}, start_index_map={0}, "
               "index_vector_dim=1, slice_sizes={1}" +
                   Sum("g", 0, 1),

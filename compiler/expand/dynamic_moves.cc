@@ -3,12 +3,12 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
-#include "compiler/expand/sized_ops.h"
+#include "compiler/expand/dynamic_ops.h"
 #include "compiler/make.h"
 #include "hlo/analysis/reshape_groups.h"
 #include "hlo/base/status.h"
 
-namespace xc::sized {
+namespace xc::dynamic {
 namespace {
 
 bool Has(const Int64List& list, int64_t x) { return std::find(list.begin(), list.end(), x) != list.end(); }
@@ -45,54 +45,54 @@ Op Longer(HloBuilder& b, Op x, int64_t d, int64_t n) {
   return b.Pad(x, b.Zero(x.type()), padding);
 }
 
-absl::StatusOr<Sized> Broadcast(HloBuilder& b, const HloInstruction& op, std::vector<Sized>& in) {
+absl::StatusOr<DynamicArray> Broadcast(HloBuilder& b, const HloInstruction& op, std::vector<DynamicArray>& in) {
   Sizes sizes(op.shape().rank());
   for (int64_t i = 0; i < in[0].array.rank(); ++i) sizes[op.dimensions()[i]] = in[0].size(i);
-  return Sized{OnBounds(b, op, {in[0].array}), std::move(sizes)};
+  return DynamicArray{OnBounds(b, op, {in[0].array}), std::move(sizes)};
 }
 
-absl::StatusOr<Sized> Transpose(HloBuilder& b, const HloInstruction& op, std::vector<Sized>& in) {
+absl::StatusOr<DynamicArray> Transpose(HloBuilder& b, const HloInstruction& op, std::vector<DynamicArray>& in) {
   Sizes sizes;
   for (int64_t d : op.dimensions()) sizes.push_back(in[0].size(d));
-  return Sized{OnBounds(b, op, {in[0].array}), std::move(sizes)};
+  return DynamicArray{OnBounds(b, op, {in[0].array}), std::move(sizes)};
 }
 
-absl::StatusOr<Sized> Reverse(HloBuilder& b, const HloInstruction& op, std::vector<Sized>& in) {
+absl::StatusOr<DynamicArray> Reverse(HloBuilder& b, const HloInstruction& op, std::vector<DynamicArray>& in) {
   Op x = OnBounds(b, op, {in[0].array});
   for (int64_t d : op.dimensions()) {
     if (!in[0].size(d)) continue;
     const int64_t bound = x.dim(d);
     x = From(b, Longer(b, x, d, bound), d, b.Sub(Number(b, bound), in[0].size(d)), bound);
   }
-  return Sized{x, in[0].sizes};
+  return DynamicArray{x, in[0].sizes};
 }
 
-absl::StatusOr<Sized> Concatenate(HloBuilder& b, const HloInstruction& op, std::vector<Sized>& in) {
+absl::StatusOr<DynamicArray> Concatenate(HloBuilder& b, const HloInstruction& op, std::vector<DynamicArray>& in) {
   const int64_t dim = op.dimensions()[0], rank = op.shape().rank();
   Sizes sizes(rank);
   std::vector<Op> arrays;
   bool fixed = true;
-  for (const Sized& x : in) {
+  for (const DynamicArray& x : in) {
     arrays.push_back(x.array);
     fixed &= !x.size(dim);
     for (int64_t d = 0; d < rank; ++d) {
       if (d != dim) sizes[d] = Tied(b, sizes[d], x.size(d));
     }
   }
-  if (fixed) return Sized{OnBounds(b, op, arrays), std::move(sizes)};
+  if (fixed) return DynamicArray{OnBounds(b, op, arrays), std::move(sizes)};
   // Each goes over the end of the one before it.
   Op out = b.Full(op.shape().type(), op.shape().dims(), 0), at = Number(b, 0);
-  for (const Sized& x : in) {
+  for (const DynamicArray& x : in) {
     std::vector<Op> starts(rank, Number(b, 0));
     starts[dim] = at;
     out = b.DynamicUpdateSlice(out, x.array, starts);
     at = b.Add(at, SizeOf(b, x, dim));
   }
   sizes[dim] = at;
-  return Sized{out, std::move(sizes)};
+  return DynamicArray{out, std::move(sizes)};
 }
 
-absl::StatusOr<Sized> Pad(HloBuilder& b, const HloInstruction& op, std::vector<Sized>& in) {
+absl::StatusOr<DynamicArray> Pad(HloBuilder& b, const HloInstruction& op, std::vector<DynamicArray>& in) {
   Sizes sizes(op.shape().rank());
   for (int64_t d = 0; d < op.shape().rank(); ++d) {
     Op size = in[0].size(d);
@@ -101,11 +101,11 @@ absl::StatusOr<Sized> Pad(HloBuilder& b, const HloInstruction& op, std::vector<S
     Op inner = b.Mul(b.Max(b.Sub(size, Number(b, 1)), Number(b, 0)), Number(b, p.interior));
     sizes[d] = b.Max(b.Add(b.Add(size, inner), Number(b, p.low + p.high)), Number(b, 0));
   }
-  return Sized{OnBounds(b, op, {Filled(b, in[0], in[1].array), in[1].array}), std::move(sizes)};
+  return DynamicArray{OnBounds(b, op, {Filled(b, in[0], in[1].array), in[1].array}), std::move(sizes)};
 }
 
 // Sizes of the dimensions that are taken as they are, and the array with zeros where the others end.
-Sized Taken(HloBuilder& b, const Sized& x, const std::vector<bool>& all) {
+DynamicArray Taken(HloBuilder& b, const DynamicArray& x, const std::vector<bool>& all) {
   Int64List in_part;
   Sizes sizes(x.array.rank());
   for (int64_t d = 0; d < x.array.rank(); ++d) {
@@ -118,35 +118,36 @@ Sized Taken(HloBuilder& b, const Sized& x, const std::vector<bool>& all) {
   return {Filled(b, x, b.Zero(x.array.type()), in_part), std::move(sizes)};
 }
 
-absl::StatusOr<Sized> Slice(HloBuilder& b, const HloInstruction& op, std::vector<Sized>& in) {
+absl::StatusOr<DynamicArray> Slice(HloBuilder& b, const HloInstruction& op, std::vector<DynamicArray>& in) {
   const SliceAttr& slice = op.slice();
   std::vector<bool> all;
   for (int64_t d = 0; d < op.shape().rank(); ++d) {
     all.push_back(slice.starts[d] == 0 && slice.limits[d] == in[0].array.dim(d) && slice.strides[d] == 1);
   }
-  Sized taken = Taken(b, in[0], all);
-  return Sized{OnBounds(b, op, {taken.array}), std::move(taken.sizes)};
+  DynamicArray taken = Taken(b, in[0], all);
+  return DynamicArray{OnBounds(b, op, {taken.array}), std::move(taken.sizes)};
 }
 
-absl::StatusOr<Sized> DynamicSlice(HloBuilder& b, const HloInstruction& op, std::vector<Sized>& in) {
+absl::StatusOr<DynamicArray> DynamicSlice(HloBuilder& b, const HloInstruction& op, std::vector<DynamicArray>& in) {
   std::vector<bool> all;
   for (int64_t d = 0; d < op.shape().rank(); ++d) {
     all.push_back(op.attr<AttrKind::kDynamicSliceSizes>()[d] == in[0].array.dim(d));
   }
-  Sized taken = Taken(b, in[0], all);
+  DynamicArray taken = Taken(b, in[0], all);
   std::vector<Op> operands = {taken.array};
   for (size_t i = 1; i < in.size(); ++i) operands.push_back(in[i].array);
-  return Sized{OnBounds(b, op, operands), std::move(taken.sizes)};
+  return DynamicArray{OnBounds(b, op, operands), std::move(taken.sizes)};
 }
 
-absl::StatusOr<Sized> DynamicUpdateSlice(HloBuilder& b, const HloInstruction& op, std::vector<Sized>& in) {
-  const Sized &x = in[0], &update = in[1];
+absl::StatusOr<DynamicArray> DynamicUpdateSlice(HloBuilder& b, const HloInstruction& op,
+                                                std::vector<DynamicArray>& in) {
+  const DynamicArray &x = in[0], &update = in[1];
   std::vector<Op> starts;
   for (size_t i = 2; i < in.size(); ++i) starts.push_back(in[i].array);
   if (update.whole()) {
     std::vector<Op> operands = {x.array, update.array};
     operands.insert(operands.end(), starts.begin(), starts.end());
-    return Sized{OnBounds(b, op, operands), x.sizes};
+    return DynamicArray{OnBounds(b, op, operands), x.sizes};
   }
   if (in.size() != static_cast<size_t>(2 + x.array.rank())) return NoForm(op, "start indices in one array");
   // The update's bounds may reach beyond the array's end: it is made longer meanwhile.
@@ -163,16 +164,16 @@ absl::StatusOr<Sized> DynamicUpdateSlice(HloBuilder& b, const HloInstruction& op
   Op both = b.Select(Valid(b, update, make::Iota(x.array.rank())), update.array, old);
   wide = b.DynamicUpdateSlice(wide, both, starts);
   const Int64List zeros(x.array.rank(), 0), ones(x.array.rank(), 1);
-  return Sized{b.Slice(wide, zeros, x.array.dims(), ones), x.sizes};
+  return DynamicArray{b.Slice(wide, zeros, x.array.dims(), ones), x.sizes};
 }
 
-absl::StatusOr<Sized> Gather(HloBuilder& b, const HloInstruction& op, std::vector<Sized>& in) {
+absl::StatusOr<DynamicArray> Gather(HloBuilder& b, const HloInstruction& op, std::vector<DynamicArray>& in) {
   const GatherDims& dims = op.gather_dims();
   std::vector<bool> all;
   for (int64_t d = 0; d < in[0].array.rank(); ++d) {
     all.push_back(op.attr<AttrKind::kSliceSizes>()[d] == in[0].array.dim(d));
   }
-  Sized taken = Taken(b, in[0], all);
+  DynamicArray taken = Taken(b, in[0], all);
   Sizes sizes(op.shape().rank());
   int64_t window = 0;
   for (int64_t d = 0; d < in[0].array.rank(); ++d) {
@@ -188,14 +189,14 @@ absl::StatusOr<Sized> Gather(HloBuilder& b, const HloInstruction& op, std::vecto
     while (Has(dims.offset_dims, at)) ++at;
     sizes[at++] = in[1].size(d);
   }
-  return Sized{OnBounds(b, op, {taken.array, in[1].array}), std::move(sizes)};
+  return DynamicArray{OnBounds(b, op, {taken.array, in[1].array}), std::move(sizes)};
 }
 
 // Updates that are not there get an index that is outside, which scatter leaves out.
-absl::StatusOr<Sized> Scatter(HloBuilder& b, const HloInstruction& op, std::vector<Sized>& in) {
+absl::StatusOr<DynamicArray> Scatter(HloBuilder& b, const HloInstruction& op, std::vector<DynamicArray>& in) {
   const ScatterDims& dims = op.scatter_dims();
   const int64_t arrays = static_cast<int64_t>(in.size()) / 2;
-  Sized& indices = in[arrays];
+  DynamicArray& indices = in[arrays];
   Sizes given(indices.array.rank());
   for (int64_t d = 0; d < indices.array.rank(); ++d) given[d] = indices.size(d);
   if (dims.index_vector_dim < indices.array.rank() && given[dims.index_vector_dim]) {
@@ -216,7 +217,7 @@ absl::StatusOr<Sized> Scatter(HloBuilder& b, const HloInstruction& op, std::vect
   indices.sizes = given;
   const ElementType type = indices.array.type();
   std::vector<Op> operands;
-  for (const Sized& x : in) operands.push_back(x.array);
+  for (const DynamicArray& x : in) operands.push_back(x.array);
   if (!indices.whole()) {
     operands[arrays] = Filled(b, indices, IsSignedInt(type) ? b.ScalarInt(type, -1) : b.MaxValue(type));
   }
@@ -225,11 +226,11 @@ absl::StatusOr<Sized> Scatter(HloBuilder& b, const HloInstruction& op, std::vect
     out.instruction()->mutable_attributes()->Erase(AttrKind::kIndicesAreSorted);
     out.instruction()->mutable_attributes()->Erase(AttrKind::kUniqueIndices);
   }
-  if (!op.shape().IsTuple()) return Sized{out, in[0].sizes};
+  if (!op.shape().IsTuple()) return DynamicArray{out, in[0].sizes};
   for (int64_t i = 0; i < arrays; ++i) {
     if (!in[i].whole()) return NoForm(op, "several arrays of run-time sizes");
   }
-  return Sized{out, {}};
+  return DynamicArray{out, {}};
 }
 
 // The elements of a group of dimensions of x, with sizes `from`, in the order that they have in a group with sizes
@@ -285,10 +286,10 @@ Op TotalOf(HloBuilder& b, const Sizes& sizes) {
 }
 
 // A group of the same dimensions on both sides keeps its sizes, any other has one size that only the run knows.
-absl::StatusOr<Sized> Reshape(HloBuilder& b, const HloInstruction& op, std::vector<Sized>& in) {
-  const Sized& given = in[0];
+absl::StatusOr<DynamicArray> Reshape(HloBuilder& b, const HloInstruction& op, std::vector<DynamicArray>& in) {
+  const DynamicArray& given = in[0];
   const Shape &from = given.array.shape(), to = Bounds(op.shape());
-  if (given.whole() || from.ElementCount() == 0) return Sized{OnBounds(b, op, {given.array}), {}};
+  if (given.whole() || from.ElementCount() == 0) return DynamicArray{OnBounds(b, op, {given.array}), {}};
   Op x = given.array;
   Sizes result(to.rank());
   for (const ReshapeGroup& group : ReshapeGroups(from, op.shape())) {
@@ -326,43 +327,43 @@ absl::StatusOr<Sized> Reshape(HloBuilder& b, const HloInstruction& op, std::vect
       x = ReindexedGroup(b, x, group.in, group.in_end, sizes, to_bounds, to_sizes);
     }
   }
-  return Sized{OnBounds(b, op, {x}), std::move(result)};
+  return DynamicArray{OnBounds(b, op, {x}), std::move(result)};
 }
 
-absl::StatusOr<Sized> DynamicReshape(HloBuilder& b, const HloInstruction& op, std::vector<Sized>& in) {
+absl::StatusOr<DynamicArray> DynamicReshape(HloBuilder& b, const HloInstruction& op, std::vector<DynamicArray>& in) {
   const Shape to = Bounds(op.shape());
   Sizes from, result;
   for (int64_t d = 0; d < in[0].array.rank(); ++d) from.push_back(SizeOf(b, in[0], d));
   for (int64_t d = 0; d < to.rank(); ++d) result.push_back(Within(b, op, d, in[d + 1].array));
-  if (to.ElementCount() == 0) return Sized{b.Reshape(in[0].array, to.dims()), std::move(result)};
+  if (to.ElementCount() == 0) return DynamicArray{b.Reshape(in[0].array, to.dims()), std::move(result)};
   if (!result.empty()) {
     Op elements = TotalOf(b, from);
     result[0] = Checked(b, result[0], b.Sub(elements, TotalOf(b, result)), 0, elements,
                         absl::StrCat(Where(op), "the operand has $0 elements, the result another number"));
   }
   Op x = ReindexedGroup(b, in[0].array, 0, in[0].array.rank(), from, to.dims(), result);
-  return Sized{b.Reshape(x, to.dims()), std::move(result)};
+  return DynamicArray{b.Reshape(x, to.dims()), std::move(result)};
 }
 
-absl::StatusOr<Sized> SetDimensionSize(HloBuilder& b, const HloInstruction& op, std::vector<Sized>& in) {
+absl::StatusOr<DynamicArray> SetDimensionSize(HloBuilder& b, const HloInstruction& op, std::vector<DynamicArray>& in) {
   const int64_t d = op.dimensions()[0];
   Sizes sizes = in[0].sizes;
   sizes.resize(op.shape().rank());
   sizes[d] = Within(b, op, d, in[1].array);
   const HloInstruction* known = sizes[d].instruction();
   if (known != nullptr && known->IsConstant() && known->literal().GetInt(0) == op.shape().dim(d)) sizes[d] = Op();
-  return Sized{in[0].array, std::move(sizes)};
+  return DynamicArray{in[0].array, std::move(sizes)};
 }
 
-absl::StatusOr<Sized> GetDimensionSize(HloBuilder& b, const HloInstruction& op, std::vector<Sized>& in) {
-  return Sized{SizeOf(b, in[0], op.dimensions()[0]), {}};
+absl::StatusOr<DynamicArray> GetDimensionSize(HloBuilder& b, const HloInstruction& op, std::vector<DynamicArray>& in) {
+  return DynamicArray{SizeOf(b, in[0], op.dimensions()[0]), {}};
 }
 
 // Calls from outside get the arrays of bounds.
-absl::StatusOr<Sized> AsBounds(HloBuilder& b, const HloInstruction& op, std::vector<Sized>& in) {
+absl::StatusOr<DynamicArray> AsBounds(HloBuilder& b, const HloInstruction& op, std::vector<DynamicArray>& in) {
   std::vector<Op> arrays;
-  for (const Sized& x : in) arrays.push_back(ZeroFilled(b, x));
-  return Sized{OnBounds(b, op, arrays), {}};
+  for (const DynamicArray& x : in) arrays.push_back(ZeroFilled(b, x));
+  return DynamicArray{OnBounds(b, op, arrays), {}};
 }
 
 }  // namespace
@@ -405,4 +406,4 @@ Rule MovementRule(HloOpcode opcode) {
   }
 }
 
-}  // namespace xc::sized
+}  // namespace xc::dynamic

@@ -1,6 +1,6 @@
 // Ops on arrays whose sizes only a run knows: they are evaluated on arrays of those sizes.
-#ifndef XC_BACKENDS_INTERPRETER_TRUE_SIZES_H_
-#define XC_BACKENDS_INTERPRETER_TRUE_SIZES_H_
+#ifndef XC_BACKENDS_INTERPRETER_DYNAMIC_DIMENSIONS_H_
+#define XC_BACKENDS_INTERPRETER_DYNAMIC_DIMENSIONS_H_
 
 #include <functional>
 
@@ -9,7 +9,7 @@
 namespace xc::interp {
 
 // Whether an operand has other sizes than its bounds, and the op is none of those that ask for, set or ignore sizes.
-bool HasTrueSizes(const HloInstruction& instruction, const Operands& operands);
+bool HasDynamicDimensions(const HloInstruction& instruction, const Operands& operands);
 
 // Evaluates an instruction on operands of the shapes that its own operands have.
 using Evaluate = std::function<OpResult(const HloInstruction& instruction, Operands& operands)>;
@@ -18,8 +18,8 @@ using Evaluate = std::function<OpResult(const HloInstruction& instruction, Opera
 // that is sliced or gathered in part counts with its bound, with zeros beyond its size; so do arrays that are updated
 // in part, which keep what they hold there. Where one operand has a size and another only its bound, the size holds for
 // both. Unimplemented for a reshape of several run-time sizes into one another; InvalidArgument where sizes do not fit.
-OpResult RunAtTrueSizes(const HloInstruction& instruction, Operands& operands, const Evaluate& evaluate);
+OpResult RunOnDynamicDimensions(const HloInstruction& instruction, Operands& operands, const Evaluate& evaluate);
 
 }  // namespace xc::interp
 
-#endif  // XC_BACKENDS_INTERPRETER_TRUE_SIZES_H_
+#endif  // XC_BACKENDS_INTERPRETER_DYNAMIC_DIMENSIONS_H_

@@ -1,4 +1,4 @@
-#include "backends/interpreter/true_sizes.h"
+#include "backends/interpreter/dynamic_dimensions.h"
 
 #include <algorithm>
 
@@ -55,7 +55,7 @@ Int64List Others(int64_t rank, const Int64List& dims) {
 }
 
 // What is known of sizes from the other operands, and where bounds count.
-void Settle(const HloInstruction& op, Sizes* sizes) {
+void TieSizes(const HloInstruction& op, Sizes* sizes) {
   const int64_t count = static_cast<int64_t>(sizes->size());
   const auto bounds = [&](int64_t i) { (*sizes)[i] = op.operand(i)->shape().dims(); };
   switch (op.opcode()) {
@@ -207,7 +207,7 @@ absl::StatusOr<Literal> WithinBounds(Literal x, const Shape& shape) {
 
 }  // namespace
 
-bool HasTrueSizes(const HloInstruction& instruction, const Operands& operands) {
+bool HasDynamicDimensions(const HloInstruction& instruction, const Operands& operands) {
   switch (instruction.opcode()) {
     case HloOpcode::kGetDimensionSize:
     case HloOpcode::kSetDimensionSize:
@@ -225,13 +225,13 @@ bool HasTrueSizes(const HloInstruction& instruction, const Operands& operands) {
   return false;
 }
 
-OpResult RunAtTrueSizes(const HloInstruction& instruction, Operands& operands, const Evaluate& evaluate) {
+OpResult RunOnDynamicDimensions(const HloInstruction& instruction, Operands& operands, const Evaluate& evaluate) {
   // What is updated keeps its sizes, and what it holds beyond them.
   const bool updated =
       instruction.opcode() == HloOpcode::kDynamicUpdateSlice || instruction.opcode() == HloOpcode::kScatter;
   Sizes sizes;
   for (int64_t i = 0; i < operands.size(); ++i) sizes.push_back(SizesOf(operands[i]));
-  Settle(instruction, &sizes);
+  TieSizes(instruction, &sizes);
 
   HloComputation computation("sizes");
   std::vector<HloInstruction*> parameters;

@@ -1,4 +1,4 @@
-#include "backends/program/sized.h"
+#include "backends/program/dynamic_shapes.h"
 
 #include "absl/strings/str_cat.h"
 #include "backends/program/passes.h"
@@ -33,10 +33,10 @@ class EvaluatedExecutable : public Executable {
   std::unique_ptr<Executable> executable_;
 };
 
-// A module of arrays of bounds (compiler/expand/run_time_sizes.cc), with the sizes that its result has as sizes.
-class SizedExecutable : public Executable {
+// A module of arrays of bounds (compiler/expand/dynamic_dimensions.cc), with the sizes that its result has as sizes.
+class DynamicExecutable : public Executable {
  public:
-  SizedExecutable(const HloModule& module, std::unique_ptr<Executable> executable)
+  DynamicExecutable(const HloModule& module, std::unique_ptr<Executable> executable)
       : executable_(std::move(executable)) {
     SetSignature(module);
     SetEvaluated(executable_->evaluated());
@@ -82,29 +82,29 @@ class SizedExecutable : public Executable {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Executable>> CompileOfSizes(std::unique_ptr<HloModule> module,
+absl::StatusOr<std::unique_ptr<Executable>> CompileDynamic(std::unique_ptr<HloModule> module,
                                                            const CompileOptions& options,
                                                            const CompileStatic& compile) {
-  if (!HasRunTimeSizes(*module)) return compile(std::move(module));
+  if (!HasDynamicDimensions(*module)) return compile(std::move(module));
   std::unique_ptr<HloModule> expanded = module->Clone();
   PassContext context;
   context.options.deadline = PassDeadline(options);
-  const absl::Status status = ExpandRunTimeSizes(expanded.get(), context).status();
+  const absl::Status status = ExpandDynamicDimensions(expanded.get(), context).status();
   if (absl::IsUnimplemented(status)) {
     return EvaluatedExecutable::Create(std::move(module), options, status.message());
   }
   XC_RETURN_IF_ERROR(status);
   XC_ASSIGN_OR_RETURN(auto executable, compile(std::move(expanded)));
-  return std::unique_ptr<Executable>(std::make_unique<SizedExecutable>(*module, std::move(executable)));
+  return std::unique_ptr<Executable>(std::make_unique<DynamicExecutable>(*module, std::move(executable)));
 }
 
-absl::StatusOr<std::unique_ptr<Executable>> LoadOfSizes(const HloModule& module, const LoadStatic& load) {
-  if (!HasRunTimeSizes(module)) return load(module);
+absl::StatusOr<std::unique_ptr<Executable>> LoadDynamic(const HloModule& module, const LoadStatic& load) {
+  if (!HasDynamicDimensions(module)) return load(module);
   std::unique_ptr<HloModule> expanded = module.Clone();
   PassContext context;
-  XC_RETURN_IF_ERROR(ExpandRunTimeSizes(expanded.get(), context).status());
+  XC_RETURN_IF_ERROR(ExpandDynamicDimensions(expanded.get(), context).status());
   XC_ASSIGN_OR_RETURN(auto executable, load(*expanded));
-  return std::unique_ptr<Executable>(std::make_unique<SizedExecutable>(module, std::move(executable)));
+  return std::unique_ptr<Executable>(std::make_unique<DynamicExecutable>(module, std::move(executable)));
 }
 
 }  // namespace xc
