@@ -1,4 +1,4 @@
-"""Decoders whose state changes its shape from turn to turn, with random weights: functions of the first tokens.
+"""Decoders whose state changes its shape from iteration to iteration, with random weights: functions of the first tokens.
 tests/tensorflow_loops.py and tests/tf_graphs run them, benchmarks/tensorflow.py times them."""
 
 import numpy as np
@@ -48,16 +48,21 @@ def choice(logits):
     return tf.argmax(logits, -1, output_type=tf.int32)
 
 
-def cache(width, turns, depth=2):
-    """A transformer that adds a row to its caches of keys and values on each turn."""
+def cache(width, iterations, depth=2):
+    """A transformer that adds a row to its caches of keys and values in each iteration."""
     w = Weights(width)
-    table, places, head, blocks = w(WORDS, width), w(turns, width), w(width, WORDS), [w.block() for _ in range(depth)]
+    table, places, head, blocks = (
+        w(WORDS, width),
+        w(iterations, width),
+        w(width, WORDS),
+        [w.block() for _ in range(depth)],
+    )
 
     def generate(first):
         empty = tf.zeros([tf.shape(first)[0], HEADS, 0, width // HEADS])
         grows = tf.TensorShape([None, HEADS, None, width // HEADS])
 
-        def turn(i, token, tokens, keys, values):
+        def step(i, token, tokens, keys, values):
             x = tf.gather(table, token)[:, None] + places[i]
             keys, values = list(keys), list(values)
             for k, block in enumerate(blocks):
@@ -72,19 +77,19 @@ def cache(width, turns, depth=2):
         shapes = tf.TensorShape([]), tf.TensorShape([None]), tf.TensorShape([None, None])
         start = 0, first, first[:, None], [empty] * depth, [empty] * depth
         invariants = *shapes, [grows] * depth, [grows] * depth
-        _, _, tokens, keys, _ = tf.while_loop(lambda i, *_: i < turns, turn, start, shape_invariants=invariants)
+        _, _, tokens, keys, _ = tf.while_loop(lambda i, *_: i < iterations, step, start, shape_invariants=invariants)
         return tokens, tf.reduce_sum(keys[0], [1, 2])
 
     return generate
 
 
-def whole_sequence(width, turns):
-    """A transformer that looks at all tokens again on each turn."""
+def whole_sequence(width, iterations):
+    """A transformer that looks at all tokens again in each iteration."""
     w = Weights(width)
-    table, places, head, block = w(WORDS, width), w(turns, width), w(width, WORDS), w.block()
+    table, places, head, block = w(WORDS, width), w(iterations, width), w(width, WORDS), w.block()
 
     def generate(first):
-        def turn(i, tokens):
+        def step(i, tokens):
             x = tf.gather(table, tokens) + places[: tf.shape(tokens)[1]]
             h = norm(x)
             x += attention(*(split_heads(h @ block[k]) for k in "qkv")) @ block["o"]
@@ -92,7 +97,7 @@ def whole_sequence(width, turns):
             return i + 1, tf.concat([tokens, token[:, None]], 1)
 
         invariants = tf.TensorShape([]), tf.TensorShape([None, None])
-        return tf.while_loop(lambda i, _: i < turns, turn, (0, first[:, None]), shape_invariants=invariants)[1]
+        return tf.while_loop(lambda i, _: i < iterations, step, (0, first[:, None]), shape_invariants=invariants)[1]
 
     return generate
 
@@ -109,7 +114,7 @@ def gru(w, width):
     return cell
 
 
-def until_the_end(width, turns):
+def until_the_end(width, iterations):
     """A recurrent network that goes on until every row has had the token 7."""
     w = Weights(width)
     table, head, cell = w(WORDS, width), w(width, WORDS), gru(w, width)
@@ -118,7 +123,7 @@ def until_the_end(width, turns):
         h, tokens, token = tf.zeros([tf.shape(first)[0], width]), first[:, None], first
         done = tf.zeros_like(first, tf.bool)
         i = tf.constant(0)
-        while i < turns and not tf.reduce_all(done):
+        while i < iterations and not tf.reduce_all(done):
             tf.autograph.experimental.set_loop_options(shape_invariants=[(tokens, tf.TensorShape([None, None]))])
             h = cell(tf.gather(table, token), h)
             token = choice(h @ head)
@@ -130,7 +135,7 @@ def until_the_end(width, turns):
     return generate
 
 
-def beams(width, turns, count=4):
+def beams(width, iterations, count=4):
     """Beam search of a recurrent network over sequences that grow."""
     w = Weights(width)
     table, head, cell = w(WORDS, width), w(width, WORDS), gru(w, width)
@@ -138,7 +143,7 @@ def beams(width, turns, count=4):
     def generate(first):
         n = tf.shape(first)[0]
 
-        def turn(i, tokens, scores, h):
+        def step(i, tokens, scores, h):
             x = tf.reshape(tf.gather(table, tokens[:, :, -1]), [n * count, width])
             h = tf.reshape(cell(x, tf.reshape(h, [n * count, width])), [n, count, width])
             each = tf.nn.log_softmax(h @ head) + scores[:, :, None]
@@ -151,12 +156,12 @@ def beams(width, turns, count=4):
         shapes = [], [None, count, None], [None, count], [None, count, width]
         start = 0, tokens, scores, tf.zeros([n, count, width])
         invariants = tuple(map(tf.TensorShape, shapes))
-        return tf.while_loop(lambda i, *_: i < turns, turn, start, shape_invariants=invariants)[1:3]
+        return tf.while_loop(lambda i, *_: i < iterations, step, start, shape_invariants=invariants)[1:3]
 
     return generate
 
 
-def branches(width, turns):
+def branches(width, iterations):
     """Branches of different lengths, chosen by what was computed before."""
     w = Weights(width)
     table, block = w(WORDS, width), w.block()
@@ -164,7 +169,7 @@ def branches(width, turns):
     def generate(first):
         x = feed_forward(tf.gather(table, first), block)
         longer = lambda: tf.concat([x, tf.nn.relu(x @ block["q"])], 0)
-        shorter = lambda: tf.tanh(x @ block["k"])[:turns]
+        shorter = lambda: tf.tanh(x @ block["k"])[:iterations]
         x = tf.cond(tf.reduce_sum(x[0]) > 0.0, longer, shorter)
         return tf.reduce_sum(feed_forward(x, block), 1)
 

@@ -14,8 +14,8 @@ struct InstructionCost {
   InstructionCost& operator+=(const InstructionCost& other);
 };
 
-// The cost of one instruction. Fusions: the operations inside, the bytes of operands and result. Loops: one round of
-// condition and body. Conditionals: the dearest branch. All sums saturate.
+// The cost of one instruction. Fusions: the operations inside, the bytes of operands and result. Loops: one iteration
+// of condition and body. Conditionals: the dearest branch. All sums saturate.
 InstructionCost CostOf(const HloInstruction* instruction);
 
 // The cost of all instructions of a computation.

@@ -96,10 +96,10 @@ Profile::Profile(std::string module, const std::vector<ProfileSite>& sites, cons
     Row row;
     row.site = sites[i];
     row.count = sum.count;
-    row.rounds = sum.rounds;
+    row.iterations = sum.iterations;
     row.total_ms = static_cast<double>(sum.ns) / 1e6;
     row.self_ms = static_cast<double>(sum.self_ns) / 1e6;
-    const auto times = static_cast<double>(row.site.kind == "loop" ? sum.rounds : sum.count);
+    const auto times = static_cast<double>(row.site.kind == "loop" ? sum.iterations : sum.count);
     row.flops = times * static_cast<double>(row.site.flops);
     row.bytes = times * static_cast<double>(row.site.bytes);
     row.gflops = sum.ns > 0 ? row.flops / static_cast<double>(sum.ns) : 0;
@@ -144,7 +144,7 @@ std::string Profile::Trace() const {
       name = site.name;
       category = site.kind;
       AddFacts(site, &args);
-      // A helper does a part of the work, and a loop as many rounds as it does: the table has their sums.
+      // A helper does a part of the work, and a loop as many iterations as it does: the table has their sums.
       if (event.track == main_track_ && site.kind != "loop") {
         AddRates(static_cast<double>(site.flops), static_cast<double>(site.bytes),
                  static_cast<double>(event.end_ns - event.start_ns), ceilings_, &args);
@@ -175,7 +175,8 @@ std::string Profile::Table() const {
     AppendFormat(&out, "%10.4f  %4.1f %% %6.4g %10.4f %s %s  %s %s (%s, %s)", row.self_ms / runs,
                  Percent(row.self_ms / runs, run_ms_), times, row.total_ms / runs, rate(row.gflops, ceilings_.gflops),
                  rate(row.gbps, ceilings_.gbps), row.site.kind, row.site.name, row.site.detail, row.site.shape);
-    if (row.rounds > 0) absl::StrAppend(&out, ", ", row.rounds / std::max<int64_t>(row.count, 1), " rounds");
+    if (row.iterations > 0)
+      absl::StrAppend(&out, ", ", row.iterations / std::max<int64_t>(row.count, 1), " iterations");
     if (!row.site.source.empty()) absl::StrAppend(&out, "  ", row.site.source);
     out += '\n';
   }
@@ -193,7 +194,7 @@ std::string Profile::TableJson() const {
     object.Add("name", row.site.name);
     AddFacts(row.site, &object);
     object.Add("count", row.count).Add("self_ms", row.self_ms).Add("total_ms", row.total_ms);
-    if (row.rounds > 0) object.Add("rounds", row.rounds);
+    if (row.iterations > 0) object.Add("iterations", row.iterations);
     AddRates(row.flops, row.bytes, row.total_ms * 1e6, ceilings_, &object);
     list.Add(object.ToString());
   }

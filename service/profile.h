@@ -18,7 +18,7 @@ class Profile {
   // What the runs of one site came to, together.
   struct Row {
     ProfileSite site;
-    int64_t count = 0, rounds = 0;
+    int64_t count = 0, iterations = 0;
     double total_ms = 0, self_ms = 0;  // self: without what is told inside of it
     double flops = 0, bytes = 0;       // of all executions; 0: not known
     double gflops = 0, gbps = 0;       // 10^9 a second, over the total time

@@ -82,7 +82,7 @@ TEST(ProfileTest, TellsKernelsLibraryCallsAndLoops) {
   EXPECT_EQ(outer->flops, 2 * 2.0 * 256 * 256 * 256);
   EXPECT_EQ(inner->flops, 6 * 2.0 * 256 * 256 * 256);
   EXPECT_EQ(inner->site.source, "m.py:7");
-  EXPECT_EQ(loop->rounds, 6);
+  EXPECT_EQ(loop->iterations, 6);
   // A loop lasts longer than what is in it, and has no part of that for itself.
   EXPECT_GE(loop->total_ms, inner->total_ms);
   EXPECT_LE(loop->self_ms, loop->total_ms - inner->total_ms + 1e-6);

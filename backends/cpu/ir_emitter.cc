@@ -214,7 +214,7 @@ absl::Status IrEmitter::EmitStep(const plan::Step& step) {
   const int32_t site = impl_->sites == nullptr ? -1 : impl_->sites->Add(step, impl_->loops > 0);
   if (site < 0) return EmitAction(step);
   const auto* loop = std::get_if<plan::Loop>(&step.action);
-  impl_->round_site = loop != nullptr && impl_->sites->CountsRounds(*loop) ? site : -1;
+  impl_->iteration_site = loop != nullptr && impl_->sites->CountsIterations(*loop) ? site : -1;
   CallRuntime("xc_rt_profile_begin", {run_context(), b().getInt32(site)});
   XC_RETURN_IF_ERROR(EmitAction(step));
   CallRuntime("xc_rt_profile_end", {run_context(), b().getInt32(site)});
@@ -302,7 +302,7 @@ absl::Status IrEmitter::EmitLoop(const plan::Loop& loop) {
   FunctionScope& scope = *impl_->scope;
   auto& b = scope.builder;
   auto block = [&](const char* name) { return llvm::BasicBlock::Create(b.getContext(), name, scope.function); };
-  const int32_t round_site = std::exchange(impl_->round_site, -1);
+  const int32_t iteration_site = std::exchange(impl_->iteration_site, -1);
   ++impl_->loops;
   llvm::BasicBlock *condition = block("while.condition"), *body = block("while.body"), *exit = block("while.exit");
   auto test = [&]() -> absl::Status {
@@ -315,7 +315,7 @@ absl::Status IrEmitter::EmitLoop(const plan::Loop& loop) {
   b.SetInsertPoint(condition);
   XC_RETURN_IF_ERROR(test());
   b.SetInsertPoint(body);
-  if (round_site >= 0) CallRuntime("xc_rt_profile_round", {run_context(), b.getInt32(round_site)});
+  if (iteration_site >= 0) CallRuntime("xc_rt_profile_iteration", {run_context(), b.getInt32(iteration_site)});
   XC_RETURN_IF_ERROR(EmitInlineOrCall(loop.body));
   if (plan_.computations[loop.condition].computation->instruction_count() <= kRepeatedSize) {
     // Tested again at its end, the body runs whenever the loop does: LLVM can keep scalars of the state in registers.

@@ -51,7 +51,7 @@ struct IrEmitter::Impl {
   std::unique_ptr<codegen::FunctionModules> functions;
   std::unique_ptr<ProfileSites> sites;  // null: nobody asks where the time goes
   int loops = 0;                        // around what is being written
-  int32_t round_site = -1;              // of the loop being written, if its rounds are counted
+  int32_t iteration_site = -1;          // of the loop being written, if its iterations are counted
 
   llvm::IRBuilder<>& b() { return scope->builder; }
 };

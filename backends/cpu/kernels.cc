@@ -188,8 +188,8 @@ absl::Status IrEmitter::EmitConcatenate(const HloInstruction* instruction, const
   struct Part {
     const HloInstruction* value;
     KernelShape plan;
-    int64_t offset;         // in dimension d
-    int64_t first, rounds;  // its share of the kernel's iterations
+    int64_t offset;             // in dimension d
+    int64_t first, iterations;  // its share of the kernel's iterations
     // The value is read as it lies: dimensions from this one on are one in the plan. -1: the plan has those of the
     // value.
     int64_t merged = -1;
@@ -204,8 +204,8 @@ absl::Status IrEmitter::EmitConcatenate(const HloInstruction* instruction, const
     } else if (d + 1 < root->shape().rank() && IsShort(*part.value, true)) {
       part.plan.TakeShortRows();
     }
-    if (!part.plan.outer.empty()) part.rounds = part.plan.Work();
-    work += part.rounds;
+    if (!part.plan.outer.empty()) part.iterations = part.plan.Work();
+    work += part.iterations;
     parts.push_back(std::move(part));
   }
   KernelWriter writer(this, impl_.get(), target_, kernel);
@@ -239,7 +239,7 @@ absl::Status IrEmitter::EmitConcatenate(const HloInstruction* instruction, const
       auto within = [&](V at) {
         V shifted = b().CreateSub(at, b().getInt64(part.first));
         V low = b().CreateBinaryIntrinsic(llvm::Intrinsic::smax, shifted, b().getInt64(0));
-        return b().CreateBinaryIntrinsic(llvm::Intrinsic::smin, low, b().getInt64(part.rounds));
+        return b().CreateBinaryIntrinsic(llvm::Intrinsic::smin, low, b().getInt64(part.iterations));
       };
       V first = within(begin), last = within(end);
       if (!part.plan.outer.empty()) {

@@ -20,7 +20,7 @@ namespace {
 using Kind = TypedAttribute::Kind;
 
 constexpr int kMaxDepth = 64;
-// Elements of a splat, whose text says nothing of their number.
+// Elements of a `dense` of one value, whose text says nothing of their number.
 constexpr int64_t kMaxElements = int64_t{1} << 26;
 
 RtType TypeNamed(absl::string_view name) {

@@ -26,7 +26,7 @@ void RunProfile::End(int32_t site) {
 }
 
 void RunProfile::Round(int32_t site) {
-  if (static_cast<size_t>(site) < sums_.size()) ++sums_[site].rounds;
+  if (static_cast<size_t>(site) < sums_.size()) ++sums_[site].iterations;
 }
 
 void RunProfile::Ran(int64_t start_ns, int64_t end_ns) {
@@ -77,6 +77,6 @@ void xc_rt_profile_begin(void* ctx, int32_t site) {
 void xc_rt_profile_end(void* ctx, int32_t site) {
   if (auto* profile = static_cast<xc::RunContext*>(ctx)->profile) profile->End(site);
 }
-void xc_rt_profile_round(void* ctx, int32_t site) {
+void xc_rt_profile_iteration(void* ctx, int32_t site) {
   if (auto* profile = static_cast<xc::RunContext*>(ctx)->profile) profile->Round(site);
 }

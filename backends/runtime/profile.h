@@ -21,8 +21,8 @@ class RunProfile {
   };
   struct Sum {
     int64_t count = 0, ns = 0;
-    int64_t self_ns = 0;  // without what other sites told inside of it
-    int64_t rounds = 0;   // of a loop, where they are counted
+    int64_t self_ns = 0;     // without what other sites told inside of it
+    int64_t iterations = 0;  // of a loop, where they are counted
   };
 
   static constexpr size_t kMostEvents = size_t{1} << 18;
@@ -71,7 +71,7 @@ extern "C" {
 // Called by code that was compiled for profiling; nothing happens in runs without a profile.
 void xc_rt_profile_begin(void* ctx, int32_t site);
 void xc_rt_profile_end(void* ctx, int32_t site);
-void xc_rt_profile_round(void* ctx, int32_t site);
+void xc_rt_profile_iteration(void* ctx, int32_t site);
 }
 
 #endif  // XC_BACKENDS_RUNTIME_PROFILE_H_

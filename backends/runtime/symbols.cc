@@ -49,7 +49,7 @@ absl::Span<const RuntimeSymbol> RuntimeSymbols() {
     XC_SYMBOL(xc_rt_partition_id)
     XC_SYMBOL(xc_rt_profile_begin)
     XC_SYMBOL(xc_rt_profile_end)
-    XC_SYMBOL(xc_rt_profile_round)
+    XC_SYMBOL(xc_rt_profile_iteration)
     XC_SYMBOL(xc_rt_ragged_dot)
     XC_SYMBOL(xc_rt_ragged_rows)
     XC_SYMBOL(xc_rt_recv)

@@ -21,7 +21,7 @@ struct LeafRef {
 // The number of the first leaf of element `element` of tuple shape `shape`.
 int64_t FirstLeafOf(const Shape& shape, int64_t element);
 
-// Which state leaves of each loop the body hands on unchanged: such a leaf is never written, in any round.
+// Which state leaves of each loop the body hands on unchanged: such a leaf is never written, in any iteration.
 class LoopInvariants {
  public:
   explicit LoopInvariants(const HloModule* module);

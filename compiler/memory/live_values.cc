@@ -200,7 +200,7 @@ class ProgramWalk {
     }
     time_ += 2;
     for (int64_t k = 0; k < count; ++k) {
-      if (invariant[k]) Use(init[k], time_);  // read in every round
+      if (invariant[k]) Use(init[k], time_);  // read in every iteration
     }
     result_.leafs[loop] = NewState(loop, init, invariant);
     return absl::OkStatus();

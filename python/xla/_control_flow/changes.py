@@ -1,5 +1,5 @@
 """What converted functions call to change the contents of variables and attributes: within a branch or a loop on traced
-values, the other way or the next trip must not see the change."""
+values, the other way or the next iteration must not see the change."""
 
 import copy
 import operator

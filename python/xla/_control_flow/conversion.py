@@ -115,7 +115,7 @@ def _left_alone(function):
 
 
 def _draws(owner):
-    """Is it a generator of random numbers? A trip that draws is made once for each trip of the loop, no more."""
+    """Is it a generator of random numbers? An iteration that draws is made once for each iteration of the loop, no more."""
     return isinstance(owner, random.Random) or type(owner).__module__.startswith("numpy.random")
 
 

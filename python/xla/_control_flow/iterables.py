@@ -1,4 +1,4 @@
-"""What loops go over when the number of trips or the items are traced: ranges, arrays along their first axis, and
+"""What loops go over when the number of iterations or the items are traced: ranges, arrays along their first axis, and
 enumerate, zip and reversed of these."""
 
 import numpy as np
@@ -28,12 +28,12 @@ def traced_range(*args):
         if isinstance(number, Tracer) and number.shape != ():
             raise TypeError(f"range() needs single integers, not an array of shape {number.shape}")
     if not isinstance(step, Tracer) and step == 1:
-        trips = stop - start if isinstance(start, Tracer) or start != 0 else stop
-        return Items(trips, lambda i: start + i if isinstance(start, Tracer) or start != 0 else i)
+        iterations = stop - start if isinstance(start, Tracer) or start != 0 else stop
+        return Items(iterations, lambda i: start + i if isinstance(start, Tracer) or start != 0 else i)
     if not isinstance(step, Tracer) and step == 0:
         raise ValueError("range() arg 3 must not be zero")
-    trips = -((start - stop) // step)
-    return Items(trips, lambda i: start + i * step)
+    iterations = -((start - stop) // step)
+    return Items(iterations, lambda i: start + i * step)
 
 
 def items_of(iterated):

@@ -28,11 +28,11 @@ _local = threading.local()
 
 
 class Different(TracingError):
-    """Two trips of a loop that was to be kept as a loop are not the same code."""
+    """Two iterations of a loop that was to be kept as a loop are not the same code."""
 
 
 def in_trial():
-    """Whether what is traced now may be thrown away and traced again trip by trip."""
+    """Whether what is traced now may be thrown away and traced again iteration by iteration."""
     return getattr(_local, "trials", 0) > 0
 
 
@@ -46,7 +46,7 @@ def _trial():
 
 
 class _State:
-    """What a loop carries from trip to trip: for each place, its structure and the kind of each leaf, or the leaf itself
+    """What a loop carries from iteration to iteration: for each place, its structure and the kind of each leaf, or the leaf itself
     where it stays the same Python object."""
 
     def __init__(self, line, at_least_once, breaks):
@@ -56,7 +56,7 @@ class _State:
         self.entry, self.plans, self.poison, self.read = {}, {}, {}, {}
 
     def add(self, place, read, eager=False):
-        """`read`: whether the next trip reads what this one leaves."""
+        """`read`: whether the next iteration reads what this one leaves."""
         key = place.key
         self.places[key] = place
         self.entry[key] = entry = place.get()
@@ -77,7 +77,7 @@ class _State:
                         yield slot
 
     def begin(self, region):
-        """Sets the places to what a trip begins with, in the region that is being traced."""
+        """Sets the places to what an iteration begins with, in the region that is being traced."""
         for key, place in self.places.items():
             if key in self.poison:
                 place.restore(Poison(self.poison[key], ControlFlowError))
@@ -90,11 +90,11 @@ class _State:
                 place.restore(_pytree.unflatten(plan[0], slots))
 
     def widen(self, after):
-        """Changes the plans so that they hold the contents `after` a trip too; whether there was a change."""
+        """Changes the plans so that they hold the contents `after` an iteration too; whether there was a change."""
         return any([self._widen(key, place, after.get(key, UNDEFINED)) for key, place in self.places.items()])
 
     def _give_up(self, key, why):
-        """The place has no one type: an error where the next trip reads it, and a late one else."""
+        """The place has no one type: an error where the next iteration reads it, and a late one else."""
         if self.read[key] and self.entry[key] is not UNDEFINED:
             fail(ControlFlowError, why)
         self.poison[key] = why
@@ -119,7 +119,7 @@ class _State:
             if not (self.at_least_once or place.internal or self.breaks):
                 return self._give_up(
                     key,
-                    f"{named} gets its first value inside of the loop at line {self.line}, which may make no trip: give it a "
+                    f"{named} gets its first value inside of the loop at line {self.line}, which may make no iteration: give it a "
                     "value of the same type and shape before the loop",
                 )
             kinds = [kind_of(leaf) if isinstance(leaf, Tracer) else leaf for leaf in leaves]
@@ -196,7 +196,7 @@ def _brief(content):
 
 
 def loop(test, body, names, info, at_least_once=False, twice=False, eager=False):
-    """`while test(): body()`; `names`: the variables bound in either. With `twice`, two trips must be the same code."""
+    """`while test(): body()`; `names`: the variables bound in either. With `twice`, two iterations must be the same code."""
     staged.refuse_module_names(info)
     state = _State(info.line, at_least_once, any(p.name.startswith("_xla_break") for p in names))
     for place in names:
@@ -209,12 +209,12 @@ def loop(test, body, names, info, at_least_once=False, twice=False, eager=False)
         with _staging.Discarded() as trial:
             region = _staging.Region("body")
 
-            def trip():
+            def iteration():
                 state.begin(region)
                 body()
 
             with _trial() if twice else contextlib.nullcontext():
-                _, after = staged.trace(region, trip, names)
+                _, after = staged.trace(region, iteration, names)
             for key, place in state.places.items():
                 if isinstance(place, ArrayPlace) and key not in after:
                     # Written in another trial only: the name that led to it has an array of its own by now.
@@ -233,7 +233,7 @@ def loop(test, body, names, info, at_least_once=False, twice=False, eager=False)
             text = _normal(region.computation.lines + trial.texts()) if twice else None
             if not changed and (not twice or previous is not None):
                 if twice and previous != text:
-                    raise Different("the trips of the loop differ")
+                    raise Different("the iterations of the loop differ")
                 trial.keep()
                 break
             previous = None if changed else text
@@ -269,19 +269,19 @@ def _normal(lines):
 
 
 def turns_traced(test, body, info):
-    """Whether a loop's condition, plain before the first trip, is traced after it."""
+    """Whether a loop's condition, plain before the first iteration, is traced after it."""
     names = staged.name_places(info, test, body)
     try:
         with _staging.Discarded(), _trial():
             region = _staging.Region("trial")
 
-            def trip():
+            def iteration():
                 body()
                 return isinstance(test(), Tracer)
 
-            return staged.trace(region, trip, names)[0]
+            return staged.trace(region, iteration, names)[0]
     except Exception:  # pylint: disable=broad-except
-        return False  # what is wrong shows when the trip is made
+        return False  # what is wrong shows when the iteration is made
 
 
 def while_(test, decide, body, info):
@@ -289,21 +289,21 @@ def while_(test, decide, body, info):
     loop(decide, body, staged.name_places(info, test, body), info)
 
 
-def count(trips, item, body, guard, info, **options):
-    """`for` over `trips` (traced or not) items; `item(i)` gives the one of trip i."""
+def count(iterations, item, body, guard, info, **options):
+    """`for` over `iterations` (traced or not) items; `item(i)` gives the one of iteration i."""
     counter = NamePlace("_xla_trip", types.CellType(Tracer(value_of(0, np.int64), int)))
 
     def go_on():
         i = counter.get()
-        more = Tracer(_ops.compare("LT", i.value, value_of(trips, i.dtype)))
+        more = Tracer(_ops.compare("LT", i.value, value_of(iterations, i.dtype)))
         return more if guard is None else staged.both(guard(), more)
 
-    def trip():
+    def iteration():
         i = counter.get()
         body(item(i))
         counter.restore(i + 1)
 
-    loop(go_on, trip, [counter] + staged.name_places(info, body, guard), info, **options)
+    loop(go_on, iteration, [counter] + staged.name_places(info, body, guard), info, **options)
 
 
 def loop_over(state, test, step, eager=True):

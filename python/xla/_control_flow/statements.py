@@ -9,7 +9,7 @@ from . import iterables, loops, staged
 from .conversion import call, provided
 from .staged import is_traced
 
-# A loop over a range of more trips than this is kept as a loop; a shorter one is unrolled.
+# A loop over a range of more iterations than this is kept as a loop; a shorter one is unrolled.
 ROLL_ABOVE = 16
 _ITERATION = {enumerate: iterables.enumerate_, zip: iterables.zip_, reversed: iterables.reversed_}
 
@@ -53,7 +53,7 @@ def for_(iterated, body, guard, constants):
             try:
                 return loops.count(items.count, items.item, body, guard, info, at_least_once=True, twice=True)
             except Exception:  # pylint: disable=broad-except
-                pass  # the trips differ, or need numbers that are known: they are made one by one
+                pass  # the iterations differ, or need numbers that are known: they are made one by one
     for item in iterated:
         go_on = True if guard is None else guard()
         if is_traced(go_on):
