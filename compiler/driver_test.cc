@@ -124,7 +124,7 @@ template <bool kTakeBack>
 absl::StatusOr<bool> AddMismatched(HloModule* module, PassContext&) {
   HloComputation* entry = module->entry();
   HloInstruction* scalar = make::Scalar(entry, ElementType::kF32, 1);
-  HloInstruction* array = make::Splat(entry, ElementType::kF32, {2}, 1);
+  HloInstruction* array = make::Full(entry, ElementType::kF32, {2}, 1);
   HloInstruction* sum = make::Binary(HloOpcode::kAdd, array, make::Compare(CompareDirection::kEq, scalar, scalar));
   if (kTakeBack) entry->Remove(sum);
   return true;

@@ -91,7 +91,7 @@ HloInstruction* ScalarInt(HloComputation* computation, ElementType type, int64_t
   return computation->Add(HloInstruction::CreateConstant(ScalarOfInt(type, value)));
 }
 
-HloInstruction* Splat(HloComputation* computation, ElementType type, const Int64List& dims, double value) {
+HloInstruction* Full(HloComputation* computation, ElementType type, const Int64List& dims, double value) {
   HloInstruction* scalar = Scalar(computation, type, value);
   return dims.empty() ? scalar : Broadcast(scalar, dims, {});
 }

@@ -24,7 +24,7 @@ HloInstruction* Tuple(HloComputation* computation, absl::Span<HloInstruction* co
 HloInstruction* Scalar(HloComputation* computation, ElementType type, double value);
 HloInstruction* ScalarInt(HloComputation* computation, ElementType type, int64_t value);
 // `dims` of a scalar constant.
-HloInstruction* Splat(HloComputation* computation, ElementType type, const Int64List& dims, double value);
+HloInstruction* Full(HloComputation* computation, ElementType type, const Int64List& dims, double value);
 HloInstruction* Reduce(HloInstruction* x, HloInstruction* init, Int64List dimensions, HloComputation* combiner);
 // (x, y) -> x op y on scalars of `type`.
 HloComputation* Combiner(HloModule* module, HloOpcode opcode, ElementType type);

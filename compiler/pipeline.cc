@@ -56,7 +56,7 @@ absl::Span<const PipelineRow> Pipeline() {
       {"expand", "dead-code-expanded", EliminateDeadCode, 2, "Only live code is fused."},
       {"fuse", "fusion", FuseInstructions, 0,
        "On simplified code; barriers still stand between what must not be fused."},
-      {"fuse", "own-splats", GiveUpdatesOwnSplats, 0,
+      {"fuse", "own-broadcasts", GiveUpdatesOwnBroadcasts, 0,
        "After the last round of common subexpressions, which would undo it."},
       {"fuse", "own-operands", GiveScattersOwnOperands, 0, "Likewise: copies of one array are a common subexpression."},
       {"fuse", "stitch-rows", StitchRows, 0, "Joins finished fusions, and leaves kinds that fusion does not know.",

@@ -55,7 +55,7 @@ absl::StatusOr<Element> FusedEmitter::Get(const HloInstruction* instruction, con
   for (auto it = alias_.find(instruction); it != alias_.end(); it = alias_.find(instruction)) instruction = it->second;
   if (auto it = values_.find(instruction); it != values_.end()) return it->second;
   if (instruction->opcode() == HloOpcode::kConstant && !memory_.contains(instruction))
-    return SplatConstant(instruction);
+    return BroadcastScalarConstant(instruction);
   Key key = KeyOf(instruction, position);
   if (auto it = cache_.find(key); it != cache_.end()) return it->second[0];
   if (++depth_ > kMaxDepth) {
@@ -92,7 +92,7 @@ absl::StatusOr<Element> FusedEmitter::Compute(const HloInstruction* instruction,
   return value;
 }
 
-Element FusedEmitter::SplatConstant(const HloInstruction* constant) {
+Element FusedEmitter::BroadcastScalarConstant(const HloInstruction* constant) {
   const ElementType type = constant->type();
   const Literal& literal = constant->literal();
   if (literal.size() == 0) return e_.ZeroOf(type);

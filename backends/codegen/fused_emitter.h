@@ -129,7 +129,7 @@ class FusedEmitter {
   // conditions on single lanes count only where many of them may be about places outside of the array.
   V MaskedStart(V position);
   Term Offset(const Shape& shape, const Index& position);
-  Element SplatConstant(const HloInstruction* constant);
+  Element BroadcastScalarConstant(const HloInstruction* constant);
 
   // Runs `body` while values are wanted only in lanes where `condition` (i1 or a vector of it) holds, with their
   // coordinates inside the operand: elsewhere loads touch no memory out of bounds. `far`: of the places read elsewhere,

@@ -32,7 +32,7 @@ KernelWriter::KernelWriter(IrEmitter* emitter, IrEmitter::Impl* impl, const Targ
 
 void KernelWriter::Bind(codegen::FusedEmitter& fused) {
   for (const auto& [leaf, i] : kernel_.inputs) fused.BindMemory(leaf, argument(i));
-  for (const auto& [parameter, constant] : kernel_.splats) fused.BindAlias(parameter, constant);
+  for (const auto& [parameter, constant] : kernel_.scalars) fused.BindAlias(parameter, constant);
 }
 
 absl::Status KernelWriter::Write(int64_t work, int64_t grain, const std::function<absl::Status(V, V)>& body) {

@@ -58,7 +58,7 @@ class PlannedKernel {
   // Tells `fused` where the expression's inputs are.
   void Bind(codegen::FusedEmitter& fused) const {
     for (const auto& [leaf, i] : kernel.inputs) fused.BindMemory(leaf, f.argument(i));
-    for (const auto& [parameter, constant] : kernel.splats) fused.BindAlias(parameter, constant);
+    for (const auto& [parameter, constant] : kernel.scalars) fused.BindAlias(parameter, constant);
   }
   llvm::Value* output(int leaf) const { return f.argument(kernel.outputs[leaf]); }
   bool fusion() const { return instruction->opcode() == HloOpcode::kFusion; }

@@ -28,17 +28,17 @@ OpResult RunElementwise(const ElementwiseOp& op, const Shape& shape, Operands& o
     }
   }
   if (reused < 0) out = Literal(Plain(shape));
-  std::vector<uint8_t> splat[3];
+  std::vector<uint8_t> repeated[3];
   for (int i = 0; i < op.operands; ++i) {
     const Literal& operand = i == reused ? out : operands[i];
     in[i] = operand.bytes();
     if (operand.size() == n) continue;
     // The scalar operands of select and clamp.
     if (operand.size() != 1) return absl::InvalidArgumentError("its operands differ in size");
-    splat[i].resize(n * op.in_bytes[i]);
+    repeated[i].resize(n * op.in_bytes[i]);
     const Dims zero = {0}, one = {1};
-    StridedCopy(op.in_bytes[i], {n}, zero, one).Run(operand.bytes(), splat[i].data());
-    in[i] = splat[i].data();
+    StridedCopy(op.in_bytes[i], {n}, zero, one).Run(operand.bytes(), repeated[i].data());
+    in[i] = repeated[i].data();
   }
   op.fn(op, in, out.mutable_bytes(), n);
   return out;

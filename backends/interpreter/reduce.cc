@@ -16,7 +16,7 @@ absl::Status ReduceRuns(const ScalarFunction& function, const Literal& in, const
   const int width = StorageBytes(as);
   LaneReader reader(in.bytes(), in.shape().type(), as);
   LaneBuffer buffer, lanes, first;
-  first.Splat(init, as, 1);
+  first.Fill(init, as, 1);
   for (int64_t o = 0; o < out->size(); ++o) {
     int64_t start;
     int64_t* starts[] = {&start};
@@ -124,7 +124,7 @@ OpResult Reduce(const HloInstruction& instruction, Operands& operands, OpContext
     kept.Next(n, places_ptr);
     const bool adjacent = Adjacent(places.data(), n);
     for (int64_t i = 0; i < count; ++i) {
-      lanes[i].Splat(operands[count + i], function->output_type(i), n);
+      lanes[i].Fill(operands[count + i], function->output_type(i), n);
       arguments[i] = outputs[i] = lanes[i].bytes;
       arguments[count + i] = values[i].bytes;
     }

@@ -42,7 +42,7 @@ class LaneReader {
 struct LaneBuffer {
   alignas(64) uint8_t bytes[16 * kLanes];
   // Sets lanes to the scalar `value`, which has type `type`, read as `as`.
-  void Splat(const Literal& value, ElementType as, int64_t n) {
+  void Fill(const Literal& value, ElementType as, int64_t n) {
     LaneReader reader(value.bytes(), value.shape().type(), as);
     const int64_t zeros[kLanes] = {};
     reader.Gather(0, zeros, n, bytes);

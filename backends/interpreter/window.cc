@@ -104,7 +104,7 @@ OpResult ReduceWindow(const HloInstruction& instruction, Operands& operands, OpC
   std::vector<uint8_t*> outputs(count);
   for (int64_t start = 0; start < results[0].size(); start += kLanes) {
     const int64_t n = std::min(kLanes, results[0].size() - start);
-    for (int64_t i = 0; i < count; ++i) lanes[i].Splat(operands[count + i], function->output_type(i), n);
+    for (int64_t i = 0; i < count; ++i) lanes[i].Fill(operands[count + i], function->output_type(i), n);
     window.Block(start, n);
     for (int64_t w = 0; w < window.window_size(); ++w) {
       if (w % 64 == 63) XC_RETURN_IF_ERROR(context.CheckTime());
@@ -153,7 +153,7 @@ OpResult SelectAndScatter(const HloInstruction& instruction, Operands& operands,
   XC_RETURN_IF_ERROR(context.CheckMemory(out.size() * sum_width));
   std::vector<uint8_t> sums(out.size() * sum_width);
   LaneBuffer init;
-  init.Splat(operands[2], as, 1);
+  init.Fill(operands[2], as, 1);
   for (int64_t i = 0; i < out.size(); ++i) std::memcpy(&sums[i * sum_width], init.bytes, sum_width);
 
   WindowLanes window(instruction.window(), in.shape().dims(), source.shape().dims());

@@ -51,7 +51,7 @@ class KernelBuilder {
       const HloInstruction* leaf = fusion_ ? instruction_->fused_computation()->parameter(i) : operand;
       if (!seen.insert(leaf).second) continue;
       if (operand->IsSplatConstant() && !operand->literal().elided()) {
-        if (fusion_) kernel_.splats.push_back({leaf, operand});
+        if (fusion_) kernel_.scalars.push_back({leaf, operand});
         continue;
       }
       const BufferSlice& slice = planner_.Slice(operand);
@@ -109,7 +109,7 @@ class KernelBuilder {
     std::string key = absl::StrCat(static_cast<int>(kernel_.form), "/", part,
                                    FingerprintOf(*instruction_->fused_computation()).ToHex());
     for (const auto& [leaf, argument] : kernel_.inputs) absl::StrAppend(&key, ",", argument);
-    for (const auto& [parameter, constant] : kernel_.splats) {
+    for (const auto& [parameter, constant] : kernel_.scalars) {
       absl::StrAppend(&key, ";", parameter->parameter_number(), "=", constant->shape().ToString(),
                       FingerprintOf(constant->literal()).ToHex());
     }

@@ -95,7 +95,7 @@ struct Kernel {
   // What the expression reads: a parameter or constant of the fused computation, or an operand; which argument.
   std::vector<std::pair<const HloInstruction*, int>> inputs;
   // Parameters of the fused computation whose operands are constants with equal elements: part of the code.
-  std::vector<std::pair<const HloInstruction*, const HloInstruction*>> splats;
+  std::vector<std::pair<const HloInstruction*, const HloInstruction*>> scalars;
   // The argument of each leaf of the result.
   std::vector<int> outputs;
   std::vector<Nest> nests;

@@ -149,7 +149,7 @@ struct ActionText {
       absl::StrAppend(&text, ", ", argument.written ? "writes " : "reads ", argument.slice.ToString(),
                       argument.shared && argument.written ? " in place" : "");
     }
-    for (const auto& [parameter, constant] : kernel.splats) absl::StrAppend(&text, ", knows ", constant->name());
+    for (const auto& [parameter, constant] : kernel.scalars) absl::StrAppend(&text, ", knows ", constant->name());
     return absl::StrCat(text, ", cost ", kernel.cost.ToString());
   }
   std::string operator()(const LibraryCall& call) const {

@@ -30,7 +30,7 @@ struct Norm {
   I* Spread(I* per_feature) const { return make::Broadcast(per_feature, x->shape().dims(), {feature}); }
   I* Sum(I* value) const { return make::Reduce(value, make::Scalar(op->parent(), x->type(), 0), others, add); }
   I* Number(const I* like, double value) const {
-    return make::Splat(op->parent(), like->type(), like->shape().dims(), value);
+    return make::Full(op->parent(), like->type(), like->shape().dims(), value);
   }
   I* Mean(I* value) const {
     I* sum = Sum(value);

@@ -80,7 +80,7 @@ I* BitcastWidths(I* op, HloModule* module) {
   if (ElementBits(from) == ElementBits(to) || op->shape().is_dynamic() || x->shape().is_dynamic()) return nullptr;
   // Whole bytes are the same memory seen as another type.
   if (!IsSubByte(from) && !IsSubByte(to) && to != ElementType::kPred) return nullptr;
-  if (op->shape().IsZeroSized()) return make::Splat(op->parent(), to, op->shape().dims(), 0);
+  if (op->shape().IsZeroSized()) return make::Full(op->parent(), to, op->shape().dims(), 0);
   return ElementBits(from) > ElementBits(to) ? Split(x, to) : Join(x, to, module);
 }
 
@@ -99,7 +99,7 @@ struct Stochastic {
     for (int i = 0; i < ElementBits(op->operand(1)->type()); ++i) scale /= 2;
     fraction = make::Binary(HloOpcode::kMultiply, random, Number(scale));
   }
-  I* Number(double value) { return make::Splat(computation, ElementType::kF64, dims, value); }
+  I* Number(double value) { return make::Full(computation, ElementType::kF64, dims, value); }
   I* Abs(I* v) { return make::Unary(HloOpcode::kAbs, v); }
   I* Sub(I* a, I* b) { return make::Binary(HloOpcode::kSubtract, a, b); }
   I* Below(I* a, I* b) { return make::Compare(CompareDirection::kLt, a, b); }

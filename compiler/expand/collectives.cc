@@ -233,7 +233,7 @@ HloInstruction* AsStart(HloInstruction* start, const std::vector<HloInstruction*
   for (int64_t i = 2; i < shape.tuple_size(); ++i) {
     const Shape& context = shape.tuple_shape(i);
     if (!context.IsArray()) return nullptr;
-    parts.push_back(make::Splat(computation, context.type(), context.dims(), 0));
+    parts.push_back(make::Full(computation, context.type(), context.dims(), 0));
   }
   return make::Tuple(computation, parts);
 }

@@ -37,7 +37,7 @@ I* Product(I* op) {
   if (op->shape().is_dynamic() || lhs->shape().is_dynamic() || rhs->shape().is_dynamic()) return nullptr;
   if (op->opcode() == HloOpcode::kConvolution && !op->shape().IsZeroSized() &&
       (lhs->shape().IsZeroSized() || rhs->shape().IsZeroSized())) {
-    return make::Splat(op->parent(), op->type(), op->shape().dims(), 0);
+    return make::Full(op->parent(), op->type(), op->shape().dims(), 0);
   }
   if (ProductKnown(lhs->type(), rhs->type(), op->type())) return nullptr;
   const ElementType type = ProductType(lhs->type(), rhs->type(), op->type());

@@ -38,7 +38,7 @@ HloInstruction* Zeros(HloComputation* computation, const Shape& shape) {
     return make::Tuple(computation, elements);
   }
   if (!shape.IsArray() || shape.is_dynamic()) return nullptr;
-  return make::Splat(computation, shape.type(), shape.dims(), 0);
+  return make::Full(computation, shape.type(), shape.dims(), 0);
 }
 
 HloInstruction* OperandsAsOne(HloInstruction* i) {

@@ -45,7 +45,7 @@ I* ScaledDot(I* dot) {
   if (dot->type() == ElementType::kF64) type = ElementType::kF64;
   if (!IsFloating(dot->type())) return nullptr;
   if (dot->operand(0)->shape().IsZeroSized() || dot->operand(1)->shape().IsZeroSized()) {
-    return make::Splat(computation, dot->type(), dot->shape().dims(), 0);
+    return make::Full(computation, dot->type(), dot->shape().dims(), 0);
   }
   I *lhs = Scaled(dot->operand(0), dot->operand(2), type), *rhs = Scaled(dot->operand(1), dot->operand(3), type);
   I* product = computation->Add(HloOpcode::kDot, Shape(type, dot->shape().dims()), {lhs, rhs});
@@ -97,12 +97,12 @@ I* RaggedDot(I* dot) {
   }
   const bool contracting = absl::c_linear_search(dims.lhs_contracting, dim);
   if (dot->shape().IsZeroSized() || lhs->shape().IsZeroSized() || rhs->shape().IsZeroSized()) {
-    return make::Splat(computation, dot->type(), dot->shape().dims(), 0);
+    return make::Full(computation, dot->type(), dot->shape().dims(), 0);
   }
   const int64_t batches = Product(lhs->shape(), dims.lhs_batch);
   const int64_t groups = sizes->shape().dim(sizes->shape().rank() - 1);
   const int64_t size_rows = groups == 0 ? 1 : sizes->shape().ElementCount() / groups;
-  if (groups == 0) return make::Splat(computation, dot->type(), dot->shape().dims(), 0);
+  if (groups == 0) return make::Full(computation, dot->type(), dot->shape().dims(), 0);
   if (size_rows != 1 && size_rows != batches) return nullptr;
   I* counts = make::Reshape(make::Convert(sizes, ElementType::kS64), {size_rows, groups});
 

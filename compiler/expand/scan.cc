@@ -72,7 +72,7 @@ I* AsLoop(I* scan, int64_t inputs, int64_t outputs, int64_t carries) {
   for (int64_t i = 0; i < inputs; ++i) state.push_back(scan->operand(i));
   for (int64_t i = 0; i < outputs; ++i) {
     const Shape part = Part(scan, i);
-    state.push_back(make::Splat(computation, part.type(), part.dims(), 0));
+    state.push_back(make::Full(computation, part.type(), part.dims(), 0));
   }
   for (int64_t i = 0; i < carries; ++i) state.push_back(scan->operand(inputs + i));
   std::vector<Shape> shapes;
@@ -127,7 +127,7 @@ absl::StatusOr<bool> ExpandScan(HloModule* module, PassContext& context) {
         std::vector<I*> parts;
         for (int64_t i = 0; i < outputs; ++i) {
           const Shape part = Part(scan, i);
-          parts.push_back(make::Splat(computation, part.type(), part.dims(), 0));
+          parts.push_back(make::Full(computation, part.type(), part.dims(), 0));
         }
         for (int64_t i = 0; i < carries; ++i) parts.push_back(scan->operand(inputs + i));
         value = scan->shape().IsTuple() ? make::Tuple(computation, parts) : parts[0];

@@ -48,9 +48,9 @@ I* Indices(I* metadata, const OperandSparsity& s, int64_t held) {
   const Int64List spread = Split(words->shape(), d, {words->shape().dim(d), s.indices_per_word()});
   words = make::Broadcast(words, spread, AllBut(rank + 1, d + 1));
   I* shifts = make::Binary(HloOpcode::kMultiply, IotaAlong(computation, ElementType::kU32, spread, d + 1),
-                           make::Splat(computation, ElementType::kU32, spread, s.index_bits()));
+                           make::Full(computation, ElementType::kU32, spread, s.index_bits()));
   I* indices = make::Binary(HloOpcode::kAnd, make::Binary(HloOpcode::kShiftRightLogical, words, shifts),
-                            make::Splat(computation, ElementType::kU32, spread, (1 << s.index_bits()) - 1));
+                            make::Full(computation, ElementType::kU32, spread, (1 << s.index_bits()) - 1));
   Int64List joined = metadata->shape().dims();
   joined[d] *= s.indices_per_word();
   indices = make::Reshape(indices, joined);
@@ -70,7 +70,7 @@ I* Whole(I* x, I* metadata, const OperandSparsity& s) {
   I* values = make::Reshape(x, parts);
   I* indices = make::Reshape(Indices(metadata, s, held), parts);
   I* places = IotaAlong(computation, ElementType::kU32, wide, d + 1);
-  I* whole = make::Splat(computation, x->type(), wide, 0);
+  I* whole = make::Full(computation, x->type(), wide, 0);
   const Int64List around = AllBut(rank + 1, d + 1);
   for (int64_t i = s.num_non_zero; i-- > 0;) {
     I* value = make::Broadcast(make::Reshape(Pick(values, d + 1, i), line), wide, around);

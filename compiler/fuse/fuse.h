@@ -32,7 +32,7 @@ absl::StatusOr<bool> StitchRows(HloModule* module, PassContext& context);
 
 // Each scatter or dynamic-update-slice of an array of equal elements gets an array of its own to write over, where
 // others read it too.
-absl::StatusOr<bool> GiveUpdatesOwnSplats(HloModule* module, PassContext& context);
+absl::StatusOr<bool> GiveUpdatesOwnBroadcasts(HloModule* module, PassContext& context);
 // A scatter that has an array twice gets a copy in the second place: it writes some of its operands while it reads
 // others.
 absl::StatusOr<bool> GiveScattersOwnOperands(HloModule* module, PassContext& context);

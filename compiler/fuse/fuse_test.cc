@@ -238,8 +238,8 @@ TEST(Stitch, SumsThatAreAlsoNeededElsewhereStayApart) {
   EXPECT_THAT(text, Not(HasSubstr("kCustom")));
 }
 
-TEST(OwnSplats, EachUpdateWritesOverItsOwn) {
-  EXPECT_EQ(Simplified({GiveUpdatesOwnSplats}, R"(
+TEST(OwnBroadcasts, EachUpdateWritesOverItsOwn) {
+  EXPECT_EQ(Simplified({GiveUpdatesOwnBroadcasts}, R"(
     u = f32[3] parameter(0)
     i = s32[] parameter(1)
     z = f32[] constant(0)

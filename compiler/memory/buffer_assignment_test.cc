@@ -73,20 +73,20 @@ TEST(BufferAssignment, WhatForwardsHasTheSliceOfItsOperand) {
   EXPECT_EQ(a.Slice(made).size, 1024);
 }
 
-TEST(BufferAssignment, SplatsAreMadeWhenTheyAreNeeded) {
+TEST(BufferAssignment, BroadcastsAreMadeWhenTheyAreNeeded) {
   HloModule module("m");
   HloComputation* e = module.AddComputation("e");
   module.set_entry(e);
   HloInstruction* x = Param(e, 0, kVec);
   HloInstruction* scalar = Param(e, 1, Shape(ElementType::kF32, {}));
   for (int i = 0; i < 4; ++i) {
-    HloInstruction* splat = e->Add(HloOpcode::kBroadcast, kVec, {scalar});
+    HloInstruction* broadcast = e->Add(HloOpcode::kBroadcast, kVec, {scalar});
     HloInstruction* wide = e->Add(HloOpcode::kConcatenate, Shape(ElementType::kF32, {4096}), {x});
     HloInstruction* narrow = e->Add(HloOpcode::kDot, kVec, {wide, wide});
-    x = e->Add(HloOpcode::kAdd, kVec, {splat, narrow});
+    x = e->Add(HloOpcode::kAdd, kVec, {broadcast, narrow});
   }
   e->set_root(x);
-  // The wide array, what it is made of or what is made of it, and never a splat that waits.
+  // The wide array, what it is made of or what is made of it, and never a broadcast that waits.
   EXPECT_LE(Assign(&module).arena_bytes(), 4 * (4096 + 256));
 }
 

@@ -285,8 +285,8 @@ std::vector<int> InOrder(const Graph& graph) {
   return order;
 }
 
-// The order with each instruction that reads constants and parameters at most (a splat, say) right before the first one
-// that needs it: its result lives shorter, and nothing lives longer.
+// The order with each instruction that reads constants and parameters at most (a broadcast scalar, say) right before
+// the first one that needs it: its result lives shorter, and nothing lives longer.
 std::vector<int> SinkProducers(const Graph& graph, const std::vector<int>& order) {
   const int n = static_cast<int>(graph.nodes.size());
   std::vector<std::vector<int>> predecessors(n);

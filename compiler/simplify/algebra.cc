@@ -112,7 +112,8 @@ HloInstruction* SinkBroadcasts(HloInstruction* instruction, PassContext& context
   if (instruction->operand_count() == 0 || !instruction->shape().IsArray() || instruction->shape().rank() == 0) {
     return nullptr;
   }
-  // op(broadcast(a), broadcast(b), splat) -> broadcast(op(a, b, splat')) if all that are not splats broadcast alike.
+  // op(broadcast(a), broadcast(b), broadcast(scalar)) -> broadcast(op(a, b, scalar)) if all that are not broadcast
+  // scalars broadcast alike.
   const HloInstruction* pattern = nullptr;
   bool any_broadcast = false;
   for (const HloInstruction* operand : instruction->operands()) {

@@ -18,7 +18,9 @@ bool IsReal(const I* x) { return IsFloating(x->type()); }
 // x + 0 -> x for integers; x + -0 -> x for floats (x + +0 turns -0 into +0).
 I* AddZero(I* i, PassContext&) {
   I* x;
-  return (IsInt(i) || IsReal(i)) && m::Match(i, m::Add(m::Any(&x), m::Splat(IsInt(i) ? 0.0 : -0.0))) ? x : nullptr;
+  return (IsInt(i) || IsReal(i)) && m::Match(i, m::Add(m::Any(&x), m::BroadcastScalar(IsInt(i) ? 0.0 : -0.0)))
+             ? x
+             : nullptr;
 }
 
 // x + -y -> x - y
@@ -31,7 +33,7 @@ I* AddNegate(I* i, PassContext&) {
 // x - 0 -> x
 I* SubtractZero(I* i, PassContext&) {
   I* x;
-  return (IsInt(i) || IsReal(i)) && m::Match(i, m::Subtract(m::Any(&x), m::Splat(0))) ? x : nullptr;
+  return (IsInt(i) || IsReal(i)) && m::Match(i, m::Subtract(m::Any(&x), m::BroadcastScalar(0))) ? x : nullptr;
 }
 
 // x - -y -> x + y
@@ -45,32 +47,32 @@ I* SubtractNegate(I* i, PassContext&) {
 I* SubtractSelf(I* i, PassContext&) {
   I* x;
   if (!IsInt(i) || !m::Match(i, m::Subtract(m::Any(&x), m::Same(&x)))) return nullptr;
-  return make::Splat(i->parent(), i->type(), i->shape().dims(), 0);
+  return make::Full(i->parent(), i->type(), i->shape().dims(), 0);
 }
 
 // x * 1 -> x
 I* MultiplyOne(I* i, PassContext&) {
   I* x;
-  return !IsComplex(i->type()) && m::Match(i, m::Multiply(m::Any(&x), m::Splat(1))) ? x : nullptr;
+  return !IsComplex(i->type()) && m::Match(i, m::Multiply(m::Any(&x), m::BroadcastScalar(1))) ? x : nullptr;
 }
 
 // x * 0 -> 0, integers
 I* MultiplyZero(I* i, PassContext&) {
   I* zero;
-  return IsInt(i) && m::Match(i, m::Multiply(m::Any(), m::Splat(&zero, 0))) ? zero : nullptr;
+  return IsInt(i) && m::Match(i, m::Multiply(m::Any(), m::BroadcastScalar(&zero, 0))) ? zero : nullptr;
 }
 
 // x * -1 -> -x
 I* MultiplyMinusOne(I* i, PassContext&) {
   I* x;
   if (!IsReal(i) && !IsSignedInt(i->type())) return nullptr;
-  return m::Match(i, m::Multiply(m::Any(&x), m::Splat(-1))) ? make::Unary(HloOpcode::kNegate, x) : nullptr;
+  return m::Match(i, m::Multiply(m::Any(&x), m::BroadcastScalar(-1))) ? make::Unary(HloOpcode::kNegate, x) : nullptr;
 }
 
 // x / 1 -> x
 I* DivideOne(I* i, PassContext&) {
   I* x;
-  return !IsComplex(i->type()) && m::Match(i, m::Divide(m::Any(&x), m::Splat(1))) ? x : nullptr;
+  return !IsComplex(i->type()) && m::Match(i, m::Divide(m::Any(&x), m::BroadcastScalar(1))) ? x : nullptr;
 }
 
 // x / 2^k -> x * 2^-k where both are normal numbers of the type: the same rounding of the same number.
@@ -80,23 +82,23 @@ I* DividePowerOfTwo(I* i, PassContext&) {
       type != ElementType::kF16) {
     return nullptr;
   }
-  const auto splat = AsSplat(i->operand(1));
-  if (!splat) return nullptr;
+  const auto scalar = AsBroadcastScalar(i->operand(1));
+  if (!scalar) return nullptr;
   int exponent;
-  const double c = splat->number();
+  const double c = scalar->number();
   if (!std::isfinite(c) || std::fabs(std::frexp(c, &exponent)) != 0.5 || c == 0) return nullptr;
   const int limit = type == ElementType::kF16 ? 13 : 120;
   if (exponent < -limit || exponent > limit) return nullptr;
-  return make::Binary(HloOpcode::kMultiply, i->operand(0), make::Splat(i->parent(), type, i->shape().dims(), 1.0 / c));
+  return make::Binary(HloOpcode::kMultiply, i->operand(0), make::Full(i->parent(), type, i->shape().dims(), 1.0 / c));
 }
 
 // log2 of a positive power of two that all elements of `x` are, or -1.
 int64_t PowerOfTwo(const I* x) {
-  const auto splat = AsSplat(x);
-  if (!splat || !IsIntegral(x->type())) return -1;
-  const uint64_t c = static_cast<uint64_t>(splat->literal->GetInt(0));
+  const auto scalar = AsBroadcastScalar(x);
+  if (!scalar || !IsIntegral(x->type())) return -1;
+  const uint64_t c = static_cast<uint64_t>(scalar->literal->GetInt(0));
   if (c == 0 || (c & (c - 1)) != 0) return -1;
-  if (IsSignedInt(x->type()) && splat->literal->GetInt(0) < 0) return -1;
+  if (IsSignedInt(x->type()) && scalar->literal->GetInt(0) < 0) return -1;
   return std::countr_zero(c);
 }
 
@@ -105,7 +107,7 @@ I* UnsignedDivide(I* i, PassContext&) {
   const int64_t k = PowerOfTwo(i->operand(1));
   if (!IsUnsignedInt(i->type()) || k <= 0) return nullptr;
   return make::Binary(HloOpcode::kShiftRightLogical, i->operand(0),
-                      make::Splat(i->parent(), i->type(), i->shape().dims(), static_cast<double>(k)));
+                      make::Full(i->parent(), i->type(), i->shape().dims(), static_cast<double>(k)));
 }
 
 // x % 2^k -> x & (2^k - 1), unsigned
@@ -114,7 +116,7 @@ I* UnsignedRemainder(I* i, PassContext&) {
   if (!IsUnsignedInt(i->type()) || k < 0 || k > 52) return nullptr;
   return make::Binary(
       HloOpcode::kAnd, i->operand(0),
-      make::Splat(i->parent(), i->type(), i->shape().dims(), static_cast<double>((int64_t{1} << k) - 1)));
+      make::Full(i->parent(), i->type(), i->shape().dims(), static_cast<double>((int64_t{1} << k) - 1)));
 }
 
 // --x -> x; the same for not
@@ -141,10 +143,10 @@ I* SameOperands(I* i, PassContext&) { return i->operand(0) == i->operand(1) ? i-
 I* SimplePower(I* i, PassContext&) {
   I* x;
   if (!IsReal(i) && !IsInt(i)) return nullptr;
-  if (m::Match(i, m::Power(m::Any(&x), m::Splat(1)))) return x;
-  if (m::Match(i, m::Power(m::Any(&x), m::Splat(2)))) return make::Binary(HloOpcode::kMultiply, x, x);
-  if (IsReal(i) && m::Match(i, m::Power(m::Any(&x), m::Splat(-1)))) {
-    return make::Binary(HloOpcode::kDivide, make::Splat(i->parent(), i->type(), i->shape().dims(), 1.0), x);
+  if (m::Match(i, m::Power(m::Any(&x), m::BroadcastScalar(1)))) return x;
+  if (m::Match(i, m::Power(m::Any(&x), m::BroadcastScalar(2)))) return make::Binary(HloOpcode::kMultiply, x, x);
+  if (IsReal(i) && m::Match(i, m::Power(m::Any(&x), m::BroadcastScalar(-1)))) {
+    return make::Binary(HloOpcode::kDivide, make::Full(i->parent(), i->type(), i->shape().dims(), 1.0), x);
   }
   return nullptr;
 }

@@ -17,7 +17,7 @@ absl::StatusOr<bool> SimplifyConditionals(HloModule* module, PassContext& contex
       int64_t branch = -1;
       if (count == 1) {
         branch = 0;
-      } else if (const auto selector = AsSplat(conditional->operand(0))) {
+      } else if (const auto selector = AsBroadcastScalar(conditional->operand(0))) {
         const int64_t value = selector->literal->GetInt(0);
         // A pred picks the first branch if it is true; an index outside the range picks the last.
         branch = conditional->operand(0)->type() == ElementType::kPred ? (value != 0 ? 0 : 1)

@@ -13,7 +13,7 @@ using I = HloInstruction;
 // dot that sums nothing -> 0
 I* DotEmpty(I* i, PassContext&) {
   if (!i->operand(0)->shape().IsZeroSized() && !i->operand(1)->shape().IsZeroSized()) return nullptr;
-  return make::Splat(i->parent(), i->type(), i->shape().dims(), 0);
+  return make::Full(i->parent(), i->type(), i->shape().dims(), 0);
 }
 
 Int64List Mapped(const Int64List& dims, const Int64List& permutation) {
@@ -115,7 +115,7 @@ I* DotOuter(I* i, PassContext&) {
     factors[side] = make::Broadcast(x, i->shape().dims(), places);
   }
   I* product = make::Binary(HloOpcode::kMultiply, factors[0], factors[1]);
-  return make::Binary(HloOpcode::kAdd, product, make::Splat(i->parent(), i->type(), i->shape().dims(), 0));
+  return make::Binary(HloOpcode::kAdd, product, make::Full(i->parent(), i->type(), i->shape().dims(), 0));
 }
 
 // transpose(dot(a, b)) that exchanges the two free dimensions -> dot(b, a). Of several free dimensions: likewise if the

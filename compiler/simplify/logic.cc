@@ -9,18 +9,18 @@ namespace {
 using I = HloInstruction;
 
 I* Pred(const I* like, bool value) {
-  return make::Splat(like->parent(), ElementType::kPred, like->shape().dims(), value ? 1 : 0);
+  return make::Full(like->parent(), ElementType::kPred, like->shape().dims(), value ? 1 : 0);
 }
 
 // Whether all bits of all elements are set.
 bool IsAllOnes(const I* x) {
   if (x->type() == ElementType::kPred) return IsAll(x, 1.0);
   if (!IsIntegral(x->type())) return false;
-  const auto splat = AsSplat(x);
-  if (!splat) return false;
+  const auto scalar = AsBroadcastScalar(x);
+  if (!scalar) return false;
   const int bits = ElementBits(x->type());
   const uint64_t mask = bits == 64 ? ~uint64_t{0} : (uint64_t{1} << bits) - 1;
-  return (static_cast<uint64_t>(splat->literal->GetInt(0)) & mask) == mask;
+  return (static_cast<uint64_t>(scalar->literal->GetInt(0)) & mask) == mask;
 }
 bool IsAllZeros(const I* x) { return (x->type() == ElementType::kPred || IsIntegral(x->type())) && IsAll(x, 0.0); }
 
@@ -46,7 +46,7 @@ I* OrConstant(I* i, PassContext&) {
 // x ^ 0 -> x, x ^ x -> 0, x ^ ones -> not x
 I* XorConstant(I* i, PassContext&) {
   I* x;
-  if (m::Match(i, m::Xor(m::Any(&x), m::Same(&x)))) return make::Splat(i->parent(), i->type(), i->shape().dims(), 0);
+  if (m::Match(i, m::Xor(m::Any(&x), m::Same(&x)))) return make::Full(i->parent(), i->type(), i->shape().dims(), 0);
   if (m::Match(i, m::Xor(m::Any(&x), AllZeros()))) return x;
   if (m::Match(i, m::Xor(m::Any(&x), AllOnes()))) return make::Unary(HloOpcode::kNot, x);
   return nullptr;
@@ -92,12 +92,12 @@ I* CompareUnsignedZero(I* i, PassContext&) {
 I* CompareIota(I* i, PassContext&) {
   const I* x = i->operand(0);
   while (x->opcode() == HloOpcode::kBroadcast || x->opcode() == HloOpcode::kReshape) x = x->operand(0);
-  const auto splat = AsSplat(i->operand(1));
-  if (x->opcode() != HloOpcode::kIota || !splat || !IsIntegral(x->type())) return nullptr;
+  const auto scalar = AsBroadcastScalar(i->operand(1));
+  if (x->opcode() != HloOpcode::kIota || !scalar || !IsIntegral(x->type())) return nullptr;
   const int64_t last = x->shape().dim(x->attr<AttrKind::kIotaDimension>()) - 1;
   const int bits = ElementBits(x->type()) - (IsSignedInt(x->type()) ? 1 : 0);
   if (last < 0 || (bits < 63 && last >= (int64_t{1} << bits))) return nullptr;  // wraps
-  const int64_t c = splat->literal->GetInt(0);
+  const int64_t c = scalar->literal->GetInt(0);
   if (IsUnsignedInt(x->type()) && c < 0) return nullptr;  // u64 beyond int64
   switch (i->direction()) {
     case CompareDirection::kLt:
@@ -155,8 +155,8 @@ I* SelectSame(I* i, PassContext&) {
 // select(true, a, b) -> a, select(false, a, b) -> b
 I* SelectConstant(I* i, PassContext&) {
   I* x;
-  if (m::Match(i, m::Select(m::Splat(1), m::Any(&x), m::Any()))) return x;
-  if (m::Match(i, m::Select(m::Splat(0), m::Any(), m::Any(&x)))) return x;
+  if (m::Match(i, m::Select(m::BroadcastScalar(1), m::Any(&x), m::Any()))) return x;
+  if (m::Match(i, m::Select(m::BroadcastScalar(0), m::Any(), m::Any(&x)))) return x;
   return nullptr;
 }
 
@@ -170,8 +170,9 @@ I* SelectNot(I* i, PassContext&) {
 I* SelectOfPreds(I* i, PassContext&) {
   I* p;
   if (i->type() != ElementType::kPred || !SameDims(i->operand(0)->shape(), i->shape())) return nullptr;
-  if (m::Match(i, m::Select(m::Any(&p), m::Splat(1), m::Splat(0)))) return p;
-  if (m::Match(i, m::Select(m::Any(&p), m::Splat(0), m::Splat(1)))) return make::Unary(HloOpcode::kNot, p);
+  if (m::Match(i, m::Select(m::Any(&p), m::BroadcastScalar(1), m::BroadcastScalar(0)))) return p;
+  if (m::Match(i, m::Select(m::Any(&p), m::BroadcastScalar(0), m::BroadcastScalar(1))))
+    return make::Unary(HloOpcode::kNot, p);
   return nullptr;
 }
 

@@ -59,8 +59,8 @@ bool PropagateInvariants(PlainLoop& l, PassContext& context) {
     }
     const HloInstruction* init = l.init(k);
     const HloInstruction* constant = init;
-    const bool splat = init->opcode() == HloOpcode::kBroadcast && init->operand(0)->IsConstant();
-    if (splat) constant = init->operand(0);
+    const bool broadcast = init->opcode() == HloOpcode::kBroadcast && init->operand(0)->IsConstant();
+    if (broadcast) constant = init->operand(0);
     if (!constant->IsConstant() || !constant->shape().IsScalar()) continue;
     for (HloInstruction* state : {l.condition_state, l.body_state}) {
       for (HloInstruction* user : std::vector<HloInstruction*>(state->users())) {
@@ -70,7 +70,7 @@ bool PropagateInvariants(PlainLoop& l, PassContext& context) {
         for (const HloInstruction* reader : user->users()) other_use |= reader != l.next;
         if (!other_use) continue;
         HloInstruction* copy = state->parent()->Add(HloInstruction::CreateConstant(constant->shared_literal()));
-        if (splat) copy = make::Broadcast(copy, init->shape().dims(), {});
+        if (broadcast) copy = make::Broadcast(copy, init->shape().dims(), {});
         for (HloInstruction* reader : std::vector<HloInstruction*>(user->users())) {
           if (reader == l.next) continue;
           for (int64_t o = 0; o < reader->operand_count(); ++o) {

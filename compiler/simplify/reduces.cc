@@ -100,7 +100,8 @@ bool IsFreeReduction(const I* i) {
   const HloComputation* f = i->to_apply();
   const ElementType type = i->type();
   const I* init = i->operand(1);
-  if (IsCombiner(f, HloOpcode::kMaximum) || IsCombiner(f, HloOpcode::kMinimum)) return AsSplat(init).has_value();
+  if (IsCombiner(f, HloOpcode::kMaximum) || IsCombiner(f, HloOpcode::kMinimum))
+    return AsBroadcastScalar(init).has_value();
   if (IsCombiner(f, HloOpcode::kAnd)) return type == ElementType::kPred && IsAll(init, 1.0);
   if (IsCombiner(f, HloOpcode::kOr)) return IsAll(init, 0.0);
   return IsIntegral(type) && IsCombiner(f, HloOpcode::kAdd) && IsAll(init, 0.0);
@@ -114,7 +115,7 @@ I* ReduceReduce(I* i, PassContext&) {
   if (!IsFreeReduction(i) || !IsFreeReduction(inner)) return nullptr;
   const HloOpcode op = i->to_apply()->root()->opcode();
   if (inner->to_apply()->root()->opcode() != op) return nullptr;
-  const auto a = AsSplat(i->operand(1)), b = AsSplat(inner->operand(1));
+  const auto a = AsBroadcastScalar(i->operand(1)), b = AsBroadcastScalar(inner->operand(1));
   if (!a || !b || std::memcmp(a->literal->bytes(), b->literal->bytes(), StorageBytes(i->type())) != 0) return nullptr;
   I* x = inner->operand(0);
   Int64List kept;

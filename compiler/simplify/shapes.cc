@@ -28,7 +28,8 @@ I* ReshapeReshape(I* i, PassContext&) {
   return make::Reshape(x->operand(0), i->shape().dims());
 }
 
-// reshape(splat) -> splat; reshape(broadcast x) that only adds or removes dimensions of size 1 -> broadcast(reshape x)
+// reshape(broadcast scalar) -> broadcast scalar; reshape(broadcast x) that only adds or removes dimensions of size 1 ->
+// broadcast(reshape x)
 I* ReshapeBroadcast(I* i, PassContext&) {
   I* b = i->operand(0);
   if (b->opcode() != HloOpcode::kBroadcast) return nullptr;
@@ -61,7 +62,7 @@ I* ReshapeIota(I* i, PassContext&) {
   if (iota->opcode() != HloOpcode::kIota) return nullptr;
   if (NonUnit(iota->shape().dims()) != NonUnit(i->shape().dims())) return nullptr;
   const int64_t d = iota->attr<AttrKind::kIotaDimension>();
-  if (iota->shape().dim(d) == 1) return make::Splat(i->parent(), i->type(), i->shape().dims(), 0);
+  if (iota->shape().dim(d) == 1) return make::Full(i->parent(), i->type(), i->shape().dims(), 0);
   int64_t rank_among = 0;
   for (int64_t k = 0; k < d; ++k) rank_among += iota->shape().dim(k) != 1;
   int64_t target = 0;
@@ -166,7 +167,7 @@ I* BroadcastReshape(I* i, PassContext&) {
 }
 
 // constant of equal elements -> broadcast(scalar)
-I* ConstantSplat(I* i, PassContext&) {
+I* ConstantBroadcast(I* i, PassContext&) {
   if (!i->shape().IsArray() || i->shape().ElementCount() <= 1 || i->literal().elided()) return nullptr;
   if (!i->literal().IsSplat()) return nullptr;
   Literal scalar(Shape::Scalar(i->type()));
@@ -177,16 +178,16 @@ I* ConstantSplat(I* i, PassContext&) {
 // iota along a dimension of size 1 -> 0
 I* IotaUnit(I* i, PassContext&) {
   if (i->shape().dim(i->attr<AttrKind::kIotaDimension>()) != 1) return nullptr;
-  return make::Splat(i->parent(), i->type(), i->shape().dims(), 0);
+  return make::Full(i->parent(), i->type(), i->shape().dims(), 0);
 }
 
 // copy -> x: layouts are assigned before, and copies that buffers need come after
 I* Copy(I* i, PassContext&) { return SameShape(i->shape(), i->operand(0)->shape()) ? i->operand(0) : nullptr; }
 
-// reverse of dimensions of size 1, or of a splat -> x; reverse(reverse x) -> x
+// reverse of dimensions of size 1, or of a broadcast scalar -> x; reverse(reverse x) -> x
 I* Reverse(I* i, PassContext&) {
   I* x = i->operand(0);
-  if (AsSplat(x) && x->opcode() == HloOpcode::kBroadcast) return x;
+  if (AsBroadcastScalar(x) && x->opcode() == HloOpcode::kBroadcast) return x;
   if (x->opcode() == HloOpcode::kReverse && x->dimensions() == i->dimensions()) return x->operand(0);
   for (int64_t d : i->dimensions()) {
     if (x->shape().dim(d) > 1) return nullptr;
@@ -206,13 +207,15 @@ I* ElementwiseOfTransposes(I* i, PassContext&) {
   return make::Transpose(moved, a->dimensions());
 }
 
-// op(reshape x, splat) where the reshape adds dimensions of size 1 -> reshape(op(x, splat)): what is computed with and
-// without those dimensions becomes one
+// op(reshape x, scalar) where the reshape adds dimensions of size 1 -> reshape(op(x, scalar)): what is computed with
+// and without those dimensions becomes one
 I* ElementwiseOfReshapes(I* i, PassContext&) {
   const I* reshape = nullptr;
-  auto is_splat = [](const I* x) { return x->opcode() == HloOpcode::kBroadcast && x->operand(0)->shape().IsScalar(); };
+  auto is_broadcast_scalar = [](const I* x) {
+    return x->opcode() == HloOpcode::kBroadcast && x->operand(0)->shape().IsScalar();
+  };
   for (const I* operand : i->operands()) {
-    if (is_splat(operand)) continue;
+    if (is_broadcast_scalar(operand)) continue;
     if (operand->opcode() != HloOpcode::kReshape) return nullptr;
     if (reshape != nullptr && !SameDims(reshape->operand(0)->shape(), operand->operand(0)->shape())) return nullptr;
     reshape = operand;
@@ -222,7 +225,8 @@ I* ElementwiseOfReshapes(I* i, PassContext&) {
   if (dims.empty() || dims != NonUnit(i->shape().dims())) return nullptr;
   std::vector<I*> operands;
   for (I* operand : i->operands()) {
-    operands.push_back(is_splat(operand) ? make::Broadcast(operand->operand(0), dims, {}) : operand->operand(0));
+    operands.push_back(is_broadcast_scalar(operand) ? make::Broadcast(operand->operand(0), dims, {})
+                                                    : operand->operand(0));
   }
   return make::Reshape(i->parent()->Add(i->CloneWith(Shape(i->type(), dims), operands)), i->shape().dims());
 }
@@ -238,7 +242,7 @@ I* TransposeElementwise(I* i, PassContext&) {
   bool undone = false;
   for (const I* operand : op->operands()) {
     if (!SameDims(operand->shape(), op->shape()) || operand->shape().rank() < 2) return nullptr;
-    if (AsSplat(operand)) continue;
+    if (AsBroadcastScalar(operand)) continue;
     if (operand->opcode() == HloOpcode::kTranspose && operand->dimensions() == inverse) {
       undone = true;
       before += operand->user_count() == 1;
@@ -284,7 +288,7 @@ absl::Span<const RewriteRow> ShapeRows() {
       {"broadcast_nothing", HloOpcode::kBroadcast, BroadcastNothing},
       {"broadcast_broadcast", HloOpcode::kBroadcast, BroadcastBroadcast},
       {"broadcast_reshape", HloOpcode::kBroadcast, BroadcastReshape},
-      {"constant_splat", HloOpcode::kConstant, ConstantSplat},
+      {"constant_broadcast_scalar", HloOpcode::kConstant, ConstantBroadcast},
       {"iota_unit", HloOpcode::kIota, IotaUnit},
       {"copy", HloOpcode::kCopy, Copy},
       {"reverse", HloOpcode::kReverse, Reverse},

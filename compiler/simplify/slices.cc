@@ -111,11 +111,11 @@ I* PadNothing(I* i, PassContext&) {
   return SameShape(i->shape(), x->shape()) ? x : make::Slice(x, s.starts, s.limits, s.strides);
 }
 
-// pad of nothing at all, or of a splat by the same value -> splat
-I* PadSplat(I* i, PassContext&) {
+// pad of nothing at all, or of a broadcast scalar by the same value -> broadcast scalar
+I* PadBroadcastScalar(I* i, PassContext&) {
   I *x = i->operand(0), *value = i->operand(1);
   if (!x->shape().IsZeroSized()) {
-    const auto a = AsSplat(x), b = AsSplat(value);
+    const auto a = AsBroadcastScalar(x), b = AsBroadcastScalar(value);
     if (!a || !b) return nullptr;
     const int bytes = StorageBytes(i->type());
     if (std::memcmp(a->literal->bytes(), b->literal->bytes(), bytes) != 0) return nullptr;
@@ -166,9 +166,9 @@ I* ConcatenateSlices(I* i, PassContext&) {
 
 // The value that constant scalar index `x` is clamped to.
 bool ConstantIndex(const I* x, int64_t size, int64_t slice, int64_t* start) {
-  const auto splat = AsSplat(x);
-  if (!splat) return false;
-  const int64_t value = splat->literal->GetInt(0);
+  const auto scalar = AsBroadcastScalar(x);
+  if (!scalar) return false;
+  const int64_t value = scalar->literal->GetInt(0);
   const bool beyond = value < 0 && IsUnsignedInt(x->type());  // u64 above int64
   *start = beyond ? size - slice : std::clamp<int64_t>(value, 0, size - slice);
   return true;
@@ -193,8 +193,8 @@ I* DynamicSliceConstant(I* i, PassContext&) {
   return make::Slice(x, starts, limits, Int64List(rank, 1));
 }
 
-// dynamic-slice(splat) -> splat
-I* DynamicSliceSplat(I* i, PassContext&) {
+// dynamic-slice(broadcast scalar) -> broadcast scalar
+I* DynamicSliceBroadcastScalar(I* i, PassContext&) {
   I* x = i->operand(0);
   if (x->opcode() != HloOpcode::kBroadcast || x->operand(0)->shape().rank() != 0) return nullptr;
   return make::Broadcast(x->operand(0), i->shape().dims(), {});
@@ -244,11 +244,11 @@ absl::Span<const RewriteRow> SliceRows() {
       {"slice_concatenate", HloOpcode::kSlice, SliceConcatenate},
       {"slice_pad", HloOpcode::kSlice, SlicePad},
       {"pad_nothing", HloOpcode::kPad, PadNothing},
-      {"pad_splat", HloOpcode::kPad, PadSplat},
+      {"pad_broadcast_scalar", HloOpcode::kPad, PadBroadcastScalar},
       {"concatenate_one", HloOpcode::kConcatenate, ConcatenateOne},
       {"concatenate_slices", HloOpcode::kConcatenate, ConcatenateSlices},
       {"dynamic_slice_constant", HloOpcode::kDynamicSlice, DynamicSliceConstant},
-      {"dynamic_slice_splat", HloOpcode::kDynamicSlice, DynamicSliceSplat},
+      {"dynamic_slice_broadcast_scalar", HloOpcode::kDynamicSlice, DynamicSliceBroadcastScalar},
       {"update_all", HloOpcode::kDynamicUpdateSlice, UpdateAll},
       {"gather_one", HloOpcode::kGather, GatherOne},
   };

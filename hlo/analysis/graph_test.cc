@@ -84,20 +84,20 @@ TEST(Fingerprint, HasherSeesLengthsAndOrder) {
   EXPECT_EQ(of({"abcdefghi"}), of({"abcdefghi"}));
 }
 
-TEST(Pattern, CommutativeCapturesAndSplats) {
+TEST(Pattern, CommutativeCapturesAndBroadcastScalars) {
   HloBuilder b("m");
   Op x = b.Parameter(0, Shape(E::kF32, {4}), "x");
   Op sum = b.Add(b.Scalar(E::kF32, 0), b.Mul(x, x));
   Op difference = b.Sub(sum, b.FullLike(x, 2));
   HloInstruction *found = nullptr, *left = nullptr;
-  EXPECT_TRUE(m::Match(sum.instruction(), m::Add(m::Any(&found), m::Splat(0))));
+  EXPECT_TRUE(m::Match(sum.instruction(), m::Add(m::Any(&found), m::BroadcastScalar(0))));
   EXPECT_EQ(found->opcode(), HloOpcode::kMultiply);
   EXPECT_TRUE(m::Match(found, m::Multiply(m::Any(&left), m::Same(&left))));
   EXPECT_EQ(left, x.instruction());
-  EXPECT_FALSE(m::Match(sum.instruction(), m::Add(m::Any(), m::Splat(1))));
-  EXPECT_FALSE(m::Match(sum.instruction(), m::Add(m::Any(), m::Splat(-0.0))));
-  EXPECT_TRUE(m::Match(difference.instruction(), m::Subtract(m::OneUse(m::Add()), m::AnySplat())));
-  EXPECT_FALSE(m::Match(difference.instruction(), m::Subtract(m::Splat(2), m::Any())));
+  EXPECT_FALSE(m::Match(sum.instruction(), m::Add(m::Any(), m::BroadcastScalar(1))));
+  EXPECT_FALSE(m::Match(sum.instruction(), m::Add(m::Any(), m::BroadcastScalar(-0.0))));
+  EXPECT_TRUE(m::Match(difference.instruction(), m::Subtract(m::OneUse(m::Add()), m::AnyBroadcastScalar())));
+  EXPECT_FALSE(m::Match(difference.instruction(), m::Subtract(m::BroadcastScalar(2), m::Any())));
   EXPECT_TRUE(m::Match(difference.instruction(), m::AnyOf(m::Add(), m::Subtract(&found))));
   EXPECT_EQ(found, difference.instruction());
   EXPECT_FALSE(m::Match(x.instruction(), m::OneUse(m::Where(m::Any(), [](HloInstruction*) { return false; }))));

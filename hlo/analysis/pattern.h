@@ -1,5 +1,5 @@
-// A small language of instruction patterns: `m::Match(i, m::Add(m::Any(&x), m::Splat(0)))`. Operands of commutative ops
-// match in either order.
+// A small language of instruction patterns: `m::Match(i, m::Add(m::Any(&x), m::BroadcastScalar(0)))`. Operands of
+// commutative ops match in either order.
 #ifndef XC_HLO_ANALYSIS_PATTERN_H_
 #define XC_HLO_ANALYSIS_PATTERN_H_
 
@@ -11,13 +11,14 @@
 
 namespace xc {
 
-// The scalar that `x` repeats: a splat constant or what broadcasts one (reshapes, transposes and copies do not matter).
-// Nothing otherwise, and for elided constants. The returned literal lives as long as the module's constants.
-struct SplatValue {
+// The scalar that `x` repeats: a constant of equal elements or what broadcasts one (reshapes, transposes and copies do
+// not matter). Nothing otherwise, and for elided constants. The returned literal lives as long as the module's
+// constants.
+struct ScalarValue {
   const Literal* literal = nullptr;
   double number() const { return literal->GetDouble(0); }
 };
-std::optional<SplatValue> AsSplat(const HloInstruction* x);
+std::optional<ScalarValue> AsBroadcastScalar(const HloInstruction* x);
 // Whether every element of `x` is `value` exactly; zeros by sign (IsAll(x, 0.0) does not hold for -0.0).
 bool IsAll(const HloInstruction* x, double value);
 
@@ -116,7 +117,7 @@ XC_PATTERN(Xor, kXor)
 #undef XC_PATTERN
 
 // Every element is `value` exactly: see IsAll.
-struct SplatPattern {
+struct BroadcastScalarPattern {
   HloInstruction** capture;
   double value;
   bool Match(HloInstruction* instruction) const {
@@ -125,19 +126,19 @@ struct SplatPattern {
     return true;
   }
 };
-inline SplatPattern Splat(double value) { return {nullptr, value}; }
-inline SplatPattern Splat(HloInstruction** capture, double value) { return {capture, value}; }
+inline BroadcastScalarPattern BroadcastScalar(double value) { return {nullptr, value}; }
+inline BroadcastScalarPattern BroadcastScalar(HloInstruction** capture, double value) { return {capture, value}; }
 
-// A splat of any value.
-struct AnySplatPattern {
+// A broadcast scalar of any value.
+struct AnyBroadcastScalarPattern {
   HloInstruction** capture;
   bool Match(HloInstruction* instruction) const {
-    if (!AsSplat(instruction)) return false;
+    if (!AsBroadcastScalar(instruction)) return false;
     if (capture != nullptr) *capture = instruction;
     return true;
   }
 };
-inline AnySplatPattern AnySplat(HloInstruction** capture = nullptr) { return {capture}; }
+inline AnyBroadcastScalarPattern AnyBroadcastScalar(HloInstruction** capture = nullptr) { return {capture}; }
 
 // `pattern`, and the instruction has one user.
 template <typename P>

@@ -8,8 +8,8 @@
 
 namespace xc {
 
-// Adds an instruction to `computation`, in which the operands are. `given` is needed where operands do not determine the
-// shape. Errors: operands, attributes or called computations break a rule of the op; then nothing is added, and the
+// Adds an instruction to `computation`, in which the operands are. `given` is needed where operands do not determine
+// the shape. Errors: operands, attributes or called computations break a rule of the op; then nothing is added, and the
 // attributes are as they were.
 absl::StatusOr<HloInstruction*> MakeInstruction(HloComputation* computation, HloOpcode opcode,
                                                 absl::Span<HloInstruction* const> operands, Attributes&& attributes,

@@ -153,7 +153,7 @@ bool SameLength(const DynamicArray& a, const DynamicArray& b) {
 // The array with `fill`, a scalar, behind its last element.
 Val Filled(Emitter& b, const DynamicArray& x, Val fill) {
   Val place = b.Iota(ElementType::kS32, x.items->shape().dims(), x.axis);
-  return b.Select(b.Lt(place, b.Splat(x.size, place->shape().dims())), x.items, fill);
+  return b.Select(b.Lt(place, b.BroadcastScalar(x.size, place->shape().dims())), x.items, fill);
 }
 
 Val WithZeros(Emitter& b, const DynamicArray& x) {
@@ -269,7 +269,7 @@ absl::Status Reduction(OpContext& c, LoweringFn lowering) {
     int64_t count = 1;  // of elements along the other dimensions that go
     for (int64_t d = 0; d < c.rank(0); ++d) count *= seen[d] && d != x.axis ? c.dims(0)[d] : 1;
     Val sum = c.outputs()[0].array, size = c.b.Mul(x.size, c.b.S32(count));
-    c.set(0, c.b.Div(sum, c.b.Splat(c.b.Convert(size, type), sum->shape().dims())));
+    c.set(0, c.b.Div(sum, c.b.BroadcastScalar(c.b.Convert(size, type), sum->shape().dims())));
     return absl::OkStatus();
   }
   XC_RETURN_IF_ERROR(lowering(c));

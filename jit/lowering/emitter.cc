@@ -141,7 +141,7 @@ Val Emitter::Unary(HloOpcode opcode, Val a) {
 Val Emitter::Binary(HloOpcode opcode, Val a, Val b) {
   if (a->shape().dims() != b->shape().dims()) {
     if (a->shape().rank() == 0) {
-      a = Splat(a, b->shape().dims());
+      a = BroadcastScalar(a, b->shape().dims());
     } else {
       b = BroadcastTo(b, a->shape().dims());
     }
@@ -153,7 +153,7 @@ Val Emitter::Binary(HloOpcode opcode, Val a, Val b) {
 Val Emitter::Compare(CompareDirection direction, Val a, Val b) {
   if (a->shape().dims() != b->shape().dims()) {
     if (a->shape().rank() == 0) {
-      a = Splat(a, b->shape().dims());
+      a = BroadcastScalar(a, b->shape().dims());
     } else {
       b = BroadcastTo(b, a->shape().dims());
     }

@@ -44,7 +44,7 @@ class Emitter {
   Val Constant(Literal literal) { return Constant(std::make_shared<const Literal>(std::move(literal))); }
   Val Scalar(ElementType type, double value);
   Val ScalarInt(ElementType type, int64_t value);
-  Val Full(ElementType type, const Dims& dims, double value) { return Splat(Scalar(type, value), dims); }
+  Val Full(ElementType type, const Dims& dims, double value) { return BroadcastScalar(Scalar(type, value), dims); }
   Val Like(Val a, double value) { return Full(a->type(), a->shape().dims(), value); }
   Val Zeros(const Shape& shape) { return Full(shape.type(), shape.dims(), 0); }
   Val S32(int64_t value) { return ScalarInt(ElementType::kS32, value); }
@@ -100,7 +100,7 @@ class Emitter {
 
   // mapping[i]: the output dimension of input dimension i.
   Val Broadcast(Val a, const Dims& dims, const std::vector<int64_t>& mapping);
-  Val Splat(Val scalar, const Dims& dims) { return Broadcast(scalar, dims, {}); }
+  Val BroadcastScalar(Val scalar, const Dims& dims) { return Broadcast(scalar, dims, {}); }
   // NumPy's rule: right-aligned, size 1 stretches; the shapes must be compatible.
   Val BroadcastTo(Val a, const Dims& dims);
   Val Reshape(Val a, const Dims& dims);

@@ -27,7 +27,7 @@ absl::Status MatrixBandPart(OpContext& c) {
   }
   Val row = b.Iota(t, {m, n}, 0), column = b.Iota(t, {m, n}, 1);
   auto within = [&](Val limit, Val distance) {
-    Val wide = b.Splat(limit, {m, n});
+    Val wide = b.BroadcastScalar(limit, {m, n});
     return b.Or(b.Lt(wide, b.Like(wide, 0)), b.Le(distance, wide));
   };
   Val keep = b.And(within(c.in(1), b.Sub(row, column)), within(c.in(2), b.Sub(column, row)));
@@ -160,7 +160,7 @@ Val Pick(Emitter& b, Val x, std::vector<int64_t> places, Val fill, const Dims& t
   Dims flat(dims.begin(), dims.end() - 1);
   flat.push_back(static_cast<int64_t>(places.size()));
   Shape result(x->type(), flat);
-  if (result.ElementCount() == 0 || dims[last] == 0) return b.Splat(fill, out);
+  if (result.ElementCount() == 0 || dims[last] == 0) return b.BroadcastScalar(fill, out);
   Literal inside{Shape(ElementType::kPred, {static_cast<int64_t>(places.size())})};
   for (size_t i = 0; i < places.size(); ++i) {
     inside.SetInt(i, places[i] >= 0);
@@ -174,7 +174,7 @@ Val Pick(Emitter& b, Val x, std::vector<int64_t> places, Val fill, const Dims& t
   Dims sizes = dims;
   sizes[last] = 1;
   Val v = b.Gather(x, b.Vector(ElementType::kS32, places), g, sizes);
-  v = b.Select(b.Broadcast(b.Constant(std::move(inside)), flat, {last}), v, b.Splat(fill, flat));
+  v = b.Select(b.Broadcast(b.Constant(std::move(inside)), flat, {last}), v, b.BroadcastScalar(fill, flat));
   return b.Reshape(v, out);
 }
 

@@ -390,7 +390,7 @@ absl::Status GatherItems(OpContext& c) {
     return absl::OkStatus();
   }
   if (list->length == 0) return c.Error("a gather from an empty list");
-  c.FailIf(b.Or(b.Lt(i, b.Like(i, 0)), b.Ge(i, b.Splat(Size(c, *list), c.dims(1)))));
+  c.FailIf(b.Or(b.Lt(i, b.Like(i, 0)), b.Ge(i, b.BroadcastScalar(Size(c, *list), c.dims(1)))));
   sizes[0] = 1;
   GatherDims g;
   for (int64_t d = 1; d < list->items->shape().rank(); ++d) g.offset_dims.push_back(d);

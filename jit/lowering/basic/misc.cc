@@ -107,7 +107,7 @@ absl::Status AdjustContrast(OpContext& c) {
     if (d != h && d != w) mapping.push_back(d);
   }
   Val wide = b.Broadcast(mean, c.dims(0), mapping);
-  Val y = b.Add(b.Mul(b.Sub(x, wide), b.Splat(c.in(1), c.dims(0))), wide);
+  Val y = b.Add(b.Mul(b.Sub(x, wide), b.BroadcastScalar(c.in(1), c.dims(0))), wide);
   c.set(0, b.Convert(y, c.etype(0)));
   return absl::OkStatus();
 }
@@ -168,8 +168,8 @@ absl::Status AdjustSaturation(OpContext& c) {
   Emitter& b = c.b;
   Planes q = ToHsv(b, p);
   Val scale = b.Convert(c.in(1), c.etype(0));
-  q.v[1] =
-      b.Clamp(b.Scalar(c.etype(0), 0), b.Mul(q.v[1], b.Splat(scale, q.v[1]->shape().dims())), b.Scalar(c.etype(0), 1));
+  q.v[1] = b.Clamp(b.Scalar(c.etype(0), 0), b.Mul(q.v[1], b.BroadcastScalar(scale, q.v[1]->shape().dims())),
+                   b.Scalar(c.etype(0), 1));
   Planes out = ToRgb(b, q);
   c.set(0, b.Concat({out.v[0], out.v[1], out.v[2]}, c.rank(0) - 1));
   return absl::OkStatus();
@@ -180,7 +180,7 @@ absl::Status AdjustHue(OpContext& c) {
   XC_ASSIGN_OR_RETURN(Planes p, SplitColors(c));
   Emitter& b = c.b;
   Planes q = ToHsv(b, p);
-  Val delta = b.Splat(b.Convert(c.in(1), c.etype(0)), q.v[0]->shape().dims());
+  Val delta = b.BroadcastScalar(b.Convert(c.in(1), c.etype(0)), q.v[0]->shape().dims());
   // The fraction of hue + delta, never negative.
   Val hue = b.Add(q.v[0], delta);
   q.v[0] = b.Sub(hue, b.Floor(hue));
@@ -277,10 +277,10 @@ absl::Status HistogramFixedWidth(OpContext& c) {
   Val low = end(0), high = end(1);
   c.FailIf(b.Not(b.Lt(low, high)));
   Val x = b.Reshape(c.in(0), {n});
-  Val above = b.Convert(b.Sub(b.Max(x, b.Splat(low, {n})), b.Splat(low, {n})), kF64);
+  Val above = b.Convert(b.Sub(b.Max(x, b.BroadcastScalar(low, {n})), b.BroadcastScalar(low, {n})), kF64);
   Val step = b.Div(b.Convert(b.Sub(high, low), kF64), b.Scalar(kF64, static_cast<double>(bins)));
   Val last = b.Full(kF64, {n}, static_cast<double>(bins - 1));
-  Val place = b.Convert(b.Min(b.Floor(b.Div(above, b.Splat(step, {n}))), last), ElementType::kS32);
+  Val place = b.Convert(b.Min(b.Floor(b.Div(above, b.BroadcastScalar(step, {n}))), last), ElementType::kS32);
   Dims all = {bins, n};
   Val hit = b.Eq(b.Broadcast(place, all, {1}), b.Iota(ElementType::kS32, all, 0));
   c.set(0, b.ReduceSum(b.Convert(hit, c.out_etype(0)), {1}));

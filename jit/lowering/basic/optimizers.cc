@@ -17,7 +17,7 @@ struct Step {
   // Operand `i` as an array of the variable's shape.
   absl::StatusOr<Val> Scalar(int i) {
     if (c.rank(i) != 0) return c.Error(absl::StrCat("operand ", i, " must be a scalar"));
-    return b.Splat(c.in(i), dims);
+    return b.BroadcastScalar(c.in(i), dims);
   }
 };
 
@@ -92,7 +92,7 @@ absl::Status Adam(OpContext& c) {
   ElementType t = s.vars[0]->type();
   Val one = b.Scalar(t, 1), g = c.in(9), beta1 = c.in(6), beta2 = c.in(7);
   Val alpha = b.Div(b.Mul(c.in(5), b.Sqrt(b.Sub(one, c.in(4)))), b.Sub(one, c.in(3)));
-  auto wide = [&](Val v) { return b.Splat(v, s.dims); };
+  auto wide = [&](Val v) { return b.BroadcastScalar(v, s.dims); };
   Val m = b.Add(s.vars[1], b.Mul(b.Sub(g, s.vars[1]), wide(b.Sub(one, beta1))));
   Val v = b.Add(s.vars[2], b.Mul(b.Sub(b.Mul(g, g), s.vars[2]), wide(b.Sub(one, beta2))));
   Val top = nesterov ? b.Add(b.Mul(g, wide(b.Sub(one, beta1))), b.Mul(wide(beta1), m)) : m;
@@ -107,7 +107,7 @@ absl::Status AdaMax(OpContext& c) {
   for (int i = 3; i < 8; ++i) XC_RETURN_IF_ERROR(c.RequireRank(i, 0));
   Emitter& b = c.b;
   Val one = b.Scalar(s.vars[0]->type(), 1), g = c.in(8);
-  auto wide = [&](Val v) { return b.Splat(v, s.dims); };
+  auto wide = [&](Val v) { return b.BroadcastScalar(v, s.dims); };
   Val m = b.Add(s.vars[1], b.Mul(b.Sub(g, s.vars[1]), wide(b.Sub(one, c.in(5)))));
   Val v = b.Max(b.Mul(wide(c.in(6)), s.vars[2]), b.Abs(g));
   Val rate = b.Div(c.in(4), b.Sub(one, c.in(3)));

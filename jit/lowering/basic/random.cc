@@ -79,10 +79,10 @@ absl::StatusOr<Stream> FromKey(OpContext& c, int key, int counter) {
 // The four words of the blocks with the numbers `index` (u64), each of its shape.
 Words BlocksAt(Emitter& b, const Stream& s, Val index) {
   const Dims dims = index->shape().dims();
-  Val low = b.Add(b.Splat(s.counter_low, dims), index);
+  Val low = b.Add(b.BroadcastScalar(s.counter_low, dims), index);
   Val carry = b.Convert(b.Lt(low, index), kU64);
-  Val high = b.Add(b.Splat(s.counter_high, dims), carry);
-  Val key = b.Splat(s.key, dims);
+  Val high = b.Add(b.BroadcastScalar(s.counter_high, dims), carry);
+  Val key = b.BroadcastScalar(s.key, dims);
   return Philox(b, {Low(b, low), High(b, low), Low(b, high), High(b, high)}, {Low(b, key), High(b, key)});
 }
 
@@ -157,11 +157,11 @@ std::vector<Val> Truncated(Emitter& b, const Stream& s, int64_t groups, bool wid
   const Dims dims = {groups};
   ElementType type = wide ? ElementType::kF64 : ElementType::kF32;
   Val offset = b.Mul(b.Iota(kU64, dims, 0), b.Full(kU64, dims, wide ? 128 : 256));
-  Val low = b.Add(b.Splat(s.counter_low, dims), offset);
-  Val high = b.Add(b.Splat(s.counter_high, dims), b.Convert(b.Lt(low, offset), kU64));
+  Val low = b.Add(b.BroadcastScalar(s.counter_low, dims), offset);
+  Val high = b.Add(b.BroadcastScalar(s.counter_high, dims), b.Convert(b.Lt(low, offset), kU64));
   // State: active, number found, counter, key, values found.
   std::vector<Val> state = {b.Full(ElementType::kPred, dims, 1), b.Full(ElementType::kS32, dims, 0), low, high,
-                            b.Splat(s.key, dims)};
+                            b.BroadcastScalar(s.key, dims)};
   for (size_t i = 0; i < width; ++i) state.push_back(b.Full(type, dims, 0));
   auto next = [&](Emitter& e, Val, const std::vector<Val>& now) -> std::vector<Val> {
     Words w = Philox(e, {Low(e, now[2]), High(e, now[2]), Low(e, now[3]), High(e, now[3])},
@@ -233,7 +233,8 @@ absl::Status Fill(OpContext& c, const Stream& s, Kind kind, const Dims& dims, in
     c.FailIf(b.Ge(low, high));
     ElementType unsigned_type = bits->type();
     Val range = b.Sub(b.BitcastConvert(high, unsigned_type), b.BitcastConvert(low, unsigned_type));
-    bits = b.Add(b.Rem(bits, b.Splat(range, dims)), b.Splat(b.BitcastConvert(low, unsigned_type), dims));
+    bits = b.Add(b.Rem(bits, b.BroadcastScalar(range, dims)),
+                 b.BroadcastScalar(b.BitcastConvert(low, unsigned_type), dims));
   }
   c.set(0, b.BitcastConvert(bits, type));
   return absl::OkStatus();

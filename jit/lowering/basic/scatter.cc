@@ -92,7 +92,7 @@ absl::Status SparseToDense(OpContext& c) {
     return c.Error("there must be one value, or one per index");
   if (depth == 0) return c.Unimplemented("a scalar result");
   Emitter& b = c.b;
-  Val indices = b.Reshape(c.in(0), {n, depth}), values = c.rank(2) == 0 ? b.Splat(c.in(2), {n}) : c.in(2);
+  Val indices = b.Reshape(c.in(0), {n, depth}), values = c.rank(2) == 0 ? b.BroadcastScalar(c.in(2), {n}) : c.in(2);
   if (validate && n > 1) {
     Val place = b.Full(ElementType::kS64, {n}, 0);
     for (int64_t d = 0; d < depth; ++d) {
@@ -101,7 +101,7 @@ absl::Status SparseToDense(OpContext& c) {
     }
     c.FailIf(b.Ge(b.SliceDim(place, 0, 0, n - 1), b.SliceDim(place, 0, 1, n)));
   }
-  XC_ASSIGN_OR_RETURN(Val v, ScatterInto(c, b.Splat(c.in(3), dims), indices, values, Combine::kUpdate));
+  XC_ASSIGN_OR_RETURN(Val v, ScatterInto(c, b.BroadcastScalar(c.in(3), dims), indices, values, Combine::kUpdate));
   c.set(0, v);
   return absl::OkStatus();
 }
@@ -121,7 +121,7 @@ absl::StatusOr<Val> Segments(OpContext& c, int64_t segments, Val init, Combine h
   out.insert(out.begin(), segments);
   rows.insert(rows.begin(), n);
   XC_RETURN_IF_ERROR(CheckedNumElements(out).status());
-  Val result = b.Splat(init, out);
+  Val result = b.BroadcastScalar(init, out);
   if (n == 0 || result->shape().ElementCount() == 0) return result;
   Val id = b.Reshape(c.in(1), {n, 1});
   if (ElementBits(id->type()) < 32) id = b.Convert(id, ElementType::kS32);

@@ -249,7 +249,7 @@ absl::Status Fill(OpContext& c) {
   XC_ASSIGN_OR_RETURN(std::vector<int64_t> dims, c.Ints(0));
   XC_RETURN_IF_ERROR(CheckSize(c, dims));
   XC_RETURN_IF_ERROR(c.RequireRank(1, 0));
-  c.set(0, c.b.Splat(c.in(1), dims));
+  c.set(0, c.b.BroadcastScalar(c.in(1), dims));
   return absl::OkStatus();
 }
 
@@ -318,7 +318,7 @@ absl::Status OneHot(OpContext& c) {
   for (int64_t d = 0; d < c.rank(0); ++d) mapping.push_back(d < axis ? d : d + 1);
   Val indices = b.Broadcast(c.in(0), dims, mapping);
   Val hit = b.Eq(indices, b.Iota(c.etype(0), dims, axis));
-  c.set(0, b.Select(hit, b.Splat(c.in(2), dims), b.Splat(c.in(3), dims)));
+  c.set(0, b.Select(hit, b.BroadcastScalar(c.in(2), dims), b.BroadcastScalar(c.in(3), dims)));
   return absl::OkStatus();
 }
 

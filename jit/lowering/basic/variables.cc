@@ -87,7 +87,7 @@ absl::Status ScatterRows(OpContext& c) {
   Dims column = c.dims(1), updates = c.dims(1);
   column.push_back(1);
   updates.insert(updates.end(), v->shape().dims().begin() + 1, v->shape().dims().end());
-  Val values = c.rank(2) == 0 ? c.b.Splat(c.in(2), updates) : c.in(2);
+  Val values = c.rank(2) == 0 ? c.b.BroadcastScalar(c.in(2), updates) : c.in(2);
   XC_ASSIGN_OR_RETURN(v, ScatterInto(c, v, c.b.Reshape(c.in(1), column), values, kHow));
   return SetVariable(c, 0, v);
 }

@@ -171,7 +171,7 @@ absl::Status Lu(OpContext& c) {
   // Exchange after exchange: entry i with entry pivots[i] (counted from 1).
   auto order = b.ForLoop(a.n, {b.Iota(kS32, rows, last), out[1]},
                          [&](Emitter& e, Val i, const std::vector<Val>& state) -> std::vector<Val> {
-                           Val place = e.Iota(kS32, rows, last), here = e.Eq(place, e.Splat(i, rows));
+                           Val place = e.Iota(kS32, rows, last), here = e.Eq(place, e.BroadcastScalar(i, rows));
                            auto entry = [&](Val x, Val where) {
                              Val one = e.ReduceSum(e.Select(where, x, e.Like(x, 0)), {last});
                              return e.Broadcast(one, rows, mapping);

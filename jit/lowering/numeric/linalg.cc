@@ -112,11 +112,12 @@ Val SolveByElimination(Emitter& b, Val a, Val rhs) {
       return e.Broadcast(v, md, map);
     };
     Val row_index = e.Iota(ElementType::kS32, column, rank - 2);
-    Val is_k = e.Eq(row_index, e.Splat(k, column));
+    Val is_k = e.Eq(row_index, e.BroadcastScalar(k, column));
     // Column k, and the largest candidate at or below row k.
-    Val pick_column = e.Eq(e.Iota(ElementType::kS32, md, rank - 1), e.Splat(k, md));
+    Val pick_column = e.Eq(e.Iota(ElementType::kS32, md, rank - 1), e.BroadcastScalar(k, md));
     Val col = e.ReduceSum(e.Select(pick_column, m, e.Like(m, 0)), {rank - 1});
-    Val size = e.Select(e.Ge(row_index, e.Splat(k, column)), e.Abs(col), e.Full(ComplexComponent(type), column, -1));
+    Val size =
+        e.Select(e.Ge(row_index, e.BroadcastScalar(k, column)), e.Abs(col), e.Full(ComplexComponent(type), column, -1));
     Val largest = e.ReduceMax(size, {rank - 2});
     std::vector<int64_t> batch_map;
     for (int64_t d = 0; d < rank - 2; ++d) batch_map.push_back(d);
@@ -128,9 +129,9 @@ Val SolveByElimination(Emitter& b, Val a, Val rhs) {
     Val pivot_row = take_row(is_pivot), row_k = take_row(is_k);
     // Exchange the two rows, scale the pivot row, take it from all others.
     Val swapped = e.Select(over_columns(is_pivot), over_rows(row_k), m);
-    Val pivot = e.ReduceSum(
-        e.Select(e.Eq(e.Iota(ElementType::kS32, row, rank - 2), e.Splat(k, row)), pivot_row, e.Full(type, row, 0)),
-        {rank - 2});
+    Val pivot = e.ReduceSum(e.Select(e.Eq(e.Iota(ElementType::kS32, row, rank - 2), e.BroadcastScalar(k, row)),
+                                     pivot_row, e.Full(type, row, 0)),
+                            {rank - 2});
     Val scaled = e.Div(pivot_row, e.Broadcast(pivot, row, batch_map));
     Val factors = e.ReduceSum(e.Select(pick_column, swapped, e.Like(m, 0)), {rank - 1});
     Val reduced = e.Sub(swapped, e.Mul(over_columns(factors), over_rows(scaled)));

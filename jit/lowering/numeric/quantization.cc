@@ -53,7 +53,7 @@ absl::StatusOr<Quantization> ReadLimits(OpContext& c, int first) {
 
 // A number, or one per entry of the last dimension, over an array.
 Val OverLast(Emitter& b, Val v, const Dims& dims) {
-  if (v->shape().rank() == 0) return b.Splat(v, dims);
+  if (v->shape().rank() == 0) return b.BroadcastScalar(v, dims);
   return b.Broadcast(v, dims, {static_cast<int64_t>(dims.size()) - 1});
 }
 
@@ -85,7 +85,7 @@ absl::Status FakeQuantGrad(OpContext& c) {
 }
 
 Val OverAxis(Emitter& b, Val v, const Dims& dims, int64_t axis) {
-  return v->shape().rank() == 0 ? b.Splat(v, dims) : b.Broadcast(v, dims, {axis});
+  return v->shape().rank() == 0 ? b.BroadcastScalar(v, dims) : b.Broadcast(v, dims, {axis});
 }
 
 absl::Status QuantizeAndDequantize(OpContext& c) {

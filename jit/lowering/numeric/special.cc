@@ -187,7 +187,7 @@ Val Betainc(Emitter& b, const Vals& in, double epsilon) {
   Val d = inverse(b, b.Sub(one, b.Div(b.Mul(b.Add(alpha, beta), x), b.AddC(alpha, 1))));
   Vals s = b.LoopWhileAny(kMaxTerms, {use, one, d, d, alpha, beta, x}, [&](Emitter& e, Val i, const Vals& s) -> Vals {
     Val active = s[0], alpha = s[4], beta = s[5], x = s[6];
-    Val m = e.Splat(e.Convert(e.Add(i, e.S32(1)), kF64), alpha->shape().dims()), m2 = e.Add(m, m);
+    Val m = e.BroadcastScalar(e.Convert(e.Add(i, e.S32(1)), kF64), alpha->shape().dims()), m2 = e.Add(m, m);
     Val even = e.Div(e.Mul(e.Mul(m, e.Sub(beta, m)), x), e.Mul(e.AddC(e.Add(alpha, m2), -1), e.Add(alpha, m2)));
     Val odd = e.Neg(e.Div(e.Mul(e.Mul(e.Add(alpha, m), e.Add(e.Add(alpha, beta), m)), x),
                           e.Mul(e.Add(alpha, m2), e.AddC(e.Add(alpha, m2), 1))));

@@ -258,7 +258,7 @@ absl::Status DequantizeRange(OpContext& c) {
   double lowest = is_signed ? -steps / 2 : 0, highest = lowest + steps - 1;
   const Dims dims = c.dims(0);
   auto over = [&](Val v) {
-    return axis < 0 ? b.Splat(b.Reshape(v, {}), dims) : b.Broadcast(b.Reshape(v, {limits}), dims, {axis});
+    return axis < 0 ? b.BroadcastScalar(b.Reshape(v, {}), dims) : b.Broadcast(b.Reshape(v, {limits}), dims, {axis});
   };
   Val x = b.Convert(c.in(0), kF32), min = c.in(1), max = c.in(2), y;
   if (mode == "SCALED") {

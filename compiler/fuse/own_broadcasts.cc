@@ -17,17 +17,17 @@ int64_t UpdatedOperands(const HloInstruction* i) {
 
 }  // namespace
 
-absl::StatusOr<bool> GiveUpdatesOwnSplats(HloModule* module, PassContext& context) {
+absl::StatusOr<bool> GiveUpdatesOwnBroadcasts(HloModule* module, PassContext& context) {
   bool changed = false;
   for (HloComputation* computation : EmittedComputations(module)) {
     XC_RETURN_IF_ERROR(context.CheckDeadline());
     for (HloInstruction* i : computation->PostOrder()) {
       for (int64_t o = 0; o < UpdatedOperands(i); ++o) {
-        HloInstruction* splat = i->operand(o);
-        if (splat->opcode() != HloOpcode::kBroadcast || !splat->operand(0)->shape().IsScalar()) continue;
-        if (splat->user_count() < 2 || splat == computation->root()) continue;
-        i->ReplaceOperand(o, computation->Add(splat->CloneWith(splat->shape(), {splat->operand(0)})));
-        context.Count("fuse.splats_of_updates");
+        HloInstruction* broadcast = i->operand(o);
+        if (broadcast->opcode() != HloOpcode::kBroadcast || !broadcast->operand(0)->shape().IsScalar()) continue;
+        if (broadcast->user_count() < 2 || broadcast == computation->root()) continue;
+        i->ReplaceOperand(o, computation->Add(broadcast->CloneWith(broadcast->shape(), {broadcast->operand(0)})));
+        context.Count("fuse.broadcasts_of_updates");
         changed = true;
       }
     }
