@@ -113,165 +113,209 @@ class Checker:
         self.expect(" ".join(map(str, args)), done.returncode == 2 and message in done.stderr, done)
 
 
+def write_files(small):
+    """What the commands read, in the current folder."""
+    texts = {
+        "wrong.hlo": WRONG_PAIR,
+        "elided.hlo": ELIDED,
+        "large.hlo": LARGE,
+        "deep.hlo": DEEP,
+        "integer.hlo": "HloModule m\nENTRY e { p = s32[1,1] parameter(0) ROOT a = s32[1,1] negate(p) }\n",
+        "wide.hlo": "HloModule m\nENTRY e { p = s32[1,2] parameter(0) ROOT a = s32[1,2] negate(p) }\n",
+        "evaluated.hlo": EVALUATED,
+        "twice.mlir": STABLEHLO,
+        "open.mlir": OPEN,
+        "symbolic.hlo": SYMBOLIC,
+    }
+    texts["bad.mlir"] = STABLEHLO.replace("stablehlo.add", "stablehlo.plus")
+    for name, text in texts.items():
+        pathlib.Path(name).write_text(text)
+    pathlib.Path("manifest.tsv").write_text("program\tcheck\tpairs\nwrong\teq\t1\n")
+    pathlib.Path("stablehlo.tsv").write_text("program\tcheck\tpairs\ntwice\teq\t1\n")
+    pathlib.Path("noise.pb").write_bytes(bytes(range(256)) * 20)
+    pathlib.Path("truncated.hlo").write_text(pathlib.Path(small).read_text()[:-40])
+    os.mkdir("empty")
+
+
+def plans(check, small):
+    """What is evaluated, what is planned, what runs for a platform."""
+    done = check.run("replay", "evaluated.hlo")
+    check.expect(
+        "replay names what is evaluated",
+        done.returncode == 0
+        and "evaluated, without code: reduce r: in spread, b: it is not a scalar" in done.stderr
+        and "1 evaluated" in done.stdout,
+        done,
+    )
+    done = check.run("opt", small, "--plan")
+    check.expect("opt --plan", done.returncode == 0 and "kernel 0, " in done.stdout, done)
+    done = check.run("opt", "--list", "--platform=interpreter")
+    check.expect("opt --list of a platform", done.returncode == 0 and "Not run for interpreter" in done.stdout, done)
+
+
+def refusals(check, small):
+    """Mistakes, each with the message that it must get."""
+    check.refused("unknown command 'bogus'", "bogus")
+    check.refused("takes one FILE", "replay")
+    check.refused("cannot read nofile.hlo", "replay", "nofile.hlo")
+    check.refused("truncated.hlo: line", "replay", "truncated.hlo")
+    check.refused("noise.pb", "replay", "noise.pb")
+    check.refused("is not a bundle", "replay", "empty")
+    check.refused("unknown flag '--bogus'", "replay", small, "--bogus")
+    check.refused("does not take 'x'", "replay", small, "--runs=x")
+    check.refused("--threads must be at least 0", "replay", small, "--threads=-1")
+    check.refused("--seconds must be at least 0", "replay", small, "--seconds=nan")
+    check.refused("--bisect needs --against", "replay", small, "--bisect")
+    check.refused("gives no results", "replay", small, "--compile_only", "--output_dir=none")
+    check.refused("`all` or `none`", "replay", small, "--passes=bogus")
+    check.refused("for platforms that compile", "replay", small, "--platform=interpreter", "--excess_precision")
+    check.refused("cannot be run", "reduce", small, "--command=./nofile")
+    check.refused("no program to run", "check", "manifest.tsv", "--only=nothing")
+    check.refused("or --list", "opt", "--list", small)
+    check.refused("libcuda.so.1", "replay", small, "--platform=gpu")
+    check.refused("unknown CPU", "replay", small, "--cpu=bogus")
+    check.refused("has no elements", "replay", "elided.hlo", "--nofill_elided")
+    check.refused("the limit is 100 MiB", "replay", "large.hlo", "--memory_limit_mb=100")
+    check.refused("the limit is 2", "replay", small, "--instruction_limit=2")
+    check.refused("it may be 1 to 500", "replay", small, "--nesting_limit=0")
+    check.refused("nested more than 1 deep", "replay", "deep.hlo", "--nesting_limit=1")
+    check.refused("there is no pass", "opt", small, "--passes=bogus")
+    check.refused("bad.mlir: line 3, column 10: func.func: expected an operation", "opt", "bad.mlir")
+    check.refused("must be", "check", "manifest.tsv", "--stride=0")
+    check.refused(".html, .svg or .dot", "view", small, "-o", "picture.xyz")
+    check.refused("nofile", "graph", "nofile")
+    check.refused("noise.pb", "graph", "noise.pb")
+
+
+def mistaken_shapes(check):
+    """Shapes and arrays that do not fit."""
+    check.refused("open.mlir: line 1, column 11: argument 0 of @main is f32[?,2], which leaves", "replay", "open.mlir")
+    check.refused("its shape is given as f32[3]", "replay", "open.mlir", "--shapes=[3],[2]")
+    check.refused("argument 1 of the module is f32[2]", "opt", "open.mlir", "--shapes=[3,2],[3]")
+    check.refused("takes 2 arguments, but 1 shapes are given", "view", "open.mlir", "-o", "p.svg", "--shapes=[3,2]")
+    check.refused(
+        "expected shapes of arguments such as f32[8,4],[8], found '3x2'", "reduce", "open.mlir", "--shapes=3x2"
+    )
+    check.refused("argument 0 of the module is s32", "replay", "wide.hlo", "--shapes=[3,4]")
+    check.refused("no bundle does", "replay", "empty", "--shapes=[3,2]")
+    check.refused("floats/0.npy", "replay", "open.mlir", "--inputs=floats")
+
+    os.mkdir("floats")
+    np.save("floats/0.npy", np.array([[1.5]]))
+    check.refused("whose numbers s32 cannot hold", "replay", "integer.hlo", "--inputs=floats")
+    check.refused("should be s32[1,2]", "replay", "wide.hlo", "--inputs=floats")
+
+
+def checks(check):
+    """`xla check`, and StableHLO."""
+    done = check.run("check", "manifest.tsv")
+    check.expect("check of a wrong program", done.returncode == 1 and "0 passed, 1 failed" in done.stdout, done)
+
+    done = check.run("check", "stablehlo.tsv")
+    check.expect("check of StableHLO", done.returncode == 0 and "1 passed, 0 failed" in done.stdout, done)
+    done = check.run("opt", "twice.mlir", "--passes=none")
+    check.expect("opt of StableHLO", done.returncode == 0 and 'op_name="twice"' in done.stdout, done)
+
+
+def open_sizes(check):
+    """Sizes that a module leaves open, from flags and inputs."""
+    done = check.run("opt", "open.mlir", "--passes=none", "--shapes=f32[3,2], [2]")
+    check.expect("opt of open sizes", done.returncode == 0 and "f32[3,2] add" in done.stdout, done)
+    os.mkdir("rows")
+    np.save("rows/0.npy", np.array([[1, 2], [3, 4], [5, 6]], np.float32))
+    np.save("rows/1.npy", np.array([10, 20], np.float32))
+    done = check.run("replay", "open.mlir", "--inputs=rows", "--output_dir=rows_out", "--against=interpreter")
+    rows = np.load("rows_out/0.npy").tolist() if done.returncode == 0 else done
+    check.expect("sizes of the inputs", rows == [[11, 22], [13, 24], [15, 26]], rows)
+    check.refused("should be f32[1,2]", "replay", "open.mlir", "--inputs=rows", "--shapes=[1,2],[2]")
+
+
+def symbols(check):
+    """Sizes that have names."""
+    bindings = "--shapes=b=2,n=5; b=3,n=64; b=60,n=700; b=9,n=33"
+    done = check.run("replay", "symbolic.hlo", bindings, "--against=interpreter")
+    check.expect(
+        "one compilation for four sizes",
+        done.returncode == 0
+        and done.stdout.count("all 1 output agree with interpreter") == 4
+        and "1 compilation for several sizes served 4 of them, 0 got code of their own" in done.stdout,
+        done,
+    )
+    done = check.run("replay", "symbolic.hlo", bindings, "--against=interpreter", "--json")
+    found = json.loads(done.stdout) if done.returncode == 0 else {}
+    check.expect(
+        "replay --json of four sizes",
+        found.get("served") == 4
+        and [run["shapes"] for run in found["runs"]] == ["b=2,n=5", "b=3,n=64", "b=60,n=700", "b=9,n=33"]
+        and all(run["general"] and run["agree"] for run in found["runs"]),
+        done,
+    )
+    check.refused("symbol b=2..64 cannot be 65", "replay", "symbolic.hlo", "--shapes=b=65,n=5")
+    check.refused("has the symbols b=2..64 n: give values", "opt", "symbolic.hlo")
+    done = check.run("opt", "symbolic.hlo", "--passes=none", "--shapes=[3,7]")
+    check.expect("opt of a binding", done.returncode == 0 and "f32[3,7]" in done.stdout, done)
+
+
+def bundles(check, small):
+    """A bundle replays what was dumped."""
+    done = check.run("replay", small, "--json", "--runs=3", "--output_dir=out", "--dump_to=bundle", "--dump_values")
+    keys = {"module", "parse_s", "compile_s", "run_ms", "median_ms", "outputs", "rss_mb", "temp_bytes", "evaluated"}
+    check.expect("replay --json", done.returncode == 0 and set(json.loads(done.stdout)) == keys, done)
+    count = json.loads(done.stdout)["outputs"]
+    done = check.run("replay", "bundle", "--output_dir=again", "--against=interpreter")
+    check.expect("a bundle replays", done.returncode == 0, done)
+    equal = all(np.array_equal(np.load(f"out/{i}.npy"), np.load(f"again/{i}.npy")) for i in range(count))
+    check.expect("the bundle's outputs are the same", equal)
+    check.expect("the bundle has stages", len(list(pathlib.Path("bundle").glob("[0-9]*.hlo"))) > 1)
+
+
+def transfers(check):
+    """Arrays of dynamic sizes, infeed and outfeed."""
+    pathlib.Path("dynamic.hlo").write_text(DYNAMIC)
+    done = check.run("replay", "dynamic.hlo", "--output_dir=valid")
+    valid = [np.load(f"valid/{i}.npy").tolist() for i in range(2)] if done.returncode == 0 else done
+    check.expect("arrays of run-time sizes", valid == [[[0, 1]] * 3, [1, 2]], valid)
+
+    pathlib.Path("transfers.hlo").write_text(TRANSFERS)
+    os.mkdir("fed")
+    np.save("fed/0.npy", np.array([1, 2], np.float32))
+    np.save("fed/1.npy", np.array([3, 4], np.float32))
+    check.refused("runs once", "replay", "transfers.hlo", "--infeed=fed", "--runs=2")
+    check.refused("the queue is empty", "replay", "transfers.hlo")
+    check.refused("the infeed has no", "replay", "transfers.hlo", "--infeed=empty")
+    done = check.run("replay", "transfers.hlo", "--infeed=fed", "--outfeed_dir=drained", "--against=interpreter")
+    check.expect("infeed and outfeed", done.returncode == 0, done)
+    drained = [np.load(f"drained/{i}.npy").tolist() for i in range(len(os.listdir("drained")))]
+    check.expect("what came out", drained == [[-1, -2], [-3, -4]], drained)
+
+
+def pictures(check, small):
+    """Modules as text and as pictures."""
+    done = check.run("opt", small, "--passes=none")
+    pathlib.Path("printed.hlo").write_text(done.stdout)
+    again = check.run("opt", "printed.hlo", "--passes=none")
+    check.expect("opt --passes=none prints what it reads", done.returncode == 0 and again.stdout == done.stdout, done)
+    for suffix, start in (("html", "<!doctype html>"), ("svg", "<svg"), ("dot", "digraph")):
+        done = check.run("view", small, "-o", f"picture.{suffix}")
+        ok = done.returncode == 0 and pathlib.Path(f"picture.{suffix}").read_text().startswith(start)
+        check.expect(f"view -o .{suffix}", ok, done)
+
+
 def main():
     xla, small = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
     check = Checker(xla)
     with tempfile.TemporaryDirectory() as scratch:
         os.chdir(scratch)
-        texts = {
-            "wrong.hlo": WRONG_PAIR,
-            "elided.hlo": ELIDED,
-            "large.hlo": LARGE,
-            "deep.hlo": DEEP,
-            "integer.hlo": "HloModule m\nENTRY e { p = s32[1,1] parameter(0) ROOT a = s32[1,1] negate(p) }\n",
-            "wide.hlo": "HloModule m\nENTRY e { p = s32[1,2] parameter(0) ROOT a = s32[1,2] negate(p) }\n",
-            "evaluated.hlo": EVALUATED,
-            "twice.mlir": STABLEHLO,
-            "open.mlir": OPEN,
-            "symbolic.hlo": SYMBOLIC,
-        }
-        texts["bad.mlir"] = STABLEHLO.replace("stablehlo.add", "stablehlo.plus")
-        for name, text in texts.items():
-            pathlib.Path(name).write_text(text)
-        pathlib.Path("manifest.tsv").write_text("program\tcheck\tpairs\nwrong\teq\t1\n")
-        pathlib.Path("stablehlo.tsv").write_text("program\tcheck\tpairs\ntwice\teq\t1\n")
-        pathlib.Path("noise.pb").write_bytes(bytes(range(256)) * 20)
-        pathlib.Path("truncated.hlo").write_text(pathlib.Path(small).read_text()[:-40])
-        os.mkdir("empty")
-
-        done = check.run("replay", "evaluated.hlo")
-        check.expect(
-            "replay names what is evaluated",
-            done.returncode == 0
-            and "evaluated, without code: reduce r: in spread, b: it is not a scalar" in done.stderr
-            and "1 evaluated" in done.stdout,
-            done,
-        )
-        done = check.run("opt", small, "--plan")
-        check.expect("opt --plan", done.returncode == 0 and "kernel 0, " in done.stdout, done)
-        done = check.run("opt", "--list", "--platform=interpreter")
-        check.expect(
-            "opt --list of a platform", done.returncode == 0 and "Not run for interpreter" in done.stdout, done
-        )
-
-        check.refused("unknown command 'bogus'", "bogus")
-        check.refused("takes one FILE", "replay")
-        check.refused("cannot read nofile.hlo", "replay", "nofile.hlo")
-        check.refused("truncated.hlo: line", "replay", "truncated.hlo")
-        check.refused("noise.pb", "replay", "noise.pb")
-        check.refused("is not a bundle", "replay", "empty")
-        check.refused("unknown flag '--bogus'", "replay", small, "--bogus")
-        check.refused("does not take 'x'", "replay", small, "--runs=x")
-        check.refused("--threads must be at least 0", "replay", small, "--threads=-1")
-        check.refused("--seconds must be at least 0", "replay", small, "--seconds=nan")
-        check.refused("--bisect needs --against", "replay", small, "--bisect")
-        check.refused("gives no results", "replay", small, "--compile_only", "--output_dir=none")
-        check.refused("`all` or `none`", "replay", small, "--passes=bogus")
-        check.refused("for platforms that compile", "replay", small, "--platform=interpreter", "--excess_precision")
-        check.refused("cannot be run", "reduce", small, "--command=./nofile")
-        check.refused("no program to run", "check", "manifest.tsv", "--only=nothing")
-        check.refused("or --list", "opt", "--list", small)
-        check.refused("libcuda.so.1", "replay", small, "--platform=gpu")
-        check.refused("unknown CPU", "replay", small, "--cpu=bogus")
-        check.refused("has no elements", "replay", "elided.hlo", "--nofill_elided")
-        check.refused("the limit is 100 MiB", "replay", "large.hlo", "--memory_limit_mb=100")
-        check.refused("the limit is 2", "replay", small, "--instruction_limit=2")
-        check.refused("it may be 1 to 500", "replay", small, "--nesting_limit=0")
-        check.refused("nested more than 1 deep", "replay", "deep.hlo", "--nesting_limit=1")
-        check.refused("there is no pass", "opt", small, "--passes=bogus")
-        check.refused("bad.mlir: line 3, column 10: func.func: expected an operation", "opt", "bad.mlir")
-        check.refused("must be", "check", "manifest.tsv", "--stride=0")
-        check.refused(".html, .svg or .dot", "view", small, "-o", "picture.xyz")
-        check.refused("nofile", "graph", "nofile")
-        check.refused("noise.pb", "graph", "noise.pb")
-
-        check.refused(
-            "open.mlir: line 1, column 11: argument 0 of @main is f32[?,2], which leaves", "replay", "open.mlir"
-        )
-        check.refused("its shape is given as f32[3]", "replay", "open.mlir", "--shapes=[3],[2]")
-        check.refused("argument 1 of the module is f32[2]", "opt", "open.mlir", "--shapes=[3,2],[3]")
-        check.refused("takes 2 arguments, but 1 shapes are given", "view", "open.mlir", "-o", "p.svg", "--shapes=[3,2]")
-        check.refused(
-            "expected shapes of arguments such as f32[8,4],[8], found '3x2'", "reduce", "open.mlir", "--shapes=3x2"
-        )
-        check.refused("argument 0 of the module is s32", "replay", "wide.hlo", "--shapes=[3,4]")
-        check.refused("no bundle does", "replay", "empty", "--shapes=[3,2]")
-        check.refused("floats/0.npy", "replay", "open.mlir", "--inputs=floats")
-
-        os.mkdir("floats")
-        np.save("floats/0.npy", np.array([[1.5]]))
-        check.refused("whose numbers s32 cannot hold", "replay", "integer.hlo", "--inputs=floats")
-        check.refused("should be s32[1,2]", "replay", "wide.hlo", "--inputs=floats")
-
-        done = check.run("check", "manifest.tsv")
-        check.expect("check of a wrong program", done.returncode == 1 and "0 passed, 1 failed" in done.stdout, done)
-
-        done = check.run("check", "stablehlo.tsv")
-        check.expect("check of StableHLO", done.returncode == 0 and "1 passed, 0 failed" in done.stdout, done)
-        done = check.run("opt", "twice.mlir", "--passes=none")
-        check.expect("opt of StableHLO", done.returncode == 0 and 'op_name="twice"' in done.stdout, done)
-
-        done = check.run("opt", "open.mlir", "--passes=none", "--shapes=f32[3,2], [2]")
-        check.expect("opt of open sizes", done.returncode == 0 and "f32[3,2] add" in done.stdout, done)
-        os.mkdir("rows")
-        np.save("rows/0.npy", np.array([[1, 2], [3, 4], [5, 6]], np.float32))
-        np.save("rows/1.npy", np.array([10, 20], np.float32))
-        done = check.run("replay", "open.mlir", "--inputs=rows", "--output_dir=rows_out", "--against=interpreter")
-        rows = np.load("rows_out/0.npy").tolist() if done.returncode == 0 else done
-        check.expect("sizes of the inputs", rows == [[11, 22], [13, 24], [15, 26]], rows)
-        check.refused("should be f32[1,2]", "replay", "open.mlir", "--inputs=rows", "--shapes=[1,2],[2]")
-
-        bindings = "--shapes=b=2,n=5; b=3,n=64; b=60,n=700; b=9,n=33"
-        done = check.run("replay", "symbolic.hlo", bindings, "--against=interpreter")
-        check.expect(
-            "one compilation for four sizes",
-            done.returncode == 0
-            and done.stdout.count("all 1 outputs agree with interpreter") == 4
-            and "1 compilations for several sizes served 4 of them, 0 got code of their own" in done.stdout,
-            done,
-        )
-        check.refused("symbol b=2..64 cannot be 65", "replay", "symbolic.hlo", "--shapes=b=65,n=5")
-        check.refused("has the symbols b=2..64 n: give values", "opt", "symbolic.hlo")
-        done = check.run("opt", "symbolic.hlo", "--passes=none", "--shapes=[3,7]")
-        check.expect("opt of a binding", done.returncode == 0 and "f32[3,7]" in done.stdout, done)
-
-        done = check.run("replay", small, "--json", "--runs=3", "--output_dir=out", "--dump_to=bundle", "--dump_values")
-        keys = {"module", "parse_s", "compile_s", "run_ms", "median_ms", "outputs", "rss_mb", "temp_bytes", "evaluated"}
-        check.expect("replay --json", done.returncode == 0 and set(json.loads(done.stdout)) == keys, done)
-        count = json.loads(done.stdout)["outputs"]
-        done = check.run("replay", "bundle", "--output_dir=again", "--against=interpreter")
-        check.expect("a bundle replays", done.returncode == 0, done)
-        equal = all(np.array_equal(np.load(f"out/{i}.npy"), np.load(f"again/{i}.npy")) for i in range(count))
-        check.expect("the bundle's outputs are the same", equal)
-        check.expect("the bundle has stages", len(list(pathlib.Path("bundle").glob("[0-9]*.hlo"))) > 1)
-
-        pathlib.Path("dynamic.hlo").write_text(DYNAMIC)
-        done = check.run("replay", "dynamic.hlo", "--output_dir=valid")
-        valid = [np.load(f"valid/{i}.npy").tolist() for i in range(2)] if done.returncode == 0 else done
-        check.expect("arrays of run-time sizes", valid == [[[0, 1]] * 3, [1, 2]], valid)
-
-        pathlib.Path("transfers.hlo").write_text(TRANSFERS)
-        os.mkdir("fed")
-        np.save("fed/0.npy", np.array([1, 2], np.float32))
-        np.save("fed/1.npy", np.array([3, 4], np.float32))
-        check.refused("runs once", "replay", "transfers.hlo", "--infeed=fed", "--runs=2")
-        check.refused("the queue is empty", "replay", "transfers.hlo")
-        check.refused("the infeed has no", "replay", "transfers.hlo", "--infeed=empty")
-        done = check.run("replay", "transfers.hlo", "--infeed=fed", "--outfeed_dir=drained", "--against=interpreter")
-        check.expect("infeed and outfeed", done.returncode == 0, done)
-        drained = [np.load(f"drained/{i}.npy").tolist() for i in range(len(os.listdir("drained")))]
-        check.expect("what came out", drained == [[-1, -2], [-3, -4]], drained)
-
-        done = check.run("opt", small, "--passes=none")
-        pathlib.Path("printed.hlo").write_text(done.stdout)
-        again = check.run("opt", "printed.hlo", "--passes=none")
-        check.expect(
-            "opt --passes=none prints what it reads", done.returncode == 0 and again.stdout == done.stdout, done
-        )
-        for suffix, start in (("html", "<!doctype html>"), ("svg", "<svg"), ("dot", "digraph")):
-            done = check.run("view", small, "-o", f"picture.{suffix}")
-            ok = done.returncode == 0 and pathlib.Path(f"picture.{suffix}").read_text().startswith(start)
-            check.expect(f"view -o .{suffix}", ok, done)
+        write_files(small)
+        plans(check, small)
+        refusals(check, small)
+        mistaken_shapes(check)
+        checks(check)
+        open_sizes(check)
+        symbols(check)
+        bundles(check, small)
+        transfers(check)
+        pictures(check, small)
     return 1 if check.failed else 0
 
 

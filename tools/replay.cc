@@ -122,45 +122,68 @@ absl::Status ReportProfile(const Settings& s, const std::string& name, const Exe
   return absl::OkStatus();
 }
 
-absl::Status Replay(const std::string& path, Settings s, bool* wrong) {
-  const absl::Time parse_start = absl::Now();
-  const int64_t parse_start_ns = ProfileClock();
+absl::StatusOr<ParseOptions> ReadLimits(const Settings& s) {
   ParseOptions parse;
   XC_RETURN_IF_ERROR(SetReadLimit("max_nesting", s.nesting_limit, &parse));
   XC_RETURN_IF_ERROR(SetReadLimit("max_call_depth", s.call_depth_limit, &parse));
   XC_RETURN_IF_ERROR(SetReadLimit(
       "max_elided_bytes", std::min(s.elided_limit_mb, std::numeric_limits<int64_t>::max() >> 20) << 20, &parse));
-  Bundle bundle;
-  std::vector<Literal> arguments;
-  if (HasSymbols(path)) {
-    if (!s.inputs.empty() || !s.output_dir.empty() || !s.dump_to.empty() || s.bisect || s.compile_only ||
-        Report::Get().json) {
-      return absl::InvalidArgumentError(
-          "a module with symbols is run for several sizes: no --inputs, --output_dir, --dump_to, --bisect, --json or "
-          "--compile_only; `xla opt --shapes=b=2,n=17` prints the module of some");
-    }
-    XC_ASSIGN_OR_RETURN(const std::string text, ReadFile(path));
-    CompileOptions options;
-    options.cpu = s.cpu;
-    options.compile_threads = static_cast<int>(s.threads);
-    options.max_memory_bytes = s.memory_limit_mb << 20;
-    if (s.passes == "none") options.disabled_passes = {"all"};
-    RunOptions run;
-    run.executor = DefaultExecutor();
-    run.thread_limit = static_cast<int>(s.threads);
-    run.guard_pages = s.guard_pages;
-    const std::string platform = s.platform.empty() ? bundle.platform : s.platform;
-    return ReplaySymbolic(text, {platform, s.against, s.shapes, s.runs, s.seconds}, options, run, wrong);
+  return parse;
+}
+
+// `options` as the flags change them.
+CompileOptions WithFlags(CompileOptions options, const Settings& s) {
+  if (!s.cpu.empty()) options.cpu = s.cpu;
+  if (s.passes == "none") options.disabled_passes = {"all"};
+  for (absl::string_view name : absl::StrSplit(s.disable, ',', absl::SkipEmpty())) {
+    options.disabled_passes.push_back(std::string(name));
   }
+  if (!s.until.empty()) options.until_pass = s.until;
+  options.max_memory_bytes = s.memory_limit_mb << 20;
+  options.cache_dir = s.cache_dir;
+  options.excess_precision |= s.excess_precision;
+  options.emulate |= s.emulate;
+  options.max_instructions = s.instruction_limit;
+  if (s.compile_timeout_s > 0) options.deadline = absl::Now() + absl::Seconds(s.compile_timeout_s);
+  options.compile_threads = static_cast<int>(s.threads);
+  return options;
+}
+
+RunOptions RunOptionsOf(const Settings& s) {
+  RunOptions run;
+  run.executor = DefaultExecutor();
+  run.thread_limit = static_cast<int>(s.threads);
+  run.guard_pages = s.guard_pages;
+  return run;
+}
+
+// Flags of modules that run once, with sizes that are known.
+absl::Status ReplayForShapes(const std::string& path, const Settings& s, bool* wrong) {
+  if (!s.inputs.empty() || !s.output_dir.empty() || !s.dump_to.empty() || s.bisect || s.compile_only) {
+    return absl::InvalidArgumentError(
+        "a module with symbols is run for several sizes: no --inputs, --output_dir, --dump_to, --bisect or "
+        "--compile_only; `xla opt --shapes=b=2,n=17` prints the module of some");
+  }
+  XC_ASSIGN_OR_RETURN(const std::string text, ReadFile(path));
+  const std::string platform = s.platform.empty() ? DefaultPlatform() : s.platform;
+  return ReplaySymbolic(text, {platform, s.against, s.shapes, s.runs, s.seconds}, WithFlags({}, s), RunOptionsOf(s),
+                        wrong);
+}
+
+// A bundle, or the module of a file with the arguments that are recorded with it. Settings that the flags leave open
+// become the bundle's.
+absl::StatusOr<Bundle> ReadProgram(const std::string& path, Settings* s, std::vector<Literal>* arguments) {
+  XC_ASSIGN_OR_RETURN(ParseOptions parse, ReadLimits(*s));
+  Bundle bundle;
   if (IsDirectory(path)) {
-    if (!s.shapes.empty())
+    if (!s->shapes.empty())
       return absl::InvalidArgumentError("--shapes is for modules that leave sizes open, no bundle does");
     XC_ASSIGN_OR_RETURN(bundle, ReadBundle(path, parse));
   } else {
-    if (!s.inputs.empty()) UseShapesOfInputs(s.inputs, &parse);
-    XC_ASSIGN_OR_RETURN(bundle.module, ReadModuleOfShapes(path, s.shapes, parse, &arguments));
+    if (!s->inputs.empty()) UseShapesOfInputs(s->inputs, &parse);
+    XC_ASSIGN_OR_RETURN(bundle.module, ReadModuleOfShapes(path, s->shapes, parse, arguments));
   }
-  if (s.fill_elided) {
+  if (s->fill_elided) {
     if (const int64_t filled = FillElidedConstants(bundle.module.get()); filled > 0) {
       std::fprintf(stderr,
                    "note: %lld constants have no elements (`{...}`) and get those that XLA's text reader gives them; "
@@ -168,93 +191,48 @@ absl::Status Replay(const std::string& path, Settings s, bool* wrong) {
                    static_cast<long long>(filled));
     }
   }
-  const double parse_s = absl::ToDoubleSeconds(absl::Now() - parse_start);
-  if (s.platform.empty()) s.platform = bundle.platform;
-  if (s.inputs.empty()) s.inputs = bundle.inputs_dir;
-  CompileOptions options = bundle.options;
-  if (!s.cpu.empty()) options.cpu = s.cpu;
-  if (s.passes == "none") options.disabled_passes = {"all"};
-  for (absl::string_view name : absl::StrSplit(s.disable, ',', absl::SkipEmpty())) {
-    options.disabled_passes.push_back(std::string(name));
-  }
-  if (!s.until.empty()) options.until_pass = s.until;
-  const bool profiled = !s.profile.empty() || !s.roofline.empty();
-  Timeline timeline;
-  if (profiled) {
-    options.profile = true;
-    options.timeline = &timeline;
-    timeline.Add("read", "parse", parse_start_ns, ProfileClock());
-    if (s.runs == 1) s.runs = kProfiledRuns;
-  }
-  options.max_memory_bytes = s.memory_limit_mb << 20;
-  options.cache_dir = s.cache_dir;
-  options.excess_precision |= s.excess_precision;
-  options.emulate |= s.emulate;
-  options.max_instructions = s.instruction_limit;
-  if (s.compile_timeout_s > 0) options.deadline = absl::Now() + absl::Seconds(s.compile_timeout_s);
-  RunOptions run;
-  run.executor = DefaultExecutor();
-  run.thread_limit = static_cast<int>(s.threads);
-  options.compile_threads = static_cast<int>(s.threads);
-  run.guard_pages = s.guard_pages;
+  if (s->platform.empty()) s->platform = bundle.platform;
+  if (s->inputs.empty()) s->inputs = bundle.inputs_dir;
+  return bundle;
+}
 
-  XC_ASSIGN_OR_RETURN(const bool several, SetDevices(bundle.module.get(), s.devices));
-  if (several) {
-    if (s.bisect || s.compile_only || !s.dump_to.empty() || !s.infeed.empty() || !s.outfeed_dir.empty()) {
-      return absl::InvalidArgumentError(
-          "a module for several devices is replayed without --bisect, --compile_only, --dump_to and feeds");
-    }
-    return ReplayOnDevices(
-        std::move(bundle.module),
-        {BaseName(path, ".hlo"), s.platform, s.against, s.inputs, s.output_dir, s.runs, options, run}, wrong);
-  }
-  if (!s.compile_only) XC_RETURN_IF_ERROR(CheckInputMemory(*bundle.module, options.max_memory_bytes));
-  if (!s.dump_to.empty()) XC_RETURN_IF_ERROR(BeginBundle(s.dump_to, *bundle.module, s.platform, &options));
-  XC_ASSIGN_OR_RETURN(Transfers transfers, Transfers::Make(*bundle.module, s.infeed));
-  if (transfers.any() && (s.runs > 1 || s.seconds > 0 || s.bisect)) {
-    return absl::InvalidArgumentError(
-        "a program with infeed or outfeed runs once: no --runs, --seconds, --profile or --bisect");
-  }
-  std::unique_ptr<HloModule> original = bundle.module->Clone();
-  const std::string name = NameStdin(path) == path ? BaseName(path, ".hlo") : "stdin";
-  Report& report = Report::Get();
-  const absl::Time compile_start = absl::Now();
-  XC_ASSIGN_OR_RETURN(std::shared_ptr<const Executable> executable,
-                      Compile(std::move(bundle.module), s.platform, options));
-  const double compile_s = absl::ToDoubleSeconds(absl::Now() - compile_start);
-  for (const EvaluatedPart& part : executable->evaluated()) {
+void ReportEvaluated(const Executable& executable) {
+  for (const EvaluatedPart& part : executable.evaluated()) {
     std::fprintf(stderr, "evaluated, without code: %s: %s\n", part.what.c_str(), part.reason.c_str());
   }
-  if (s.compile_only) {
-    report.fields.Add("module", name).Add("parse_s", parse_s).Add("compile_s", compile_s);
-    report.fields.Add("outputs", static_cast<int64_t>(executable->result_leaves().size()));
-    report.fields.Add("rss_mb", ResidentMegabytes()).Add("temp_bytes", executable->temp_bytes());
-    report.fields.Add("evaluated", static_cast<int64_t>(executable->evaluated().size()));
-    report.Line(absl::StrCat(name, " compiled for ", s.platform, " in ", HumanSeconds(compile_s), ", ",
-                             HumanBytes(executable->temp_bytes()), " of temporary memory"));
-    return absl::OkStatus();
-  }
-  // Only timed, a run holds its inputs and outputs once, in the buffers that it uses.
-  const bool values = transfers.any() || !s.against.empty() || !s.output_dir.empty() || s.dump_values;
-  XC_RETURN_IF_ERROR(CheckRunMemory(*executable, values ? 2 : 1, options.max_memory_bytes));
-  XC_ASSIGN_OR_RETURN(std::vector<Literal> inputs,
-                      LoadInputs(executable->parameter_leaves(), s.inputs, std::move(arguments)));
-  std::vector<Literal> outputs;
-  double best_ms = 0, median_ms = 0;
-  const Progress progress("running");
-  if (values) {
-    const absl::Time run_start = absl::Now();
-    XC_ASSIGN_OR_RETURN(outputs, transfers.Run(*executable, Pointers(inputs), run));
-    best_ms = median_ms = absl::ToDoubleMilliseconds(absl::Now() - run_start);
-  }
-  if (!transfers.any()) {
-    std::unique_ptr<RunProfile> profile;
-    if (profiled) profile = std::make_unique<RunProfile>(executable->profile_sites().size());
-    run.profile = profile.get();
-    XC_RETURN_IF_ERROR(TimeRuns(*executable, &inputs, values, run, s.runs, s.seconds, &best_ms, &median_ms));
-    run.profile = nullptr;
-    if (profiled) XC_RETURN_IF_ERROR(ReportProfile(s, name, *executable, *profile, timeline));
-  }
+}
+
+// How long it took to get to a result, in seconds and milliseconds.
+struct Times {
+  double parse_s = 0, compile_s = 0, best_ms = 0, median_ms = 0;
+};
+
+void ReportCompiled(const std::string& name, const Settings& s, const Executable& executable, const Times& times) {
+  Report& report = Report::Get();
+  report.fields.Add("module", name).Add("parse_s", times.parse_s).Add("compile_s", times.compile_s);
+  report.fields.Add("outputs", static_cast<int64_t>(executable.result_leaves().size()));
+  report.fields.Add("rss_mb", ResidentMegabytes()).Add("temp_bytes", executable.temp_bytes());
+  report.fields.Add("evaluated", static_cast<int64_t>(executable.evaluated().size()));
+  report.Line(absl::StrCat(name, " compiled for ", s.platform, " in ", HumanSeconds(times.compile_s), ", ",
+                           HumanBytes(executable.temp_bytes()), " of temporary memory"));
+}
+
+void ReportRun(const std::string& name, const Settings& s, const Executable& executable, const Times& times) {
+  const int64_t evaluated = static_cast<int64_t>(executable.evaluated().size());
+  const int64_t outputs = static_cast<int64_t>(executable.result_leaves().size());
+  Report& report = Report::Get();
+  report.fields.Add("module", name).Add("parse_s", times.parse_s).Add("compile_s", times.compile_s);
+  report.fields.Add("run_ms", times.best_ms).Add("median_ms", times.median_ms).Add("outputs", outputs);
+  report.fields.Add("rss_mb", ResidentMegabytes());
+  report.fields.Add("temp_bytes", executable.temp_bytes()).Add("evaluated", evaluated);
+  report.Line(absl::StrCat(name, " on ", s.platform, ": parsed in ", HumanSeconds(times.parse_s), ", compiled in ",
+                           HumanSeconds(times.compile_s), ", run ", HumanSeconds(times.best_ms / 1e3), " (best of ",
+                           s.runs, "), ", HumanCount(outputs, "output"),
+                           evaluated > 0 ? absl::StrCat(", ", evaluated, " evaluated") : ""));
+}
+
+absl::Status WriteResults(const Settings& s, const Transfers& transfers, const std::vector<Literal>& inputs,
+                          const std::vector<Literal>& outputs) {
   if (!s.outfeed_dir.empty()) XC_RETURN_IF_ERROR(transfers.Write(s.outfeed_dir));
   if (!s.output_dir.empty()) {
     XC_RETURN_IF_ERROR(MakeDirectories(s.output_dir));
@@ -266,23 +244,20 @@ absl::Status Replay(const std::string& path, Settings s, bool* wrong) {
     XC_RETURN_IF_ERROR(AddToBundle(s.dump_to, "inputs", inputs));
     XC_RETURN_IF_ERROR(AddToBundle(s.dump_to, "outputs", outputs));
   }
-  const int64_t evaluated = static_cast<int64_t>(executable->evaluated().size());
-  const int64_t outputs_count = static_cast<int64_t>(executable->result_leaves().size());
-  report.fields.Add("module", name).Add("parse_s", parse_s).Add("compile_s", compile_s).Add("run_ms", best_ms);
-  report.fields.Add("median_ms", median_ms).Add("outputs", outputs_count).Add("rss_mb", ResidentMegabytes());
-  report.fields.Add("temp_bytes", executable->temp_bytes()).Add("evaluated", evaluated);
-  report.Line(absl::StrCat(name, " on ", s.platform, ": parsed in ", HumanSeconds(parse_s), ", compiled in ",
-                           HumanSeconds(compile_s), ", run ", HumanSeconds(best_ms / 1e3), " (best of ", s.runs, "), ",
-                           HumanCount(outputs_count, "output"),
-                           evaluated > 0 ? absl::StrCat(", ", evaluated, " evaluated") : ""));
-  if (s.against.empty()) return absl::OkStatus();
+  return absl::OkStatus();
+}
 
-  XC_ASSIGN_OR_RETURN(std::shared_ptr<const Executable> other, Compile(original->Clone(), s.against, CompileOptions()));
+// Runs `original` on the platform s.against and compares; *wrong is set where results differ.
+absl::Status CompareWithOther(const Settings& s, const HloModule& original, const CompileOptions& options,
+                              const RunOptions& run, Transfers& transfers, const std::vector<Literal>& inputs,
+                              const std::vector<Literal>& outputs, bool* wrong) {
+  XC_ASSIGN_OR_RETURN(std::shared_ptr<const Executable> other, Compile(original.Clone(), s.against, CompileOptions()));
   std::vector<Literal> expected;
   {
     const Progress progress(absl::StrCat("running on ", s.against));
     XC_ASSIGN_OR_RETURN(expected, transfers.Run(*other, Pointers(inputs), run));
   }
+  Report& report = Report::Get();
   JsonList differences;
   for (size_t i = 0; i < outputs.size(); ++i) {
     const std::string difference = CompareNorm(outputs[i], expected[i]);
@@ -293,14 +268,92 @@ absl::Status Replay(const std::string& path, Settings s, bool* wrong) {
   }
   report.fields.Add("against", s.against).Add("agree", !*wrong).AddJson("differences", differences.ToString());
   if (!*wrong) {
-    report.Line(absl::StrCat("all ", HumanCount(outputs_count, "output"), " agree with ", s.against));
+    report.Line(
+        absl::StrCat("all ", HumanCount(static_cast<int64_t>(outputs.size()), "output"), " agree with ", s.against));
   } else if (s.bisect) {
     const Progress progress("bisecting");
-    XC_ASSIGN_OR_RETURN(std::string verdict, BisectPasses(*original, s.platform, options, run, inputs, expected));
+    XC_ASSIGN_OR_RETURN(std::string verdict, BisectPasses(original, s.platform, options, run, inputs, expected));
     report.fields.Add("bisect", verdict);
     report.Line(verdict);
   }
   return absl::OkStatus();
+}
+
+// Compiles and runs a module on one device.
+absl::Status ReplayModule(const std::string& name, std::unique_ptr<HloModule> module, std::vector<Literal> arguments,
+                          const Settings& s, CompileOptions options, RunOptions run, Times times, bool* wrong) {
+  if (!s.compile_only) XC_RETURN_IF_ERROR(CheckInputMemory(*module, options.max_memory_bytes));
+  if (!s.dump_to.empty()) XC_RETURN_IF_ERROR(BeginBundle(s.dump_to, *module, s.platform, &options));
+  XC_ASSIGN_OR_RETURN(Transfers transfers, Transfers::Make(*module, s.infeed));
+  if (transfers.any() && (s.runs > 1 || s.seconds > 0 || s.bisect)) {
+    return absl::InvalidArgumentError(
+        "a program with infeed or outfeed runs once: no --runs, --seconds, --profile or --bisect");
+  }
+  const std::unique_ptr<HloModule> original = module->Clone();
+  const absl::Time compile_start = absl::Now();
+  XC_ASSIGN_OR_RETURN(std::shared_ptr<const Executable> executable, Compile(std::move(module), s.platform, options));
+  times.compile_s = absl::ToDoubleSeconds(absl::Now() - compile_start);
+  ReportEvaluated(*executable);
+  if (s.compile_only) {
+    ReportCompiled(name, s, *executable, times);
+    return absl::OkStatus();
+  }
+  // Only timed, a run holds its inputs and outputs once, in the buffers that it uses.
+  const bool values = transfers.any() || !s.against.empty() || !s.output_dir.empty() || s.dump_values;
+  XC_RETURN_IF_ERROR(CheckRunMemory(*executable, values ? 2 : 1, options.max_memory_bytes));
+  XC_ASSIGN_OR_RETURN(std::vector<Literal> inputs,
+                      LoadInputs(executable->parameter_leaves(), s.inputs, std::move(arguments)));
+  std::vector<Literal> outputs;
+  const Progress progress("running");
+  if (values) {
+    const absl::Time run_start = absl::Now();
+    XC_ASSIGN_OR_RETURN(outputs, transfers.Run(*executable, Pointers(inputs), run));
+    times.best_ms = times.median_ms = absl::ToDoubleMilliseconds(absl::Now() - run_start);
+  }
+  if (!transfers.any()) {
+    std::unique_ptr<RunProfile> profile;
+    if (options.profile) profile = std::make_unique<RunProfile>(executable->profile_sites().size());
+    run.profile = profile.get();
+    XC_RETURN_IF_ERROR(
+        TimeRuns(*executable, &inputs, values, run, s.runs, s.seconds, &times.best_ms, &times.median_ms));
+    run.profile = nullptr;
+    if (options.profile) XC_RETURN_IF_ERROR(ReportProfile(s, name, *executable, *profile, *options.timeline));
+  }
+  XC_RETURN_IF_ERROR(WriteResults(s, transfers, inputs, outputs));
+  ReportRun(name, s, *executable, times);
+  if (s.against.empty()) return absl::OkStatus();
+  return CompareWithOther(s, *original, options, run, transfers, inputs, outputs, wrong);
+}
+
+absl::Status Replay(const std::string& path, Settings s, bool* wrong) {
+  if (HasSymbols(path)) return ReplayForShapes(path, s, wrong);
+  const absl::Time parse_start = absl::Now();
+  const int64_t parse_start_ns = ProfileClock();
+  std::vector<Literal> arguments;
+  XC_ASSIGN_OR_RETURN(Bundle bundle, ReadProgram(path, &s, &arguments));
+  Times times;
+  times.parse_s = absl::ToDoubleSeconds(absl::Now() - parse_start);
+  CompileOptions options = WithFlags(bundle.options, s);
+  Timeline timeline;
+  options.profile = !s.profile.empty() || !s.roofline.empty();
+  if (options.profile) {
+    options.timeline = &timeline;
+    timeline.Add("read", "parse", parse_start_ns, ProfileClock());
+    if (s.runs == 1) s.runs = kProfiledRuns;
+  }
+  const RunOptions run = RunOptionsOf(s);
+  XC_ASSIGN_OR_RETURN(const bool several, SetDevices(bundle.module.get(), s.devices));
+  if (!several) {
+    const std::string name = NameStdin(path) == path ? BaseName(path, ".hlo") : "stdin";
+    return ReplayModule(name, std::move(bundle.module), std::move(arguments), s, options, run, times, wrong);
+  }
+  if (s.bisect || s.compile_only || !s.dump_to.empty() || !s.infeed.empty() || !s.outfeed_dir.empty()) {
+    return absl::InvalidArgumentError(
+        "a module for several devices is replayed without --bisect, --compile_only, --dump_to and feeds");
+  }
+  return ReplayOnDevices(std::move(bundle.module),
+                         {BaseName(path, ".hlo"), s.platform, s.against, s.inputs, s.output_dir, s.runs, options, run},
+                         wrong);
 }
 
 }  // namespace

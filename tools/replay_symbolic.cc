@@ -1,20 +1,85 @@
 #include "tools/replay_symbolic.h"
 
-#include <cstdio>
 #include <memory>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
 #include "absl/time/clock.h"
+#include "hlo/base/json.h"
 #include "hlo/base/status.h"
 #include "hlo/symbolic.h"
 #include "service/compare.h"
 #include "service/general_code.h"
 #include "service/inputs.h"
 #include "tools/program.h"
+#include "tools/report.h"
+#include "tools/units.h"
 
 namespace xc {
+namespace {
+
+// Compares results with those of another platform: " agree" or what differs, for a line; *wrong is set where they
+// differ.
+absl::StatusOr<std::string> Compare(const HloModule& module, const std::string& platform,
+                                    absl::Span<const Literal* const> inputs, const std::vector<Literal>& outputs,
+                                    const RunOptions& run, bool* wrong) {
+  XC_ASSIGN_OR_RETURN(const std::shared_ptr<const Executable> other,
+                      Client::Default()->Compile(module.Clone(), platform, {}));
+  XC_ASSIGN_OR_RETURN(const std::vector<Literal> expected, RunOnLiterals(*other, inputs, run));
+  std::string differences;
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const std::string difference = CompareNorm(outputs[i], expected[i]);
+    if (difference.empty()) continue;
+    *wrong = true;
+    absl::StrAppend(&differences, ", output ", i, " differs from ", platform, ": ", difference);
+  }
+  if (!differences.empty()) return differences;
+  return absl::StrCat(", all ", HumanCount(static_cast<int64_t>(outputs.size()), "output"), " agree with ", platform);
+}
+
+// Runs the module that `binding` makes of the text, and reports it: a line, and an object in `runs`.
+absl::Status RunBinding(const SymbolicText& symbolic, absl::string_view binding, GeneralCode& code,
+                        const SymbolicRuns& settings, const CompileOptions& options, const RunOptions& run,
+                        JsonList* runs, bool* wrong) {
+  XC_ASSIGN_OR_RETURN(const SymbolValues values, ParseSymbolValues(binding));
+  XC_ASSIGN_OR_RETURN(std::unique_ptr<HloModule> module, symbolic.BindModule(values));
+  XC_RETURN_IF_ERROR(CheckInputMemory(*module, options.max_memory_bytes));
+  const std::unique_ptr<HloModule> original = module->Clone();
+  const int64_t before = code.stats().exact;
+  const absl::Time start = absl::Now();
+  XC_ASSIGN_OR_RETURN(const std::shared_ptr<const Executable> executable, code.Get(std::move(module), options));
+  const double ready_ms = absl::ToDoubleMilliseconds(absl::Now() - start);
+  const GeneralCode::Stats stats = code.stats();
+  XC_RETURN_IF_ERROR(CheckRunMemory(*executable, 2, options.max_memory_bytes));
+  std::vector<Literal> inputs;
+  std::vector<const Literal*> pointers;
+  for (const Shape& leaf : executable->parameter_leaves()) inputs.push_back(MakeInput(inputs.size(), leaf));
+  for (const Literal& input : inputs) pointers.push_back(&input);
+  XC_ASSIGN_OR_RETURN(const std::vector<Literal> outputs, RunOnLiterals(*executable, pointers, run));
+  std::string bound, verdict;
+  for (const auto& [name, value] : values) absl::StrAppend(&bound, bound.empty() ? "" : ",", name, "=", value);
+  JsonObject fields;
+  fields.Add("shapes", bound).Add("general", stats.exact == before).Add("ready_ms", ready_ms);
+  if (stats.exact > before) fields.Add("refusal", stats.last_refusal);
+  if (!settings.against.empty()) {
+    bool differs = false;
+    XC_ASSIGN_OR_RETURN(verdict, Compare(*original, settings.against, pointers, outputs, run, &differs));
+    *wrong |= differs;
+    fields.Add("agree", !differs);
+  }
+  double best_ms = 0, median_ms = 0;
+  XC_RETURN_IF_ERROR(TimeRuns(*executable, &inputs, false, run, settings.runs, settings.seconds, &best_ms, &median_ms));
+  runs->Add(fields.Add("run_ms", best_ms).Add("median_ms", median_ms).ToString());
+  Report::Get().Line(absl::StrCat(
+      bound, ": ",
+      stats.exact > before ? absl::StrCat("code of its own (", stats.last_refusal, ")") : std::string("general code"),
+      ", ready in ", HumanSeconds(ready_ms / 1e3), ", run ", HumanSeconds(best_ms / 1e3), verdict));
+  return absl::OkStatus();
+}
+
+}  // namespace
 
 absl::Status ReplaySymbolic(const std::string& text, const SymbolicRuns& settings, const CompileOptions& options,
                             const RunOptions& run, bool* wrong) {
@@ -29,49 +94,17 @@ absl::Status ReplaySymbolic(const std::string& text, const SymbolicRuns& setting
     XC_ASSIGN_OR_RETURN(const SymbolValues values, symbolic.Sample(which));
     return symbolic.BindModule(values);
   });
+  JsonList runs;
   for (absl::string_view binding : absl::StrSplit(settings.shapes, ';', absl::SkipWhitespace())) {
-    XC_ASSIGN_OR_RETURN(const SymbolValues values, ParseSymbolValues(binding));
-    XC_ASSIGN_OR_RETURN(std::unique_ptr<HloModule> module, symbolic.BindModule(values));
-    XC_RETURN_IF_ERROR(CheckInputMemory(*module, options.max_memory_bytes));
-    const std::unique_ptr<HloModule> original = module->Clone();
-    const int64_t before = code.stats().exact;
-    const absl::Time start = absl::Now();
-    XC_ASSIGN_OR_RETURN(const std::shared_ptr<const Executable> executable, code.Get(std::move(module), options));
-    const double ready_ms = absl::ToDoubleMilliseconds(absl::Now() - start);
-    const GeneralCode::Stats stats = code.stats();
-    XC_RETURN_IF_ERROR(CheckRunMemory(*executable, 2, options.max_memory_bytes));
-    std::vector<Literal> inputs;
-    std::vector<const Literal*> pointers;
-    for (const Shape& leaf : executable->parameter_leaves()) inputs.push_back(MakeInput(inputs.size(), leaf));
-    for (const Literal& input : inputs) pointers.push_back(&input);
-    XC_ASSIGN_OR_RETURN(const std::vector<Literal> outputs, RunOnLiterals(*executable, pointers, run));
-    std::string verdict;
-    if (!settings.against.empty()) {
-      XC_ASSIGN_OR_RETURN(const std::shared_ptr<const Executable> other,
-                          Client::Default()->Compile(original->Clone(), settings.against, {}));
-      XC_ASSIGN_OR_RETURN(const std::vector<Literal> expected, RunOnLiterals(*other, pointers, run));
-      verdict = absl::StrCat(", all ", outputs.size(), " outputs agree with ", settings.against);
-      for (size_t i = 0; i < outputs.size(); ++i) {
-        const std::string difference = CompareNorm(outputs[i], expected[i]);
-        if (difference.empty()) continue;
-        *wrong = true;
-        verdict = absl::StrCat(", output ", i, " differs from ", settings.against, ": ", difference);
-      }
-    }
-    double best_ms = 0, median_ms = 0;
-    XC_RETURN_IF_ERROR(
-        TimeRuns(*executable, &inputs, false, run, settings.runs, settings.seconds, &best_ms, &median_ms));
-    std::string bound;
-    for (const auto& [name, value] : values) absl::StrAppend(&bound, bound.empty() ? "" : ",", name, "=", value);
-    std::printf(
-        "%s: %s, ready in %.3f ms, run %.3f ms%s\n", bound.c_str(),
-        stats.exact > before ? absl::StrCat("code of its own (", stats.last_refusal, ")").c_str() : "general code",
-        ready_ms, best_ms, verdict.c_str());
+    XC_RETURN_IF_ERROR(RunBinding(symbolic, binding, code, settings, options, run, &runs, wrong));
   }
   const GeneralCode::Stats stats = code.stats();
-  std::printf("symbols%s: %lld compilations for several sizes served %lld of them, %lld got code of their own\n",
-              symbols.c_str(), static_cast<long long>(stats.general), static_cast<long long>(stats.served),
-              static_cast<long long>(stats.exact));
+  Report& report = Report::Get();
+  report.fields.Add("symbols", std::string(absl::StripPrefix(symbols, " "))).AddJson("runs", runs.ToString());
+  report.fields.Add("general_compilations", stats.general).Add("served", stats.served).Add("own_code", stats.exact);
+  report.Line(absl::StrCat("symbols", symbols, ": ", HumanCount(stats.general, "compilation"),
+                           " for several sizes served ", stats.served, " of them, ", stats.exact,
+                           " got code of their own"));
   return absl::OkStatus();
 }
 
