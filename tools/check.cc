@@ -71,12 +71,67 @@ absl::Status CheckProgram(const std::string& path, bool exact, int64_t pairs, co
   return absl::OkStatus();
 }
 
+// Which programs of a manifest are run.
+struct Selection {
+  std::string only;
+  int64_t skip = 0, stride = 1;
+};
+
+// What became of them.
+struct Totals {
+  int64_t passed = 0, failed = 0, evaluated = 0;
+  std::vector<std::string> folded;
+  JsonList failures;
+};
+
+// Runs the programs in `folder` of a manifest with this text. Errors: a line of it is malformed.
+absl::StatusOr<Totals> CheckPrograms(const std::string& manifest, const std::string& text, const std::string& folder,
+                                     const Selection& selection, const Options& options, bool explain) {
+  Totals totals;
+  int64_t number = 0;
+  Progress progress("checking");
+  for (absl::string_view line : absl::StrSplit(text, '\n', absl::SkipWhitespace())) {
+    const std::vector<std::string> columns = absl::StrSplit(line, '\t');
+    if (columns[0] == "program") continue;
+    int64_t pairs = 0;
+    if (columns.size() < 3 || (columns[1] != "eq" && columns[1] != "close") || !absl::SimpleAtoi(columns[2], &pairs)) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(manifest, ": a line is not `program<TAB>eq|close<TAB>pairs`: ", line));
+    }
+    if (columns[0].find(selection.only) == std::string::npos) continue;
+    const int64_t n = number++;
+    if (n < selection.skip || (n - selection.skip) % selection.stride != 0) continue;
+    std::string path = absl::StrCat(folder, "/", columns[0], ".hlo");
+    if (!std::filesystem::exists(path)) path = absl::StrCat(folder, "/", columns[0], ".mlir");
+    Outcome outcome;
+    const absl::Status status = CheckProgram(path, columns[1] == "eq", pairs, options, &outcome);
+    if (outcome.folded) totals.folded.push_back(columns[0]);
+    totals.evaluated += !outcome.evaluated.empty();
+    for (const EvaluatedPart& part : outcome.evaluated) {
+      if (explain) std::printf("%s: evaluated: %s: %s\n", columns[0].c_str(), part.what.c_str(), part.reason.c_str());
+    }
+    if (status.ok()) {
+      ++totals.passed;
+    } else {
+      ++totals.failed;
+      Report::Get().Line(absl::StrCat(columns[0], ": ", status.message()));
+      std::fflush(stdout);
+      totals.failures.Add(
+          JsonObject().Add("program", columns[0]).Add("error", std::string(status.message())).ToString());
+    }
+    progress.Set(absl::StrCat(totals.passed, " passed, ", totals.failed, " failed"));
+    Client::Default()->cache().Clear();
+  }
+  return totals;
+}
+
 }  // namespace
 
 int CheckCommand(const std::vector<std::string>& args) {
   Options options;
-  std::string passes = "all", disable, only, programs;
-  int64_t threads = 0, skip = 0, stride = 1, max_folded = -1, max_evaluated = -1;
+  Selection selection;
+  std::string passes = "all", disable, programs;
+  int64_t threads = 0, max_folded = -1, max_evaluated = -1;
   bool guard_pages = false, explain = false;
   FlagSet flags(
       "xla check MANIFEST.tsv [flags]",
@@ -101,9 +156,9 @@ int CheckCommand(const std::vector<std::string>& args) {
   flags.Add("threads", &threads, "threads to run with (0: all)");
   flags.Add("guard_pages", &guard_pages, "put temporary memory between pages that cannot be accessed");
   flags.Add("programs", &programs, "the folder of the programs, if it is not that of the manifest");
-  flags.Add("only", &only, "run programs whose name contains this");
-  flags.Add("stride", &stride, "run every n-th program only", 1);
-  flags.Add("skip", &skip, "programs to skip at the beginning");
+  flags.Add("only", &selection.only, "run programs whose name contains this");
+  flags.Add("stride", &selection.stride, "run every n-th program only", 1);
+  flags.Add("skip", &selection.skip, "programs to skip at the beginning");
   int exit_status = 0;
   if (!ParseFlags(flags, args, &exit_status)) return exit_status;
   if (flags.positional().size() != 1) return Fail(absl::InvalidArgumentError("`xla check` takes one MANIFEST.tsv"));
@@ -126,45 +181,13 @@ int CheckCommand(const std::vector<std::string>& args) {
   const std::string folder = !programs.empty()            ? programs
                              : slash == std::string::npos ? "."
                                                           : manifest.substr(0, slash);
-  int64_t passed = 0, failed = 0, number = 0, evaluated = 0;
-  Report& report = Report::Get();
-  JsonList failures;
-  Progress progress("checking");
-  std::vector<std::string> folded;
-  for (absl::string_view line : absl::StrSplit(*text, '\n', absl::SkipWhitespace())) {
-    const std::vector<std::string> columns = absl::StrSplit(line, '\t');
-    if (columns[0] == "program") continue;
-    int64_t pairs = 0;
-    if (columns.size() < 3 || (columns[1] != "eq" && columns[1] != "close") || !absl::SimpleAtoi(columns[2], &pairs)) {
-      return Fail(absl::InvalidArgumentError(
-          absl::StrCat(manifest, ": a line is not `program<TAB>eq|close<TAB>pairs`: ", line)));
-    }
-    if (columns[0].find(only) == std::string::npos) continue;
-    const int64_t n = number++;
-    if (n < skip || (n - skip) % stride != 0) continue;
-    std::string path = absl::StrCat(folder, "/", columns[0], ".hlo");
-    if (!std::filesystem::exists(path)) path = absl::StrCat(folder, "/", columns[0], ".mlir");
-    Outcome outcome;
-    const absl::Status status = CheckProgram(path, columns[1] == "eq", pairs, options, &outcome);
-    if (outcome.folded) folded.push_back(columns[0]);
-    evaluated += !outcome.evaluated.empty();
-    for (const EvaluatedPart& part : outcome.evaluated) {
-      if (explain) std::printf("%s: evaluated: %s: %s\n", columns[0].c_str(), part.what.c_str(), part.reason.c_str());
-    }
-    if (status.ok()) {
-      ++passed;
-    } else {
-      ++failed;
-      report.Line(absl::StrCat(columns[0], ": ", status.message()));
-      std::fflush(stdout);
-      failures.Add(JsonObject().Add("program", columns[0]).Add("error", std::string(status.message())).ToString());
-    }
-    progress.Set(absl::StrCat(passed, " passed, ", failed, " failed"));
-    Client::Default()->cache().Clear();
-  }
+  absl::StatusOr<Totals> totals = CheckPrograms(manifest, *text, folder, selection, options, explain);
+  if (!totals.ok()) return Fail(totals.status());
+  const auto& [passed, failed, evaluated, folded, failures] = *totals;
   if (passed + failed == 0) {
     return Fail(absl::InvalidArgumentError(absl::StrCat(manifest, ": there is no program to run")));
   }
+  Report& report = Report::Get();
   // Their names where there should be few.
   if (!folded.empty()) {
     report.Line(absl::StrCat(folded.size(), " folded while compiling", options.parameters ? ": " : "",
