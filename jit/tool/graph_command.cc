@@ -215,129 +215,154 @@ absl::StatusOr<CaseResult> RunMadeUp(Session& session, Session& reference, int64
   return result;
 }
 
+// What a path holds: a SavedModel, a folder with a graph and its cases, or a graph's file.
+struct GraphFiles {
+  std::string file;
+  bool saved_model = false;
+  std::vector<std::string> cases;
+};
+
+// Finds them; the inputs and outputs that meta.json names go to `session`.
+absl::StatusOr<GraphFiles> FindGraph(const std::string& path, SessionOptions* session) {
+  GraphFiles files;
+  files.file = path;
+  if (!IsDirectory(path)) return files;
+  files.saved_model = IsSavedModel(path);
+  files.file = absl::StrCat(path, FileExists(path + "/graph.pb") ? "/graph.pb" : "/graph.pbtxt");
+  if (FileExists(path + "/meta.json")) {
+    XC_ASSIGN_OR_RETURN(const std::string text, ReadFile(path + "/meta.json"));
+    google::protobuf::Struct meta;
+    if (!google::protobuf::util::JsonStringToMessage(text, &meta).ok()) {
+      return absl::InvalidArgumentError("meta.json is not valid JSON");
+    }
+    session->inputs = Names(meta, "inputs");
+    session->outputs = Names(meta, "outputs");
+  }
+  XC_ASSIGN_OR_RETURN(const std::vector<std::string> entries, ListDirectory(path));
+  for (const std::string& entry : entries) {
+    if (absl::StartsWith(entry, "case")) files.cases.push_back(path + "/" + entry);
+  }
+  return files;
+}
+
+absl::Status SetHost(const GraphCommandOptions& options, HostOptions* host) {
+  if (options.mode == "host") {
+    host->mode = HostMode::kHost;
+  } else if (options.mode != "jit") {
+    return absl::InvalidArgumentError(absl::StrCat("--mode must be jit or host, not '", options.mode, "'"));
+  }
+  XC_RETURN_IF_ERROR(BackendByName(options.platform).status());
+  if (options.emulate && options.platform != "gpu") {
+    return absl::InvalidArgumentError("--emulate is for --platform=gpu");
+  }
+  host->launch.platform = options.platform;
+  host->launch.emulate = options.emulate;
+  if (options.policy == "lazy") {
+    host->launch.policy.when = CompileWhen::kLazy;
+  } else if (options.policy == "background") {
+    host->launch.policy.when = CompileWhen::kBackground;
+  } else if (options.policy != "atonce") {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--policy must be atonce, lazy or background, not '", options.policy, "'"));
+  }
+  host->launch.thread_limit = static_cast<int>(options.threads);
+  host->mark.min_cluster_size = static_cast<int>(options.min_cluster_size);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::unique_ptr<Session>> Load(const GraphCommandOptions& options, const GraphFiles& files,
+                                              const SessionOptions& session, HostMode mode) {
+  if (!files.saved_model) {
+    XC_ASSIGN_OR_RETURN(GraphDef def, ReadGraphDef(files.file));
+    return Session::Create(def, session);
+  }
+  SavedModelOptions saved;
+  saved.host = session.host;
+  saved.host.mode = mode;
+  saved.signature = options.signature;
+  return LoadSavedModel(options.path, saved);
+}
+
+void PrintJson(const GraphCommandOptions& options, const std::string& name, Session& session, double load_ms,
+               const std::vector<CaseResult>& results) {
+  const LaunchStats total = session.executor().stats();
+  std::string line = Format(
+      "{\"graph\": %s, \"mode\": %s, \"platform\": %s, \"load_ms\": %.3f, \"clusters\": %d, \"compilations\": %d, "
+      "\"cache_hits\": %d, \"fallbacks\": %d, \"compile_s\": %.4f, \"cases\": [",
+      JsonText(name), JsonText(options.mode), JsonText(options.platform), load_ms,
+      session.executor().marking().num_clusters, total.compilations, total.cache_hits, total.fallbacks,
+      total.compile_seconds);
+  for (size_t i = 0; i < results.size(); ++i) {
+    const CaseResult& r = results[i];
+    AppendFormat(&line,
+                 "%s{\"case\": %s, \"ok\": %s, \"problem\": %s, \"max_error\": %.3g, \"first_ms\": %.3f, "
+                 "\"best_ms\": %.3f, \"compilations\": %d, \"cache_hits\": %d, \"fallbacks\": %d}",
+                 i ? ", " : "", JsonText(r.name), r.problem.empty() ? "true" : "false", JsonText(r.problem),
+                 r.largest_error, r.first_ms, r.best_ms, r.compilations, r.hits, r.fallbacks);
+  }
+  std::printf("%s]}\n", line.c_str());
+}
+
+void PrintLines(const GraphCommandOptions& options, const std::string& name, Session& session, double load_ms,
+                const std::vector<CaseResult>& results, bool signature) {
+  std::printf("%s, mode %s: loaded in %.1f ms, %d clusters\n", name.c_str(), options.mode.c_str(), load_ms,
+              session.executor().marking().num_clusters);
+  for (const CaseResult& r : results) {
+    std::printf("  %s: %s; first %.2f ms, best %.3f ms; %ld compilations, %ld cache hits%s; largest error %.2g\n",
+                r.name.c_str(), r.problem.empty() ? "right" : ("WRONG: " + r.problem).c_str(), r.first_ms, r.best_ms,
+                static_cast<long>(r.compilations), static_cast<long>(r.hits),
+                r.fallbacks ? absl::StrCat(", ", r.fallbacks, " fallbacks").c_str() : "", r.largest_error);
+  }
+  if (!signature) return;
+  for (const TensorInfo& t : session.inputs()) {
+    std::printf("  input  %s: %s %s\n", t.name.c_str(), DataTypeName(t.type).c_str(), t.shape.ToString().c_str());
+  }
+  for (const TensorInfo& t : session.outputs()) {
+    std::printf("  output %s: %s\n", t.name.c_str(), DataTypeName(t.type).c_str());
+  }
+}
+
+// Whether all results are right.
+absl::StatusOr<bool> Run(const GraphCommandOptions& options) {
+  SessionOptions session_options;
+  XC_ASSIGN_OR_RETURN(const GraphFiles files, FindGraph(options.path, &session_options));
+  XC_RETURN_IF_ERROR(SetHost(options, &session_options.host));
+  const auto start = std::chrono::steady_clock::now();
+  XC_ASSIGN_OR_RETURN(const std::unique_ptr<Session> session,
+                      Load(options, files, session_options, session_options.host.mode));
+  const double load_ms = Milliseconds(start);
+  const int64_t runs = std::max<int64_t>(options.runs, 1);
+  std::vector<CaseResult> results;
+  for (const std::string& path : files.cases) {
+    XC_ASSIGN_OR_RETURN(CaseResult result, RunCase(*session, path, runs));
+    results.push_back(std::move(result));
+  }
+  if (files.saved_model && files.cases.empty()) {
+    XC_ASSIGN_OR_RETURN(const std::unique_ptr<Session> reference,
+                        Load(options, files, session_options, HostMode::kHost));
+    XC_ASSIGN_OR_RETURN(CaseResult result, RunMadeUp(*session, *reference, runs));
+    results.push_back(std::move(result));
+  }
+  const std::string name = BaseName(options.path);
+  if (options.json) {
+    PrintJson(options, name, *session, load_ms, results);
+  } else {
+    PrintLines(options, name, *session, load_ms, results, files.cases.empty());
+  }
+  // With --json the explanation goes to stderr, so that stdout stays one line.
+  if (options.explain) std::fputs(session->Explain().c_str(), options.json ? stderr : stdout);
+  if (!options.explain_html.empty()) {
+    XC_RETURN_IF_ERROR(WriteFile(options.explain_html, session->ExplainAsHtml()));
+  }
+  return std::all_of(results.begin(), results.end(), [](const CaseResult& r) { return r.problem.empty(); });
+}
+
 }  // namespace
 
 int RunGraphCommand(const GraphCommandOptions& options) {
-  const auto bad = [&](const absl::Status& status) { return options.fail ? options.fail(status) : BadInput(status); };
-  bool directory = IsDirectory(options.path);
-  std::string file = options.path;
-  SessionOptions session_options;
-  std::string name = BaseName(options.path);
-  std::vector<std::string> cases;
-  bool saved_model = directory && IsSavedModel(options.path);
-  if (directory) {
-    file = absl::StrCat(options.path, FileExists(options.path + "/graph.pb") ? "/graph.pb" : "/graph.pbtxt");
-    if (FileExists(options.path + "/meta.json")) {
-      auto text = ReadFile(options.path + "/meta.json");
-      if (!text.ok()) return bad(text.status());
-      google::protobuf::Struct meta;
-      if (!google::protobuf::util::JsonStringToMessage(*text, &meta).ok()) {
-        return bad(absl::InvalidArgumentError("meta.json is not valid JSON"));
-      }
-      session_options.inputs = Names(meta, "inputs");
-      session_options.outputs = Names(meta, "outputs");
-    }
-    auto entries = ListDirectory(options.path);
-    if (!entries.ok()) return bad(entries.status());
-    for (const std::string& entry : *entries) {
-      if (absl::StartsWith(entry, "case")) cases.push_back(options.path + "/" + entry);
-    }
-  }
-  if (options.mode == "host") {
-    session_options.host.mode = HostMode::kHost;
-  } else if (options.mode != "jit") {
-    return bad(absl::InvalidArgumentError(absl::StrCat("--mode must be jit or host, not '", options.mode, "'")));
-  }
-  auto backend = BackendByName(options.platform);
-  if (!backend.ok()) return bad(backend.status());
-  if (options.emulate && options.platform != "gpu") {
-    return bad(absl::InvalidArgumentError("--emulate is for --platform=gpu"));
-  }
-  session_options.host.launch.platform = options.platform;
-  session_options.host.launch.emulate = options.emulate;
-  if (options.policy == "lazy") {
-    session_options.host.launch.policy.when = CompileWhen::kLazy;
-  } else if (options.policy == "background") {
-    session_options.host.launch.policy.when = CompileWhen::kBackground;
-  } else if (options.policy != "atonce") {
-    return bad(absl::InvalidArgumentError(
-        absl::StrCat("--policy must be atonce, lazy or background, not '", options.policy, "'")));
-  }
-  session_options.host.launch.thread_limit = static_cast<int>(options.threads);
-  session_options.host.mark.min_cluster_size = static_cast<int>(options.min_cluster_size);
-  auto start = std::chrono::steady_clock::now();
-  auto load = [&](HostMode mode) -> absl::StatusOr<std::unique_ptr<Session>> {
-    if (!saved_model) {
-      XC_ASSIGN_OR_RETURN(GraphDef def, ReadGraphDef(file));
-      return Session::Create(def, session_options);
-    }
-    SavedModelOptions saved;
-    saved.host = session_options.host;
-    saved.host.mode = mode;
-    saved.signature = options.signature;
-    return LoadSavedModel(options.path, saved);
-  };
-  auto session = load(session_options.host.mode);
-  if (!session.ok()) return bad(session.status());
-  double load_ms = Milliseconds(start);
-
-  int wrong = 0;
-  std::vector<CaseResult> results;
-  for (const std::string& path : cases) {
-    auto result = RunCase(**session, path, std::max<int64_t>(options.runs, 1));
-    if (!result.ok()) return bad(result.status());
-    wrong += !result->problem.empty();
-    results.push_back(*std::move(result));
-  }
-  if (saved_model && cases.empty()) {
-    auto reference = load(HostMode::kHost);
-    if (!reference.ok()) return bad(reference.status());
-    auto result = RunMadeUp(**session, **reference, std::max<int64_t>(options.runs, 1));
-    if (!result.ok()) return bad(result.status());
-    wrong += !result->problem.empty();
-    results.push_back(*std::move(result));
-  }
-  LaunchStats total = (*session)->executor().stats();
-  int clusters = (*session)->executor().marking().num_clusters;
-  if (options.json) {
-    std::string line = Format(
-        "{\"graph\": %s, \"mode\": %s, \"platform\": %s, \"load_ms\": %.3f, \"clusters\": %d, \"compilations\": %d, "
-        "\"cache_hits\": %d, \"fallbacks\": %d, \"compile_s\": %.4f, \"cases\": [",
-        JsonText(name), JsonText(options.mode), JsonText(options.platform), load_ms, clusters, total.compilations,
-        total.cache_hits, total.fallbacks, total.compile_seconds);
-    for (size_t i = 0; i < results.size(); ++i) {
-      const CaseResult& r = results[i];
-      AppendFormat(&line,
-                   "%s{\"case\": %s, \"ok\": %s, \"problem\": %s, \"max_error\": %.3g, \"first_ms\": %.3f, "
-                   "\"best_ms\": %.3f, \"compilations\": %d, \"cache_hits\": %d, \"fallbacks\": %d}",
-                   i ? ", " : "", JsonText(r.name), r.problem.empty() ? "true" : "false", JsonText(r.problem),
-                   r.largest_error, r.first_ms, r.best_ms, r.compilations, r.hits, r.fallbacks);
-    }
-    std::printf("%s]}\n", line.c_str());
-  } else {
-    std::printf("%s, mode %s: loaded in %.1f ms, %d clusters\n", name.c_str(), options.mode.c_str(), load_ms, clusters);
-    for (const CaseResult& r : results) {
-      std::printf("  %s: %s; first %.2f ms, best %.3f ms; %ld compilations, %ld cache hits%s; largest error %.2g\n",
-                  r.name.c_str(), r.problem.empty() ? "right" : ("WRONG: " + r.problem).c_str(), r.first_ms, r.best_ms,
-                  static_cast<long>(r.compilations), static_cast<long>(r.hits),
-                  r.fallbacks ? absl::StrCat(", ", r.fallbacks, " fallbacks").c_str() : "", r.largest_error);
-    }
-    if (cases.empty()) {  // what there is to feed and fetch
-      for (const TensorInfo& t : (*session)->inputs()) {
-        std::printf("  input  %s: %s %s\n", t.name.c_str(), DataTypeName(t.type).c_str(), t.shape.ToString().c_str());
-      }
-      for (const TensorInfo& t : (*session)->outputs()) {
-        std::printf("  output %s: %s\n", t.name.c_str(), DataTypeName(t.type).c_str());
-      }
-    }
-  }
-  // With --json the explanation goes to stderr, so that stdout stays one line.
-  if (options.explain) std::fputs((*session)->Explain().c_str(), options.json ? stderr : stdout);
-  if (!options.explain_html.empty()) {
-    absl::Status status = WriteFile(options.explain_html, (*session)->ExplainAsHtml());
-    if (!status.ok()) return bad(status);
-  }
-  return wrong == 0 ? 0 : 1;
+  const absl::StatusOr<bool> right = Run(options);
+  if (!right.ok()) return options.fail ? options.fail(right.status()) : BadInput(right.status());
+  return *right ? 0 : 1;
 }
 
 }  // namespace xc
