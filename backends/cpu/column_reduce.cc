@@ -1,6 +1,10 @@
 // Reductions whose results lie along the operand's minor dimensions (column sums): whole rows are added, block by
 // block, to accumulators that stay in the first-level cache, so that memory is read in its order.
 #include <algorithm>
+#include <functional>
+#include <memory>
+#include <utility>
+#include <vector>
 
 #include "backends/codegen/fused_emitter.h"
 #include "backends/cpu/ir_emitter.h"
@@ -41,143 +45,209 @@ Index Linear(FusedEmitter& fused, V start, const Term& column, const Shape& shap
   return at;
 }
 
+// What the kernel computes, in numbers.
+struct Reduction {
+  Reduction(const HloInstruction* the_root, const plan::ColumnReduce& the_form, int vector_bytes)
+      : root(the_root), form(the_form), reduce(the_form.reduce), type(the_form.reduce->type()) {
+    narrow = IsFloating(type) && type != ElementType::kF64 && type != ElementType::kF32;
+    local_type = narrow ? ElementType::kF32 : type;
+    local_shape = WithDefaultLayout(Shape(local_type, {kColumns}));
+    const int lanes = vector_bytes / std::max(4, StorageBytes(local_type));
+    batches = Count(form.batch);
+    rows = Count(form.rows);
+    columns = Count(form.columns);
+    blocks = (columns + kColumns - 1) / kColumns;
+    linear = form.columns.size() > 1 && form.columns.back() % lanes != 0;
+    loops.dims = {batches, columns};
+    loops.outer = {0};
+    loops.inner = 1;
+    loops.inner_size = columns;
+    loops.lanes = lanes;
+  }
+
+  const HloInstruction* root;
+  const plan::ColumnReduce& form;
+  const HloInstruction* reduce;
+  ElementType type, local_type;
+  bool narrow;  // accumulators of narrow floats are f32
+  Shape local_shape;
+  int64_t batches, rows, columns, blocks;
+  // Columns of several dimensions whose vectors cross the end of the last one: places in memory need no coordinates.
+  bool linear;
+  KernelShape loops;  // along the columns, in a space of [batch][column]
+};
+
+// The code for one block of columns of one batch, where the builder stands.
+class BlockEmitter {
+ public:
+  // `local` and `whole`: accumulators of kColumns elements, of a block of rows and of all. `out`: the result. Columns
+  // [first, last) of `batch`.
+  BlockEmitter(const Reduction& r, codegen::ElementEmitter& element, std::function<void(FusedEmitter&)> bind, V local,
+               V whole, V out, V batch, V first, V last)
+      : r_(r),
+        element_(element),
+        b_(element.builder()),
+        scalar_(b_, 1),
+        bind_(std::move(bind)),
+        local_(local),
+        whole_(whole),
+        out_(out),
+        batch_(batch),
+        first_(first),
+        last_(last) {}
+
+  absl::Status Write() {
+    const int64_t row_blocks = (r_.rows + kRows - 1) / kRows;
+    Loop row_block(b_, b_.getInt64(0), b_.getInt64(row_blocks), 1, "rows");
+    V row_first = b_.CreateMul(row_block.index(), b_.getInt64(kRows));
+    V row_last = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, b_.CreateAdd(row_first, b_.getInt64(kRows)),
+                                          b_.getInt64(r_.rows));
+    XC_RETURN_IF_ERROR(StartSum(row_first));
+    Loop row(b_, b_.CreateAdd(row_first, b_.getInt64(1)), row_last, 1, "row");
+    XC_RETURN_IF_ERROR(AddRow(row.index()));
+    row.End();
+    XC_RETURN_IF_ERROR(AddSum(b_.CreateICmpEQ(row_block.index(), b_.getInt64(0))));
+    row_block.End();
+    return StoreTotals();
+  }
+
+ private:
+  // Runs `body` for every vector of the block; it gets the place in the accumulators and in the result.
+  using Body = std::function<absl::Status(FusedEmitter&, const Index& here, const Index& position)>;
+  absl::Status Along(const Body& body) {
+    LoopNest nest(element_, r_.loops, bind_, [&](FusedEmitter& fused, const Index& position) -> absl::Status {
+      Term here = fused.index().Add(position.dims[1], fused.index().Negate(scalar_.Uniform(first_)));
+      return body(fused, Index{{here}}, position);
+    });
+    return nest.Row({scalar_.Uniform(batch_)}, first_, last_, r_.columns);
+  }
+
+  absl::StatusOr<Element> Apply(const Element& x, const Element& y) {
+    Element arguments[] = {x, y};
+    XC_ASSIGN_OR_RETURN(std::vector<Element> value,
+                        codegen::EmitApply(element_, r_.reduce->to_apply(), arguments, !r_.narrow));
+    return value[0];
+  }
+
+  // The value of the operand at a row, for the vector at `position`.
+  absl::StatusOr<Element> RowValue(FusedEmitter& fused, V row, const Index& position) {
+    const HloInstruction* operand = r_.reduce->operand(0);
+    if (r_.linear) {
+      V row_of_all = fused.index().Add(fused.index().Mul(batch_, b_.getInt64(r_.rows)), row);
+      V start = fused.index().Mul(row_of_all, b_.getInt64(r_.columns));
+      return fused.Get(operand, Linear(fused, start, position.dims[1], operand->shape()));
+    }
+    std::vector<Term> at, part;
+    const std::vector<int64_t>* const sizes[] = {&r_.form.batch, &r_.form.rows, &r_.form.columns};
+    const Term coordinates[] = {fused.index().Uniform(batch_), fused.index().Uniform(row), position.dims[1]};
+    for (int k = 0; k < 3; ++k) {
+      if (sizes[k]->empty()) continue;
+      part = fused.index().Delinearize(coordinates[k], *sizes[k], Descending(sizes[k]->size()));
+      at.insert(at.end(), part.begin(), part.end());
+    }
+    return fused.Get(operand, Index{at});
+  }
+
+  // The first row of a block of rows starts its sum.
+  absl::Status StartSum(V row) {
+    return Along([&](FusedEmitter& fused, const Index& here, const Index& position) -> absl::Status {
+      XC_ASSIGN_OR_RETURN(Element x, RowValue(fused, row, position));
+      fused.Store(r_.local_shape, local_, here, x);
+      return absl::OkStatus();
+    });
+  }
+
+  absl::Status AddRow(V row) {
+    return Along([&](FusedEmitter& fused, const Index& here, const Index& position) -> absl::Status {
+      fused.BindMemory(sum_.get(), local_);
+      XC_ASSIGN_OR_RETURN(Element x, RowValue(fused, row, position));
+      XC_ASSIGN_OR_RETURN(Element before, fused.Get(sum_.get(), here));
+      XC_ASSIGN_OR_RETURN(Element value, Apply(before, x));
+      fused.Store(r_.local_shape, local_, here, value);
+      return absl::OkStatus();
+    });
+  }
+
+  // The sum of a block of rows joins the initial value or the total so far.
+  absl::Status AddSum(V is_first) {
+    return Along([&](FusedEmitter& fused, const Index& here, const Index& position) -> absl::Status {
+      fused.BindMemory(sum_.get(), local_);
+      fused.BindMemory(old_.get(), whole_);
+      XC_ASSIGN_OR_RETURN(Element init, fused.Get(r_.reduce->operand(1), Index{}));
+      XC_ASSIGN_OR_RETURN(Element total, fused.Get(old_.get(), here));
+      XC_ASSIGN_OR_RETURN(Element part, fused.Get(sum_.get(), here));
+      total = element_.Splat(total, fused.lanes());
+      init = element_.Splat(init, fused.lanes());
+      Element before{b_.CreateSelect(is_first, init.re, total.re)};
+      XC_ASSIGN_OR_RETURN(Element value, Apply(before, part));
+      fused.Store(r_.local_shape, whole_, here, value);
+      return absl::OkStatus();
+    });
+  }
+
+  // What is made of the totals.
+  absl::Status StoreTotals() {
+    return Along([&](FusedEmitter& fused, const Index& here, const Index& position) -> absl::Status {
+      fused.BindMemory(old_.get(), whole_);
+      XC_ASSIGN_OR_RETURN(Element total, fused.Get(old_.get(), here));
+      fused.BindValue(r_.reduce, {element_.Normalize(r_.type, total.re)});
+      if (r_.linear) {
+        V start = fused.index().Mul(batch_, b_.getInt64(r_.columns));
+        const Index at = Linear(fused, start, position.dims[1], r_.root->shape());
+        XC_ASSIGN_OR_RETURN(Element value, fused.Get(r_.root, at));
+        fused.Store(r_.root->shape(), out_, at, value);
+        return absl::OkStatus();
+      }
+      std::vector<Term> at =
+          fused.index().Delinearize(fused.index().Uniform(batch_), r_.form.batch, Descending(r_.form.batch.size()));
+      std::vector<Term> column =
+          fused.index().Delinearize(position.dims[1], r_.form.columns, Descending(r_.form.columns.size()));
+      at.insert(at.end(), column.begin(), column.end());
+      XC_ASSIGN_OR_RETURN(Element value, fused.Get(r_.root, Index{at}));
+      fused.Store(r_.root->shape(), out_, Index{at}, value);
+      return absl::OkStatus();
+    });
+  }
+
+  const Reduction& r_;
+  codegen::ElementEmitter& element_;
+  llvm::IRBuilderBase& b_;
+  codegen::IndexArithmetic scalar_;
+  const std::function<void(FusedEmitter&)> bind_;
+  V local_, whole_, out_, batch_, first_, last_;
+  // Memory that stands for an array is read through placeholders of its shape.
+  const std::unique_ptr<HloInstruction> old_ = HloInstruction::CreateParameter(0, r_.local_shape, "total");
+  const std::unique_ptr<HloInstruction> sum_ = HloInstruction::CreateParameter(0, r_.local_shape, "sum");
+};
+
 }  // namespace
 
 absl::Status IrEmitter::EmitColumnReduce(const HloInstruction* instruction, const plan::Kernel& kernel) {
   const HloInstruction* root = instruction->opcode() == HloOpcode::kFusion ? instruction->fused_root() : instruction;
-  const plan::ColumnReduce& form = kernel.columns;
-  const HloInstruction* reduce = form.reduce;
-  const ElementType type = reduce->type();
-  // Accumulators of narrow floats are f32.
-  const bool narrow = IsFloating(type) && type != ElementType::kF64 && type != ElementType::kF32;
-  const ElementType local_type = narrow ? ElementType::kF32 : type;
-  const int lanes = codegen_target_.vector_bytes / std::max(4, StorageBytes(local_type));
-  const int64_t batches = Count(form.batch), rows = Count(form.rows), columns = Count(form.columns);
-  const std::vector<int64_t>* const sizes[] = {&form.batch, &form.rows, &form.columns};
+  const Reduction r(root, kernel.columns, codegen_target_.vector_bytes);
   KernelWriter writer(this, impl_.get(), target_, kernel);
-  const int64_t blocks = (columns + kColumns - 1) / kColumns;
-  // Columns of several dimensions whose vectors cross the end of the last one: places in memory need no coordinates.
-  const bool linear = form.columns.size() > 1 && form.columns.back() % lanes != 0;
-  // Loops along the columns, in a space of [batch][column].
-  KernelShape plan;
-  plan.dims = {batches, columns};
-  plan.outer = {0};
-  plan.inner = 1;
-  plan.inner_size = columns;
-  plan.lanes = lanes;
-  const Shape local_shape = WithDefaultLayout(Shape(local_type, {kColumns}));
-  return writer.Write(batches * blocks, 1, [&](V begin, V end) -> absl::Status {
+  return writer.Write(r.batches * r.blocks, 1, [&](V begin, V end) -> absl::Status {
     llvm::IRBuilderBase& builder = b();
     codegen::ElementEmitter element(builder, codegen_target_);
-    auto bind = [&](FusedEmitter& fused) { writer.Bind(fused); };
     llvm::IRBuilder<> head(impl_->scope->jump);
     auto accumulators = [&](const char* name) {
       llvm::AllocaInst* place =
-          head.CreateAlloca(llvm::ArrayType::get(element.MemoryType(local_type), kColumns), nullptr, name);
+          head.CreateAlloca(llvm::ArrayType::get(element.MemoryType(r.local_type), kColumns), nullptr, name);
       place->setAlignment(llvm::Align(64));
       return place;
     };
     V local = accumulators("local"), whole = accumulators("whole");
-    V out = writer.output(0);
-    codegen::IndexArithmetic scalar(builder, 1);
     Loop work(builder, begin, end, 1, "block");
     // Not folded where there is one block: code for several sizes may have more.
-    V batch = builder.CreateUDiv(work.index(), builder.getInt64(blocks));
-    V first = builder.CreateMul(builder.CreateURem(work.index(), builder.getInt64(blocks)), builder.getInt64(kColumns));
+    V batch = builder.CreateUDiv(work.index(), builder.getInt64(r.blocks));
+    V first =
+        builder.CreateMul(builder.CreateURem(work.index(), builder.getInt64(r.blocks)), builder.getInt64(kColumns));
     V last = builder.CreateBinaryIntrinsic(llvm::Intrinsic::smin, builder.CreateAdd(first, builder.getInt64(kColumns)),
-                                           builder.getInt64(columns));
-    const std::vector<Term> outer = {scalar.Uniform(batch)};
-    // Runs `body` for every vector of the block; it gets the place in `local` and in the result.
-    auto along = [&](const std::function<absl::Status(FusedEmitter&, const Index&, const Index&)>& body) {
-      LoopNest nest(element, plan, bind, [&](FusedEmitter& fused, const Index& position) -> absl::Status {
-        Term here = fused.index().Add(position.dims[1], fused.index().Negate(scalar.Uniform(first)));
-        return body(fused, Index{{here}}, position);
-      });
-      return nest.Row(outer, first, last, columns);
-    };
-    // Memory that stands for an array is read through placeholders of its shape.
-    auto old = HloInstruction::CreateParameter(0, local_shape, "total");
-    auto sum = HloInstruction::CreateParameter(0, local_shape, "sum");
-    auto apply = [&](const Element& x, const Element& y) -> absl::StatusOr<Element> {
-      Element arguments[] = {x, y};
-      XC_ASSIGN_OR_RETURN(std::vector<Element> value,
-                          codegen::EmitApply(element, reduce->to_apply(), arguments, !narrow));
-      return value[0];
-    };
-    const int64_t row_blocks = (rows + kRows - 1) / kRows;
-    Loop row_block(builder, builder.getInt64(0), builder.getInt64(row_blocks), 1, "rows");
-    V row_first = builder.CreateMul(row_block.index(), builder.getInt64(kRows));
-    V row_last = builder.CreateBinaryIntrinsic(
-        llvm::Intrinsic::smin, builder.CreateAdd(row_first, builder.getInt64(kRows)), builder.getInt64(rows));
-    // The value of the operand at a row, for the vector at `position`.
-    auto row_value = [&](FusedEmitter& fused, V row, const Index& position) {
-      if (linear) {
-        V row_of_all = fused.index().Add(fused.index().Mul(batch, builder.getInt64(rows)), row);
-        V start = fused.index().Mul(row_of_all, builder.getInt64(columns));
-        return fused.Get(reduce->operand(0), Linear(fused, start, position.dims[1], reduce->operand(0)->shape()));
-      }
-      std::vector<Term> at, part;
-      const Term coordinates[] = {fused.index().Uniform(batch), fused.index().Uniform(row), position.dims[1]};
-      for (int k = 0; k < 3; ++k) {
-        if (sizes[k]->empty()) continue;
-        part = fused.index().Delinearize(coordinates[k], *sizes[k], Descending(sizes[k]->size()));
-        at.insert(at.end(), part.begin(), part.end());
-      }
-      return fused.Get(reduce->operand(0), Index{at});
-    };
-    // The first row of the block starts the sum.
-    XC_RETURN_IF_ERROR(along([&](FusedEmitter& fused, const Index& here, const Index& position) -> absl::Status {
-      XC_ASSIGN_OR_RETURN(Element x, row_value(fused, row_first, position));
-      fused.Store(local_shape, local, here, x);
-      return absl::OkStatus();
-    }));
-    Loop row(builder, builder.CreateAdd(row_first, builder.getInt64(1)), row_last, 1, "row");
-    XC_RETURN_IF_ERROR(along([&](FusedEmitter& fused, const Index& here, const Index& position) -> absl::Status {
-      fused.BindMemory(sum.get(), local);
-      XC_ASSIGN_OR_RETURN(Element x, row_value(fused, row.index(), position));
-      XC_ASSIGN_OR_RETURN(Element before, fused.Get(sum.get(), here));
-      XC_ASSIGN_OR_RETURN(Element value, apply(before, x));
-      fused.Store(local_shape, local, here, value);
-      return absl::OkStatus();
-    }));
-    row.End();
-    // The block's sum joins the initial value or the total so far.
-    V is_first = builder.CreateICmpEQ(row_block.index(), builder.getInt64(0));
-    XC_RETURN_IF_ERROR(along([&](FusedEmitter& fused, const Index& here, const Index& position) -> absl::Status {
-      fused.BindMemory(sum.get(), local);
-      fused.BindMemory(old.get(), whole);
-      XC_ASSIGN_OR_RETURN(Element init, fused.Get(reduce->operand(1), Index{}));
-      XC_ASSIGN_OR_RETURN(Element total, fused.Get(old.get(), here));
-      XC_ASSIGN_OR_RETURN(Element part, fused.Get(sum.get(), here));
-      total = element.Splat(total, fused.lanes());
-      init = element.Splat(init, fused.lanes());
-      Element before{builder.CreateSelect(is_first, init.re, total.re)};
-      XC_ASSIGN_OR_RETURN(Element value, apply(before, part));
-      fused.Store(local_shape, whole, here, value);
-      return absl::OkStatus();
-    }));
-    row_block.End();
-    // What is made of the totals.
-    XC_RETURN_IF_ERROR(along([&](FusedEmitter& fused, const Index& here, const Index& position) -> absl::Status {
-      fused.BindMemory(old.get(), whole);
-      XC_ASSIGN_OR_RETURN(Element total, fused.Get(old.get(), here));
-      fused.BindValue(reduce, {element.Normalize(type, total.re)});
-      if (linear) {
-        V start = fused.index().Mul(batch, builder.getInt64(columns));
-        const Index at = Linear(fused, start, position.dims[1], root->shape());
-        XC_ASSIGN_OR_RETURN(Element value, fused.Get(root, at));
-        fused.Store(root->shape(), out, at, value);
-        return absl::OkStatus();
-      }
-      std::vector<Term> at =
-          fused.index().Delinearize(fused.index().Uniform(batch), form.batch, Descending(form.batch.size()));
-      std::vector<Term> column =
-          fused.index().Delinearize(position.dims[1], form.columns, Descending(form.columns.size()));
-      at.insert(at.end(), column.begin(), column.end());
-      XC_ASSIGN_OR_RETURN(Element value, fused.Get(root, Index{at}));
-      fused.Store(root->shape(), out, Index{at}, value);
-      return absl::OkStatus();
-    }));
+                                           builder.getInt64(r.columns));
+    BlockEmitter block(
+        r, element, [&](FusedEmitter& fused) { writer.Bind(fused); }, local, whole, writer.output(0), batch, first,
+        last);
+    XC_RETURN_IF_ERROR(block.Write());
     work.End();
     return absl::OkStatus();
   });
