@@ -110,6 +110,46 @@ absl::Status RunGroupDirect(const Problem& p, const Literal& input, int64_t inpu
   return absl::OkStatus();
 }
 
+// Where the output positions lie, batch first, then space: their windows in the input go to `p`; their places in the
+// output are returned.
+std::vector<int64_t> PlaceRows(const ConvDims& dims, const Shape& out_shape, const Dims& in_strides,
+                               const Dims& out_strides, Problem* p) {
+  const size_t spatial = dims.input_spatial.size();
+  Dims out_spatial, index(spatial);
+  for (int64_t d : dims.output_spatial) out_spatial.push_back(out_shape.dim(d));
+  if (spatial > 0) p->last_size = out_spatial.back();
+  const int64_t positions = Product(out_spatial), rows = out_shape.dim(dims.output_batch) * positions;
+  std::vector<int64_t> out_rows(rows);
+  p->row_batch_offset.resize(rows);
+  p->row_origin.assign(spatial, Dims(rows));
+  for (int64_t r = 0; r < rows; ++r) {
+    Delinearize(r % positions, out_spatial, index.data());
+    p->row_batch_offset[r] = r / positions * in_strides[dims.input_batch];
+    out_rows[r] = r / positions * out_strides[dims.output_batch];
+    for (size_t d = 0; d < spatial; ++d) {
+      p->row_origin[d][r] = index[d] * p->window->dims[d].stride - p->window->dims[d].padding_low;
+      out_rows[r] += index[d] * out_strides[dims.output_spatial[d]];
+    }
+  }
+  return out_rows;
+}
+
+// The places of kernel elements in the order of the depth: place in the window, then input feature.
+std::vector<int64_t> PlaceDepth(const ConvDims& dims, const Dims& kernel_strides, const Problem& p) {
+  Dims index(p.kernel_sizes.size());
+  std::vector<int64_t> depth(Product(p.kernel_sizes) * p.features);
+  for (int64_t k = 0; k < static_cast<int64_t>(depth.size()); ++k) {
+    Delinearize(k / p.features, p.kernel_sizes, index.data());
+    int64_t offset = k % p.features * kernel_strides[dims.kernel_input_feature];
+    for (size_t d = 0; d < index.size(); ++d) {
+      const int64_t at = p.window->dims[d].reversal ? p.kernel_sizes[d] - 1 - index[d] : index[d];
+      offset += at * kernel_strides[dims.kernel_spatial[d]];
+    }
+    depth[k] = offset;
+  }
+  return depth;
+}
+
 }  // namespace
 
 OpResult Convolution(const HloInstruction& instruction, Operands& operands, OpContext& context) {
@@ -132,42 +172,14 @@ OpResult Convolution(const HloInstruction& instruction, Operands& operands, OpCo
   p.window = &window;
   p.features = kernel_shape.dim(dims.kernel_input_feature);
   p.input_feature_stride = in_strides[dims.input_feature];
-  Dims out_spatial;
   for (size_t d = 0; d < spatial; ++d) {
     p.input_sizes.push_back(in_shape.dim(dims.input_spatial[d]));
     p.input_strides.push_back(in_strides[dims.input_spatial[d]]);
     p.kernel_sizes.push_back(kernel_shape.dim(dims.kernel_spatial[d]));
-    out_spatial.push_back(out_shape.dim(dims.output_spatial[d]));
   }
-  if (spatial > 0) p.last_size = out_spatial.back();
-  // Output positions: batch, then space.
-  const int64_t positions = Product(out_spatial), batch = out_shape.dim(dims.output_batch);
-  const int64_t rows = batch * positions;
-  std::vector<int64_t> out_rows(rows);
-  p.row_batch_offset.resize(rows);
-  p.row_origin.assign(spatial, Dims(rows));
-  Dims index(spatial);
-  for (int64_t r = 0; r < rows; ++r) {
-    Delinearize(r % positions, out_spatial, index.data());
-    p.row_batch_offset[r] = r / positions * in_strides[dims.input_batch];
-    out_rows[r] = r / positions * out_strides[dims.output_batch];
-    for (size_t d = 0; d < spatial; ++d) {
-      p.row_origin[d][r] = index[d] * window.dims[d].stride - window.dims[d].padding_low;
-      out_rows[r] += index[d] * out_strides[dims.output_spatial[d]];
-    }
-  }
-  // Kernel elements in the order of the depth: place in the window, then input feature.
-  const int64_t places = Product(p.kernel_sizes);
-  std::vector<int64_t> kernel_depth(places * p.features);
-  for (int64_t k = 0; k < places * p.features; ++k) {
-    Delinearize(k / p.features, p.kernel_sizes, index.data());
-    int64_t offset = k % p.features * kernel_strides[dims.kernel_input_feature];
-    for (size_t d = 0; d < spatial; ++d) {
-      const int64_t at = window.dims[d].reversal ? p.kernel_sizes[d] - 1 - index[d] : index[d];
-      offset += at * kernel_strides[dims.kernel_spatial[d]];
-    }
-    kernel_depth[k] = offset;
-  }
+  const std::vector<int64_t> out_rows = PlaceRows(dims, out_shape, in_strides, out_strides, &p);
+  const std::vector<int64_t> kernel_depth = PlaceDepth(dims, kernel_strides, p);
+  const int64_t rows = static_cast<int64_t>(out_rows.size());
 
   const int64_t out_features = out_shape.dim(dims.output_feature);
   const int64_t group_features = out_features / groups;

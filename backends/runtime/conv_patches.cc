@@ -92,6 +92,42 @@ void GatherBytes(const ConvDesc& d, const Geometry& g, int64_t size, const char*
   }
 }
 
+// Weights as [window][input feature][output feature], in HLO's row-major order of the window.
+absl::StatusOr<char*> PackWeights(RunContext* ctx, const ConvDesc& d, const Geometry& g, const void* rhs) {
+  const int64_t size = SizeOf(static_cast<RtType>(d.rhs_type));
+  XC_ASSIGN_OR_RETURN(char* weights, ThreadScratch(g.window * g.in_group * d.out_features * size, kOuterScratch));
+  int64_t dims[5], from[5], to[5];
+  int rank = 0;
+  for (int s = 0; s < d.rank; ++s) {
+    dims[rank] = d.kernel[s];
+    from[rank++] = d.rhs_strides[2 + s];
+  }
+  dims[rank] = g.in_group;
+  from[rank++] = d.rhs_strides[0];
+  dims[rank] = d.out_features;
+  from[rank++] = d.rhs_strides[1];
+  RowMajorStrides(absl::MakeSpan(dims, rank), to);
+  StridedCopy(ctx, absl::MakeSpan(dims, rank), size, rhs, absl::MakeSpan(from, rank), weights,
+              absl::MakeSpan(to, rank));
+  return weights;
+}
+
+// The stride at which all positions of the result lie, if they lie at one.
+std::optional<int64_t> PositionStride(const ConvDesc& d) {
+  int64_t position_stride = 1, expected = 0;
+  for (int s = d.rank - 1; s >= 0; --s) {
+    if (d.out[s] == 1) continue;
+    const int64_t stride = d.out_strides[2 + s];
+    if (expected == 0) {
+      position_stride = stride;
+    } else if (stride != expected) {
+      return std::nullopt;
+    }
+    expected = stride * d.out[s];
+  }
+  return position_stride;
+}
+
 }  // namespace
 
 absl::Status ConvolutionByPatches(RunContext* ctx, const ConvDesc& d, const void* lhs, const void* rhs, void* out) {
@@ -106,41 +142,12 @@ absl::Status ConvolutionByPatches(RunContext* ctx, const ConvDesc& d, const void
                 out_size = SizeOf(static_cast<RtType>(d.out_type));
   const int64_t depth = g.window * g.in_group;
 
-  // Weights as [window][input feature][output feature], in HLO's row-major order of the window.
-  XC_ASSIGN_OR_RETURN(char* weights, ThreadScratch(depth * d.out_features * rhs_size, kOuterScratch));
-  int64_t dims[5], from[5], to[5];
-  int rank = 0;
-  for (int s = 0; s < d.rank; ++s) {
-    dims[rank] = d.kernel[s];
-    from[rank++] = d.rhs_strides[2 + s];
-  }
-  dims[rank] = g.in_group;
-  from[rank++] = d.rhs_strides[0];
-  dims[rank] = d.out_features;
-  from[rank++] = d.rhs_strides[1];
-  RowMajorStrides(absl::MakeSpan(dims, rank), to);
-  StridedCopy(ctx, absl::MakeSpan(dims, rank), rhs_size, rhs, absl::MakeSpan(from, rank), weights,
-              absl::MakeSpan(to, rank));
-
+  XC_ASSIGN_OR_RETURN(char* weights, PackWeights(ctx, d, g, rhs));
   const int64_t run = std::clamp<int64_t>((int64_t{256} << 10) / std::max<int64_t>(1, depth * lhs_size), 8, 256);
   // A run of output positions goes to one product where the result's positions lie at one stride, else row by row.
-  int64_t position_stride = 1;
-  bool one_stride = true;
-  {
-    int64_t expected = 0;
-    for (int s = d.rank - 1; s >= 0; --s) {
-      if (d.out[s] == 1) continue;
-      const int64_t stride = d.out_strides[2 + s];
-      if (expected == 0) {
-        position_stride = stride;
-      } else if (stride != expected) {
-        one_stride = false;
-      }
-      expected = stride * d.out[s];
-    }
-  }
+  const std::optional<int64_t> one_stride = PositionStride(d);
+  const int64_t position_stride = one_stride.value_or(d.out_strides[1 + d.rank]);
   const int64_t minor = d.rank == 0 ? 1 : d.out[d.rank - 1];
-  if (!one_stride) position_stride = d.out_strides[1 + d.rank];
   const int64_t line = one_stride ? g.positions : minor;  // positions at one stride
   const int64_t lines = g.positions / line;
   const int64_t cuts = (line - 1) / run + 1;
