@@ -235,6 +235,46 @@ ENTRY e {
                 bindings);
 }
 
+// Sizes that are powers of two, or as large as another dimension, by chance: what is simpler for these is not taken.
+TEST(GeneralCodeTest, MeansOverSizes) {
+  ExpectGeneral(R"(
+HloModule m, symbols={b, n}
+add { a = f32[] parameter(0)  c = f32[] parameter(1)  ROOT s = f32[] add(a, c) }
+ENTRY e {
+  x = f32[$b,$n,16] parameter(0)
+  k = u32[$b,$n] parameter(1)
+  zero = f32[] constant(0)
+  count = f32[] constant($n)
+  s = f32[$b,16] reduce(x, zero), dimensions={1}, to_apply=add
+  counts = f32[$b,16] broadcast(count), dimensions={}
+  m = f32[$b,16] divide(s, counts)
+  mb = f32[$b,$n,16] broadcast(m), dimensions={0,2}
+  d = f32[$b,$n,16] subtract(x, mb)
+  size = u32[] constant($n)
+  sizes = u32[$b,$n] broadcast(size), dimensions={}
+  q = u32[$b,$n] divide(k, sizes)
+  r = u32[$b,$n] remainder(k, sizes)
+  ROOT t = (f32[$b,$n,16], u32[$b,$n], u32[$b,$n]) tuple(d, q, r)
+})",
+                {"b=3,n=16", "b=16,n=16", "b=2,n=64", "b=48,n=16", "b=7,n=129"});
+}
+
+// Rows of few elements, of which there are few or many.
+TEST(GeneralCodeTest, ShortRows) {
+  ExpectGeneral(R"(
+HloModule m, symbols={b, n}
+ENTRY e {
+  x = f32[$b,$n,4] parameter(0)
+  y = f32[$n,$b,4] parameter(1)
+  t = f32[$b,$n,4] transpose(y), dimensions={1,0,2}
+  p = f32[$b,$n,4] exponential(t)
+  a = f32[$b,$n,4] add(x, p)
+  u = f32[4,$n,$b] transpose(a), dimensions={2,1,0}
+  ROOT r = (f32[$b,$n,4], f32[4,$n,$b]) tuple(a, u)
+})",
+                {"b=2,n=3", "b=3,n=2", "b=4,n=4", "b=2,n=64", "b=40,n=2", "b=7,n=129"});
+}
+
 // A loop that goes over the rows, with a trip count that is a size.
 TEST(GeneralCodeTest, Loop) {
   ExpectGeneral(R"(

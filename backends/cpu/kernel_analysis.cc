@@ -49,8 +49,8 @@ void KernelShape::TakeShortRows() {
   constexpr int64_t kShort = 4, kMany = 8;
   const int64_t last = static_cast<int64_t>(dims.size()) - 1;
   if (flat || contiguous >= 0 || most_lanes == 1 || outer.empty() || inner != last) return;
-  const bool taken = inner_size <= kShort && dims[outer.back()] >= kMany;
-  const int64_t elements_of_row = ChooseSafe(taken ? inner_size : 0);
+  if (!ChooseAny(dims[outer.back()] >= kMany)) return;
+  const int64_t elements_of_row = ChooseSafe(inner_size <= kShort ? inner_size : 0);
   if (elements_of_row == 0) return;
   row = elements_of_row;
   inner = outer.back();

@@ -5,6 +5,7 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "compiler/fuse/emittable.h"
+#include "hlo/base/choices.h"
 
 namespace xc::plan {
 namespace {
@@ -52,7 +53,8 @@ class Scan {
         access.in_order = false;
         const Int64List& dims = i->dimensions();
         for (size_t d = 0; d < dims.size(); ++d) {
-          if (dims[d] == static_cast<int64_t>(dims.size()) - 1 && i->shape().dims() == dims_) access.contiguous = d;
+          if (dims[d] != static_cast<int64_t>(dims.size()) - 1) continue;
+          if (ChooseSafe(i->shape().dims() == dims_)) access.contiguous = d;
         }
         break;
       }

@@ -57,7 +57,7 @@ class RowReads {
 
  private:
   void Visit(const HloInstruction* i, bool in_row) {
-    in_row = in_row && StartsWith(Real(i->shape()), rows_);
+    in_row = in_row && ChooseSafe(StartsWith(Real(i->shape()), rows_));
     if (!seen_.insert({i, in_row}).second) return;
     if (i->opcode() == HloOpcode::kParameter) {
       auto [it, fresh] = parameters_.emplace(i, in_row);
@@ -66,7 +66,7 @@ class RowReads {
     }
     for (int64_t o = 0; o < i->operand_count(); ++o) {
       const HloInstruction* operand = i->operand(o);
-      const bool there = in_row && KeepsRow(i, o) && StartsWith(Real(operand->shape()), rows_);
+      const bool there = in_row && KeepsRow(i, o) && ChooseSafe(StartsWith(Real(operand->shape()), rows_));
       if (!operands_) {
         Visit(operand, there);
       } else if (!there) {
@@ -131,8 +131,10 @@ const HloInstruction* RowReduction(const HloInstruction* i, const Dims& rows) {
   }
   if (found == nullptr || found->operand_count() != 2) return nullptr;
   const Dims from = Real(found->operand(0)->shape());
-  const bool one = from.size() == rows.size() + 1 && StartsWith(from, rows) && ChooseAny(from.back() >= kMinColumns);
-  return one && Real(found->shape()) == rows ? found : nullptr;
+  // Of sizes that are equal by chance a row is none for all sizes.
+  const bool one =
+      from.size() == rows.size() + 1 && ChooseSafe(StartsWith(from, rows)) && ChooseAny(from.back() >= kMinColumns);
+  return one && ChooseSafe(Real(found->shape()) == rows) ? found : nullptr;
 }
 
 // Fusions and reductions with one array as result.
@@ -193,7 +195,7 @@ class Stitcher {
         for (HloInstruction* operand : members[m]->operands()) {
           if (reads.contains(operand) || used_.contains(operand) || !CanBeStitched(operand)) continue;
           if (operand == computation_->root() || RowReduction(operand, rows) == nullptr ||
-              Real(operand->shape()) != rows) {
+              !ChooseSafe(Real(operand->shape()) == rows)) {
             continue;
           }
           const bool fits = std::all_of(operand->users().begin(), operand->users().end(), [&](const auto* user) {

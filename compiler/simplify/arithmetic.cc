@@ -6,6 +6,7 @@
 #include "compiler/make.h"
 #include "compiler/simplify/simplify.h"
 #include "hlo/analysis/pattern.h"
+#include "hlo/base/choices.h"
 
 namespace xc {
 namespace {
@@ -86,9 +87,10 @@ I* DividePowerOfTwo(I* i, PassContext&) {
   if (!scalar) return nullptr;
   int exponent;
   const double c = scalar->number();
-  if (!std::isfinite(c) || std::fabs(std::frexp(c, &exponent)) != 0.5 || c == 0) return nullptr;
+  const bool power = std::isfinite(c) && std::fabs(std::frexp(c, &exponent)) == 0.5 && c != 0;
   const int limit = type == ElementType::kF16 ? 13 : 120;
-  if (exponent < -limit || exponent > limit) return nullptr;
+  // A size may be such a number by chance.
+  if (!ChooseSafe(power && exponent >= -limit && exponent <= limit)) return nullptr;
   return make::Binary(HloOpcode::kMultiply, i->operand(0), make::Full(i->parent(), type, i->shape().dims(), 1.0 / c));
 }
 
@@ -97,9 +99,8 @@ int64_t PowerOfTwo(const I* x) {
   const auto scalar = AsBroadcastScalar(x);
   if (!scalar || !IsIntegral(x->type())) return -1;
   const uint64_t c = static_cast<uint64_t>(scalar->literal->GetInt(0));
-  if (c == 0 || (c & (c - 1)) != 0) return -1;
-  if (IsSignedInt(x->type()) && scalar->literal->GetInt(0) < 0) return -1;
-  return std::countr_zero(c);
+  const bool power = c != 0 && (c & (c - 1)) == 0 && !(IsSignedInt(x->type()) && scalar->literal->GetInt(0) < 0);
+  return ChooseSafe(power ? std::countr_zero(c) + 1 : 0) - 1;
 }
 
 // x / 2^k -> x >> k, unsigned
