@@ -231,6 +231,16 @@ std::string Describe(const CodeForm& form, size_t n) {
                       form.modules[m].name);
 }
 
+// Whether number `n` is another one in each sample.
+bool AllDiffer(absl::Span<const CodeForm> samples, size_t n) {
+  for (size_t a = 0; a < samples.size(); ++a) {
+    for (size_t b = 0; b < a; ++b) {
+      if (samples[a].number(n) == samples[b].number(n)) return false;
+    }
+  }
+  return true;
+}
+
 // The numbers of a function in the order of FunctionReader.
 std::vector<llvm::Use*> NumbersOf(llvm::Function& function) {
   std::vector<llvm::Use*> uses;
@@ -306,6 +316,8 @@ SizeTable::SizeTable(absl::Span<const CodeForm> samples) : first_(samples[0]) {
     }
     const int64_t size = first_.number(n).size(), align = AlignmentOf(size);
     const int64_t place = (bytes_ + align - 1) / align * align;
+    // Numbers of pieces and the like are equal to each other only as long as sizes are.
+    if (!AllDiffer(samples, n)) absl::StrAppend(&values, ":", n);
     auto [it, fresh] = known.try_emplace(absl::StrCat(size, ":", values), static_cast<int32_t>(place));
     if (fresh) bytes_ = place + size;
     places_.push_back(it->second);

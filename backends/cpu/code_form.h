@@ -43,7 +43,7 @@ absl::Status SameForm(const CodeForm& a, const CodeForm& b);
 class SizeTable {
  public:
   // Those that are not the same in all samples, which have one form. Numbers that are equal to each other in each
-  // sample have one place.
+  // sample, and another number in each, have one place.
   explicit SizeTable(absl::Span<const CodeForm> samples);
 
   // Makes `modules`, the code of the first sample, read the table. Unimplemented: a function has no way to it.
