@@ -20,7 +20,9 @@ struct CompiledCluster {
   std::vector<Dims> result_dims;                 // of the module's results
   std::vector<DataType> result_types;
   double seconds = 0;
-  bool general = false;  // the executable's code serves other shapes as well (general_shapes.h)
+  // The executable's code serves other shapes as well (general_shapes.h); it took so long to compile.
+  bool general = false;
+  double general_seconds = 0;
   // Of an executable for a larger batch than the arguments have (batch_buckets.h): how it runs, its batch size, the
   // part of that which is padding, and how long it took to compile.
   std::shared_ptr<const BatchPadding> padding;

@@ -266,8 +266,10 @@ absl::StatusOr<ClusterCode> GeneralShapes::GetCode(const std::vector<ClusterArg>
   group->served.fetch_add(1);
   out->executable = *std::move(executable);
   out->SetResults(graph_, module->entry()->root()->shape().tuple_shapes());
-  out->general = true;
   out->seconds = static_cast<double>(now_() - start) * 1e-9;
+  if (*compiled) group->compile_seconds = out->seconds;
+  out->general = true;
+  out->general_seconds = group->compile_seconds;
   return ClusterCode(std::move(out));
 }
 

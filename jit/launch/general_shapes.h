@@ -37,6 +37,7 @@ class GeneralShapes {
     std::unique_ptr<GeneralCode> code;
     std::atomic<bool> ready{false};  // the code serves some signature
     std::atomic<bool> refused{false};
+    std::atomic<double> compile_seconds{0};                     // of the code, the last time
     std::atomic<int64_t> served{0}, others{0};                  // signatures: with this code, with another program
     Demand demand = std::make_shared<std::atomic<int64_t>>(0);  // calls that wait for the code
     GeneralTimes times;

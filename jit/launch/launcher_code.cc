@@ -151,8 +151,6 @@ absl::StatusOr<ClusterCode> Launcher::MakeGeneral(Entry& entry, const CompileOpt
   if (code.ok()) {
     counters_.general_signatures.fetch_add(1);
     if (compiled) CountCompilation(**code);
-    std::unique_lock<std::shared_mutex> lock(mutex_);
-    entry.note = ", by code for all sizes";
     return code;
   }
   if (absl::IsUnavailable(code.status())) return ClusterCode();

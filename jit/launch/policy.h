@@ -25,9 +25,9 @@ struct LaunchPolicy {
   int runs_for_more = 0;
   // Of these, those that get exact code in the place of shared code.
   int max_exact_later = 8;
-  // Whether code for sizes that are not known may serve clusters called with ever other shapes. Off: what it costs and
-  // gains beside exact code has not been measured.
-  bool general_shapes = false;
+  // Whether code for sizes that are not known may serve clusters called with ever other shapes, for each of which it is
+  // checked that its program is the same but for numbers.
+  bool general_shapes = true;
   bool batch_buckets = true;  // code for a larger batch may serve calls of smaller ones, where that is exact
 
   // In the background a signature gets code for whatever call comes while there are fewer than `first_codes`; later,

@@ -25,10 +25,11 @@ bool ServedCode::Ran(Choice& choice, int64_t ns) {
     return false;
   }
   const CompiledCluster& code = *choice.code;
-  if (code.padding_part < kMinPadding || runs < kSharedRuns || asked_.load(std::memory_order_relaxed)) return false;
+  const double part = code.general ? kGeneralLoss : code.padding_part;
+  if (part < kMinPadding || runs < kSharedRuns || asked_.load(std::memory_order_relaxed)) return false;
   // The best time is used: what a busy machine adds is not lost to padding.
-  const double lost = static_cast<double>(runs) * static_cast<double>(choice.best_ns) * code.padding_part;
-  return lost * 1e-9 > code.padded_seconds && AskForExact();
+  const double lost = static_cast<double>(runs) * static_cast<double>(choice.best_ns) * part;
+  return lost * 1e-9 > (code.general ? code.general_seconds : code.padded_seconds) && AskForExact();
 }
 
 void ServedCode::SetExact(ClusterCode code) {
@@ -39,12 +40,16 @@ void ServedCode::SetExact(ClusterCode code) {
 std::string ServedCode::Note() const {
   const Choice* choice = Get();
   if (choice == nullptr) return "";
+  const std::string tried = exact_.runs >= kTrialRuns ? ", as quick as by itself" : "";
+  if (shared_.code->general) {
+    return choice == &exact_ ? absl::StrCat(" by itself after ", shared_.runs.load(), " runs with code for all sizes")
+                             : absl::StrCat(" by code for all sizes", tried);
+  }
   if (choice == &exact_) {
     return absl::StrCat(" by itself after ", shared_.runs.load(), " runs with a batch of ", shared_.code->padded_batch);
   }
   if (shared_.code->padded_batch == 0) return "";
-  return absl::StrCat(" for a batch of ", shared_.code->padded_batch,
-                      exact_.runs >= kTrialRuns ? ", as quick as by itself" : "");
+  return absl::StrCat(" for a batch of ", shared_.code->padded_batch, tried);
 }
 
 }  // namespace xc

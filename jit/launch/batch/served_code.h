@@ -1,6 +1,6 @@
 // The code that serves one signature of a cluster: first that which is there, which may be shared, for a larger batch
-// than the signature has; then, where padding has cost calls as much time as compiling takes, exact code for the
-// signature.
+// than the signature has or for all sizes; then, where padding, or what code for all sizes may lose, has cost calls as
+// much time as compiling takes, exact code for the signature.
 #ifndef XC_JIT_LAUNCH_BATCH_SERVED_CODE_H_
 #define XC_JIT_LAUNCH_BATCH_SERVED_CODE_H_
 
@@ -42,6 +42,8 @@ class ServedCode {
 
   // Code with less padding than this is as good as exact code.
   static constexpr double kMinPadding = 0.1;
+  // The part of a run's time that code for all sizes may lose: nothing is known before exact code has run.
+  static constexpr double kGeneralLoss = 0.1;
   static constexpr int64_t kSharedRuns = 32;  // before exact code is asked for: the first ones tell little
   static constexpr int64_t kTrialRuns = 32;   // of exact code, before it may be given up
 
