@@ -73,6 +73,11 @@ class FusedEmitter {
   // All results of a reduce (one for each of its inputs) at `position`.
   absl::StatusOr<std::vector<Element>> GetReduce(const HloInstruction* reduce, const Index& position);
 
+  // The value of `array` at `at`, in the lanes where that is inside of the array; `inside` says in which lanes it is
+  // (null: in all). A dimension that is not `checked` is known to be inside.
+  absl::StatusOr<Element> GetInside(const HloInstruction* array, const std::vector<Term>& at,
+                                    absl::Span<const bool> checked, llvm::Value** inside);
+
   // The start indices of a dynamic-slice or dynamic-update-slice, operands `first` and following, limited so that a
   // window of `sizes` lies inside the first operand.
   absl::StatusOr<std::vector<Term>> Starts(const HloInstruction* instruction, int64_t first,
@@ -105,6 +110,8 @@ class FusedEmitter {
   // The dimension along which lanes are neighbours, if all others are the same in all lanes and the operand's elements
   // stand two or four apart there.
   std::optional<int64_t> SpreadDimension(const HloInstruction* pad, const std::vector<Term>& at) const;
+  // The value at a position that is inside under these conditions, of all lanes and of each (null: none).
+  absl::StatusOr<Element> GetWhere(const HloInstruction* array, const std::vector<Term>& at, V uniform, V lane);
   absl::StatusOr<Element> EmitSpread(const HloInstruction* pad, const std::vector<Term>& at, int64_t d,
                                      const Element& outside);
   absl::StatusOr<Element> EmitConcatenate(const HloInstruction* concatenate, const std::vector<Term>& at);

@@ -3,14 +3,13 @@
 #include <numeric>
 
 #include "absl/strings/str_cat.h"
+#include "backends/codegen/extreme.h"
 #include "backends/codegen/fused_emitter.h"
 #include "backends/codegen/fused_internal.h"
 #include "compiler/fuse/emittable.h"
 #include "hlo/base/choices.h"
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/IRBuilder.h"
-#include "llvm/IR/Intrinsics.h"
-#include "llvm/IR/MDBuilder.h"
 
 namespace xc::codegen {
 namespace {
@@ -19,60 +18,6 @@ using V = llvm::Value*;
 
 // Accumulators that a row reduction keeps, each of a vector's lanes.
 constexpr int kAccumulators = 4;
-
-// The largest or smallest float of a row with few operations a vector: a step passes over NaN, and of zeros of either
-// sign keeps any. Whether there was a NaN, and the bits of all elements, put together, are kept beside; both are looked
-// at once a row.
-class RowExtreme {
- public:
-  RowExtreme(ElementEmitter& e, HloOpcode op)
-      : b_(e.builder()), largest_(op == HloOpcode::kMaximum), mask_registers_(e.target().masked_memory) {}
-
-  V Step(V total, V x) {
-    V further = largest_ ? b_.CreateFCmpOGT(x, total) : b_.CreateFCmpOLT(x, total);
-    return b_.CreateSelect(further, x, total);
-  }
-  V Bits(V x) { return b_.CreateBitCast(x, BitsType(x)); }
-  // Of the largest numbers, 0 counts before -0: the sign is that which all elements have.
-  V JoinBits(V bits, V x) { return largest_ ? b_.CreateAnd(bits, Bits(x)) : b_.CreateOr(bits, Bits(x)); }
-  // No NaN so far; and with two more vectors, which may be one.
-  V NoNan(V like) { return llvm::Constant::getNullValue(FlagType(like)); }
-  V JoinNan(V nan, V x, V y) {
-    V found = b_.CreateFCmpUNO(x, y);
-    return b_.CreateOr(nan, mask_registers_ ? found : b_.CreateSExt(found, FlagType(x)));
-  }
-  // The row's extreme: `total`, but for NaN and zeros.
-  V Finish(V total, V bits, V nan) {
-    llvm::Function* function = b_.GetInsertBlock()->getParent();
-    auto* before = b_.GetInsertBlock();
-    auto* special = llvm::BasicBlock::Create(b_.getContext(), "extreme.special", function);
-    auto* done = llvm::BasicBlock::Create(b_.getContext(), "extreme.done", function);
-    if (!mask_registers_) nan = b_.CreateICmpNE(nan, llvm::Constant::getNullValue(nan->getType()));
-    V any_nan = b_.CreateOrReduce(nan);
-    V is_zero = b_.CreateFCmpOEQ(total, llvm::ConstantFP::get(total->getType(), 0));
-    b_.CreateCondBr(b_.CreateOr(any_nan, is_zero), special, done,
-                    llvm::MDBuilder(b_.getContext()).createUnlikelyBranchWeights());
-    b_.SetInsertPoint(special);
-    V all = b_.CreateBitCast(largest_ ? b_.CreateAndReduce(bits) : b_.CreateOrReduce(bits), total->getType());
-    V zero = b_.CreateBinaryIntrinsic(llvm::Intrinsic::copysign, llvm::ConstantFP::get(total->getType(), 0), all);
-    V found = b_.CreateSelect(any_nan, llvm::ConstantFP::getNaN(total->getType()), zero);
-    b_.CreateBr(done);
-    b_.SetInsertPoint(done);
-    llvm::PHINode* result = b_.CreatePHI(total->getType(), 2);
-    result->addIncoming(total, before);
-    result->addIncoming(found, special);
-    return result;
-  }
-
- private:
-  llvm::Type* BitsType(V x) {
-    return x->getType()->getWithNewType(llvm::Type::getIntNTy(b_.getContext(), x->getType()->getScalarSizeInBits()));
-  }
-  llvm::Type* FlagType(V x) { return mask_registers_ ? x->getType()->getWithNewType(b_.getInt1Ty()) : BitsType(x); }
-
-  llvm::IRBuilderBase& b_;
-  const bool largest_, mask_registers_;
-};
 
 }  // namespace
 
@@ -276,7 +221,7 @@ absl::StatusOr<std::vector<Element>> FusedEmitter::EmitRowReduce(const HloInstru
   const int64_t size = from.dim(order.back());
   const int accumulators = ChooseAny(size >= lanes * kAccumulators ? kAccumulators : 1);
   const bool extreme = IsFloating(type) && (op == HloOpcode::kMaximum || op == HloOpcode::kMinimum);
-  RowExtreme extremes(e_, op);
+  Extreme extremes(e_, op);
   auto exactly = [&](const Element& x, const Element& y) -> absl::StatusOr<Element> {
     Element arguments[] = {x, y};
     XC_ASSIGN_OR_RETURN(std::vector<Element> value, EmitApply(e_, reduce->to_apply(), arguments, !keep));
@@ -434,7 +379,7 @@ absl::StatusOr<std::vector<Element>> FusedEmitter::EmitRowReduce(const HloInstru
   for (int width = lanes; width > 1; width /= 2) {
     XC_ASSIGN_OR_RETURN(total, apply(part(total, 0, width / 2), part(total, width / 2, width / 2)));
   }
-  if (extreme) total.re = extremes.Finish(total.re, values[accumulators].re, values[accumulators + 1].re);
+  if (extreme) total.re = extremes.FinishRow(total.re, values[accumulators].re, values[accumulators + 1].re);
   const bool alone = extreme && (no_rest || e_.target().masked_memory);  // `init` is among the vectors' elements
   if (!alone) {
     XC_ASSIGN_OR_RETURN(total, exactly(scalar, total));

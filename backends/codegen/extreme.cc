@@ -1,0 +1,71 @@
+#include "backends/codegen/extreme.h"
+
+#include "llvm/IR/Constants.h"
+#include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/Intrinsics.h"
+#include "llvm/IR/MDBuilder.h"
+
+namespace xc::codegen {
+namespace {
+using V = llvm::Value*;
+}  // namespace
+
+Extreme::Extreme(ElementEmitter& e, HloOpcode op)
+    : b_(e.builder()), largest_(op == HloOpcode::kMaximum), mask_registers_(e.target().masked_memory) {}
+
+llvm::Type* Extreme::BitsType(V x) {
+  return x->getType()->getWithNewType(llvm::Type::getIntNTy(b_.getContext(), x->getType()->getScalarSizeInBits()));
+}
+
+llvm::Type* Extreme::FlagType(V x) {
+  return mask_registers_ ? x->getType()->getWithNewType(b_.getInt1Ty()) : BitsType(x);
+}
+
+V Extreme::Step(V total, V x) {
+  V further = largest_ ? b_.CreateFCmpOGT(x, total) : b_.CreateFCmpOLT(x, total);
+  return b_.CreateSelect(further, x, total);
+}
+
+V Extreme::Bits(V x) { return b_.CreateBitCast(x, BitsType(x)); }
+
+// Of the largest numbers, 0 counts before -0: the sign is that which all elements have.
+V Extreme::JoinBits(V bits, V x) { return largest_ ? b_.CreateAnd(bits, Bits(x)) : b_.CreateOr(bits, Bits(x)); }
+
+V Extreme::NoNan(V like) { return llvm::Constant::getNullValue(FlagType(like)); }
+
+V Extreme::JoinNan(V nan, V x, V y) {
+  V found = b_.CreateFCmpUNO(x, y);
+  return b_.CreateOr(nan, mask_registers_ ? found : b_.CreateSExt(found, FlagType(x)));
+}
+
+V Extreme::FinishRow(V total, V bits, V nan) {
+  llvm::Function* function = b_.GetInsertBlock()->getParent();
+  auto* before = b_.GetInsertBlock();
+  auto* special = llvm::BasicBlock::Create(b_.getContext(), "extreme.special", function);
+  auto* done = llvm::BasicBlock::Create(b_.getContext(), "extreme.done", function);
+  if (!mask_registers_) nan = b_.CreateICmpNE(nan, llvm::Constant::getNullValue(nan->getType()));
+  V any_nan = b_.CreateOrReduce(nan);
+  V is_zero = b_.CreateFCmpOEQ(total, llvm::ConstantFP::get(total->getType(), 0));
+  b_.CreateCondBr(b_.CreateOr(any_nan, is_zero), special, done,
+                  llvm::MDBuilder(b_.getContext()).createUnlikelyBranchWeights());
+  b_.SetInsertPoint(special);
+  V all = largest_ ? b_.CreateAndReduce(bits) : b_.CreateOrReduce(bits);
+  V found = FinishLanes(total, all, any_nan);
+  b_.CreateBr(done);
+  b_.SetInsertPoint(done);
+  llvm::PHINode* result = b_.CreatePHI(total->getType(), 2);
+  result->addIncoming(total, before);
+  result->addIncoming(found, special);
+  return result;
+}
+
+V Extreme::FinishLanes(V total, V bits, V nan) {
+  llvm::Type* type = total->getType();
+  if (nan->getType() == bits->getType()) nan = b_.CreateICmpNE(nan, llvm::Constant::getNullValue(nan->getType()));
+  V is_zero = b_.CreateFCmpOEQ(total, llvm::ConstantFP::get(type, 0));
+  V zero =
+      b_.CreateBinaryIntrinsic(llvm::Intrinsic::copysign, llvm::ConstantFP::get(type, 0), b_.CreateBitCast(bits, type));
+  return b_.CreateSelect(nan, llvm::ConstantFP::getNaN(type), b_.CreateSelect(is_zero, zero, total));
+}
+
+}  // namespace xc::codegen

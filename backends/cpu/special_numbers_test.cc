@@ -1,0 +1,72 @@
+// Zeros of either sign, and NaN, among the elements of extremes and sorts.
+#include <gtest/gtest.h>
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "absl/strings/substitute.h"
+#include "backends/cpu/testing/run_both.h"
+
+namespace xc::cpu {
+namespace {
+
+// The instructions of an entry computation, T standing for the element type.
+void Same(absl::string_view body, absl::string_view type, absl::string_view computations) {
+  const std::string text = absl::StrCat("HloModule m\n", computations, "ENTRY e {\n", body, "\n}\n");
+  ExpectSame(absl::StrReplaceAll(text, {{"T[", absl::StrCat(type, "[")}}), {});
+}
+
+// NaN and zeros of either sign among the elements, for windows that are written out, go in steps, or are padded.
+TEST(SpecialNumbers, Extremes) {
+  constexpr char kNumbers[] =
+      "x = T[11,150] parameter(0) z = T[] constant(0) m = T[] constant(-0) n = T[] constant(nan)\n"
+      "i = T[] constant($2) hi = T[] constant(0.95) lo = T[] constant(-0.9)\n"
+      "zs = T[11,150] broadcast(z), dimensions={} ms = T[11,150] broadcast(m), dimensions={}\n"
+      "ns = T[11,150] broadcast(n), dimensions={} his = T[11,150] broadcast(hi), dimensions={}\n"
+      "los = T[11,150] broadcast(lo), dimensions={} p = pred[11,150] compare(x, zs), direction=LT\n"
+      "q = pred[11,150] compare(x, his), direction=GT r = pred[11,150] compare(x, los), direction=LT\n"
+      "a = T[11,150] select(p, ms, zs) b = T[11,150] select(q, ns, a) y = T[11,150] select(r, x, b)\n"
+      "v = T[11,150] reverse(y), dimensions={1} e = T[11,150] $0(y, v) f = T[11,150] $0(y, zs) g = T[11,150] $0(ms, "
+      "y)\n"
+      "w = T[$3] reduce-window(y, i), window={$1}, to_apply=o\n"
+      "c = T[11] reduce(y, i), dimensions={1}, to_apply=o d = T[150] reduce(y, i), dimensions={0}, to_apply=o\n"
+      "ROOT t = (T[11,150], T[11,150], T[11,150], T[$3], T[11], T[150]) tuple(e, f, g, w, c, d)";
+  constexpr char kOp[] = "o { a = T[] parameter(0) b = T[] parameter(1) ROOT r = T[] $0(a, b) }\n";
+  for (const char* type : {"f32", "f64", "bf16"}) {
+    for (const char* op : {"maximum", "minimum"}) {
+      SCOPED_TRACE(absl::StrCat(op, " of ", type));
+      const char* first = op[1] == 'a' ? "-inf" : "inf";
+      for (auto [window, dims] : {std::pair{"size=1x3", "11,148"},
+                                  {"size=1x16", "11,135"},
+                                  {"size=1x13 stride=1x3 pad=0_0x6_6", "11,50"},
+                                  {"size=3x3 pad=1_1x1_1", "11,150"},
+                                  {"size=2x1", "10,150"}}) {
+        Same(absl::Substitute(kNumbers, op, window, first, dims), type, absl::Substitute(kOp, op));
+      }
+    }
+  }
+}
+
+// Zeros of either sign are equal by the plain order: they keep the order of their places, and their signs.
+TEST(SpecialNumbers, FirstOfASortByThePlainOrder) {
+  constexpr char kSorted[] =
+      "x = T[$0] parameter(0) z = T[] constant(0) m = T[] constant(-0) h = T[] constant(0.9)\n"
+      "zs = T[$0] broadcast(z), dimensions={} ms = T[$0] broadcast(m), dimensions={}\n"
+      "hs = T[$0] broadcast(h), dimensions={} p = pred[$0] compare(x, zs), direction=LT\n"
+      "q = pred[$0] compare(x, hs), direction=LT a = T[$0] select(p, ms, zs) y = T[$0] select(q, a, x)\n"
+      "i = s32[$0] iota(), iota_dimension=$2 s = (T[$0], s32[$0]) sort(y, i), dimensions={$2}, to_apply=gt\n"
+      "v = T[$0] get-tuple-element(s), index=0 n = s32[$0] get-tuple-element(s), index=1\n"
+      "b = T[$1] slice(v), slice={$3} c = s32[$1] slice(n), slice={$3} ROOT t = (T[$1], s32[$1]) tuple(b, c)";
+  constexpr char kGreater[] =
+      "gt { a = T[] parameter(0) b = T[] parameter(1) c = s32[] parameter(2) d = s32[] parameter(3)\n"
+      "ROOT r = pred[] compare(a, b), direction=GT }\n";
+  for (const char* type : {"f32", "f64", "bf16"}) {
+    SCOPED_TRACE(type);
+    Same(absl::Substitute(kSorted, "6,200", "6,25", 1, "[0:6], [0:25]"), type, kGreater);
+    Same(absl::Substitute(kSorted, "300", "30", 0, "[0:30]"), type, kGreater);
+  }
+}
+
+}  // namespace
+}  // namespace xc::cpu
