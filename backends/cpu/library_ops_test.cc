@@ -303,6 +303,24 @@ TEST(SelectAndScatterTest, DividedAmongThreads) {
              {.tolerance = 1e-6});
 }
 
+// Neighbouring windows are searched together, and what is left of a row one by one: windows along the rows, that reach
+// out of the array, or with few elements in a row.
+TEST(SelectAndScatterTest, WindowsAlongRows) {
+  for (const char* type : {"f32", "f64", "bf16", "s32", "u8"}) {
+    SCOPED_TRACE(type);
+    const auto expect = [&](const char* array, const char* source, const char* window) {
+      ExpectSame(absl::Substitute(kPoolGradient, type, array, source, "0", window),
+                 {.tolerance = type[0] == 'b' ? 0.05 : 1e-6});
+    };
+    expect("5,77", "5,62", "size=1x16");
+    expect("5,77", "5,39", "size=1x5 stride=1x2 pad=0_0x2_2");
+    expect("200", "99", "size=3 stride=2");
+    expect("3,6,70", "3,6,70", "size=1x3x3 pad=0_0x1_1x1_1");
+    expect("4,9,5", "4,8,4", "size=1x2x2");
+    expect("40,3", "38,3", "size=3x1");
+  }
+}
+
 TEST(SelectAndScatterTest, EveryDimensionHasAWindow) {
   ExpectSame(absl::Substitute(kPoolGradient, "f32", "9,10", "4,3", "0", "size=3x4 stride=2x3"), {.tolerance = 1e-6});
 }
