@@ -31,6 +31,7 @@ struct CodegenTarget {
   bool bf16 = false;  // hardware conversion from f32 to bf16
   // Reductions of rows take vectors and several accumulators; else element by element, in order.
   bool row_vectors = true;
+  bool extremes = false;  // maximum and minimum, with NaN and signed zeros, are instructions
   // Of positions in arrays: 32 where every array has fewer bytes than such a number can count.
   int index_bits = 64;
   // Takes computations that are too long to stand where they are called. Null: all do.

@@ -54,6 +54,37 @@ const MathRow* FindMath(HloOpcode op) {
   return nullptr;
 }
 
+// maximum or minimum by the machine's comparison, which gives x where one side is NaN or both are zeros. What that
+// leaves wrong depends on y alone, so that a chain of extremes in which x is the result so far is short.
+V EmitExtreme(llvm::IRBuilderBase& b, bool largest, V x, V y) {
+  if (llvm::isa<llvm::Constant>(x)) std::swap(x, y);
+  llvm::Type* type = x->getType();
+  llvm::Type* bits_type = type->getWithNewType(b.getIntNTy(type->getScalarSizeInBits()));
+  V further = largest ? b.CreateFCmpOGT(y, x) : b.CreateFCmpOLT(y, x);
+  V extreme = b.CreateSelect(further, y, x), is_nan = b.CreateFCmpUNO(y, y);
+  if (!type->isVectorTy()) {
+    // Masks would cross over from the registers of integers. What is equal has equal bits, but for zeros.
+    V x_bits = b.CreateBitCast(x, bits_type), y_bits = b.CreateBitCast(y, bits_type);
+    V both = b.CreateBitCast(largest ? b.CreateAnd(x_bits, y_bits) : b.CreateOr(x_bits, y_bits), type);
+    return b.CreateSelect(is_nan, y, b.CreateSelect(b.CreateFCmpOEQ(x, y), both, extreme));
+  }
+  V result = b.CreateBitCast(extreme, bits_type);
+  const llvm::APInt sign = llvm::APInt::getSignMask(type->getScalarSizeInBits());
+  const auto I = [&](const llvm::APInt& value) { return llvm::ConstantInt::get(bits_type, value); };
+  V y_bits = b.CreateBitCast(y, bits_type), none = llvm::Constant::getNullValue(bits_type);
+  V nan = b.CreateBitCast(llvm::ConstantFP::getNaN(type), bits_type);
+  if (largest) {
+    // With 0 the result has no sign.
+    V kept = b.CreateSelect(b.CreateICmpEQ(y_bits, none), I(~sign), llvm::Constant::getAllOnesValue(bits_type));
+    result = b.CreateOr(b.CreateAnd(result, kept), b.CreateSelect(is_nan, nan, none));
+  } else {
+    // With -0 it has one.
+    V signs = b.CreateSelect(b.CreateICmpEQ(y_bits, I(sign)), I(sign), none);
+    result = b.CreateOr(result, b.CreateSelect(is_nan, nan, signs));
+  }
+  return b.CreateBitCast(result, type);
+}
+
 // Quotient and remainder with HLO's answers for division by zero and for MIN / -1. Signed division by 1 stands in for
 // the operands that the machine would trap on.
 V Divide(llvm::IRBuilderBase& b, bool is_signed, bool remainder, V x, V y) {
@@ -165,6 +196,9 @@ V EmitFloatOp(ElementEmitter& e, HloOpcode op, V const* x) {
       return b.CreateBinaryIntrinsic(in::minimum, b.CreateBinaryIntrinsic(in::maximum, x[1], x[0]), x[2]);
     default:
       break;
+  }
+  if ((op == HloOpcode::kMaximum || op == HloOpcode::kMinimum) && !e.target().extremes) {
+    return EmitExtreme(b, op == HloOpcode::kMaximum, x[0], x[1]);
   }
   if (const IntrinsicRow* row = FindIntrinsic(op)) {
     return OpcodeArity(op) == 2 ? b.CreateBinaryIntrinsic(row->id, x[0], x[1]) : b.CreateUnaryIntrinsic(row->id, x[0]);

@@ -25,6 +25,7 @@ codegen::CodegenTarget CodegenTargetOf(const Target&) {
   target.f16c = true;
   target.bf16 = true;
   target.row_vectors = false;
+  target.extremes = true;
   target.vector_bytes = 16;
   return target;
 }
