@@ -83,6 +83,11 @@ void ParallelSortRecords(RunContext* ctx, Record* records, Record* spare, int64_
   }
 }
 
+// An element of 16 bytes.
+struct Wide {
+  uint64_t low, high;
+};
+
 // out[i * inner] = row[index(i)] for elements of one size.
 template <typename U, typename Index>
 void PlaceAs(const U* row, U* out, int64_t inner, int64_t begin, int64_t end, Index index) {
@@ -91,9 +96,6 @@ void PlaceAs(const U* row, U* out, int64_t inner, int64_t begin, int64_t end, In
 
 template <typename Index>
 void Place(int64_t size, const char* row, char* out, int64_t inner, int64_t begin, int64_t end, Index index) {
-  struct Wide {
-    uint64_t low, high;
-  };
   switch (size) {
     case 1:
       return PlaceAs(reinterpret_cast<const uint8_t*>(row), reinterpret_cast<uint8_t*>(out), inner, begin, end, index);
@@ -160,6 +162,72 @@ absl::Status SortRowByKey(RunContext* ctx, const SortDesc& d, const KeyMap<U>& m
   return PlaceRow(ctx, d, in, out, offset, skip, [records](int64_t i) { return T::Index(records[i]); });
 }
 
+// Rows of at most so many elements are sorted by exchanges, without branches and calls for each row.
+constexpr int64_t kShortRow = 8;
+constexpr int64_t kShortRows = 64;  // taken together
+
+// Puts one array's elements of short rows, each row's at `offsets`, where `order` says.
+template <typename T>
+void PlaceShortRows(const SortDesc& d, const void* in, void* out, int64_t rows, const int64_t* offsets,
+                    const uint8_t (*order)[kShortRow]) {
+  for (int64_t r = 0; r < rows; ++r) {
+    const T* row = static_cast<const T*>(in) + offsets[r];
+    T* to = static_cast<T*>(out) + offsets[r];
+    T copy[kShortRow];
+    for (int64_t i = 0; i < d.n; ++i) copy[i] = row[i * d.inner];
+    for (int64_t i = 0; i < d.n; ++i) to[i * d.inner] = copy[order[r][i]];
+  }
+}
+
+template <typename U, typename Record>
+void SortShortRows(RunContext* ctx, const SortDesc& d, const KeyMap<U>& map, const void* const* in, void* const* out) {
+  using T = Traits<Record>;
+  const U* keys = static_cast<const U*>(in[d.key_array]);
+  ctx->ParallelFor(d.outer * d.inner, 1024 / d.n, [&](int64_t begin, int64_t end) {
+    for (int64_t first = begin; first < end; first += kShortRows) {
+      const int64_t rows = std::min(kShortRows, end - first);
+      int64_t offsets[kShortRows];
+      uint8_t order[kShortRows][kShortRow];
+      for (int64_t r = 0; r < rows; ++r) {
+        const int64_t row = first + r;
+        offsets[r] = d.inner == 1 ? row * d.n : row / d.inner * d.n * d.inner + row % d.inner;
+        Record records[kShortRow];
+        for (int64_t i = 0; i < d.n; ++i) {
+          records[i] = T::Make(map(keys[offsets[r] + i * d.inner]), static_cast<uint32_t>(i));
+        }
+        // Records are all different: any order of exchanges gives the same.
+        for (int64_t last = d.n - 1; last > 0; --last) {
+          for (int64_t i = 0; i < last; ++i) {
+            const Record a = records[i], b = records[i + 1];
+            const bool swap = b < a;
+            records[i] = swap ? b : a;
+            records[i + 1] = swap ? a : b;
+          }
+        }
+        for (int64_t i = 0; i < d.n; ++i) order[r][i] = static_cast<uint8_t>(T::Index(records[i]));
+      }
+      for (int a = 0; a < d.num_arrays; ++a) {
+        switch (SizeOf(static_cast<RtType>(d.types[a]))) {
+          case 1:
+            PlaceShortRows<uint8_t>(d, in[a], out[a], rows, offsets, order);
+            break;
+          case 2:
+            PlaceShortRows<uint16_t>(d, in[a], out[a], rows, offsets, order);
+            break;
+          case 4:
+            PlaceShortRows<uint32_t>(d, in[a], out[a], rows, offsets, order);
+            break;
+          case 8:
+            PlaceShortRows<uint64_t>(d, in[a], out[a], rows, offsets, order);
+            break;
+          default:
+            PlaceShortRows<Wide>(d, in[a], out[a], rows, offsets, order);
+        }
+      }
+    }
+  });
+}
+
 // Runs `sort_row(offset)` for each row, in parallel where there are several.
 template <typename Row>
 absl::Status ForRows(RunContext* ctx, const SortDesc& d, Row sort_row) {
@@ -187,6 +255,12 @@ absl::Status ForRows(RunContext* ctx, const SortDesc& d, Row sort_row) {
 template <typename U>
 absl::Status SortByKey(RunContext* ctx, const SortDesc& d, KeyKind kind, const void* const* in, void* const* out) {
   const KeyMap<U> map(static_cast<RtType>(d.types[d.key_array]), kind, static_cast<SortKey>(d.key), d.descending != 0);
+  if constexpr (sizeof(U) <= 4) {
+    if (d.n <= kShortRow) {
+      SortShortRows<U, uint64_t>(ctx, d, map, in, out);
+      return absl::OkStatus();
+    }
+  }
   return ForRows(ctx, d, [&](int64_t offset) {
     if constexpr (sizeof(U) == 8) {
       return SortRowByKey<U, Record128>(ctx, d, map, in, out, offset);

@@ -135,6 +135,10 @@ void CheckAll(RtType type) {
             if (n < 1000) Check<T>(type, key, descending, 2, n, 3, arrays, comparator, n % 2 == 0, &ctx);
           }
         }
+        for (int64_t n : {3, 8}) {  // many short rows
+          Check<T>(type, key, descending, 150, n, 1, 1, comparator, false, &ctx);
+          Check<T>(type, key, descending, 70, n, 3, 3, comparator, true, &ctx);
+        }
         Check<T>(type, key, descending, 1, 20000, 1, 2, comparator, false, &ctx);
       }
     }
