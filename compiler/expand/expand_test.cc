@@ -2,6 +2,7 @@
 #include "compiler/expand/expand.h"
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "compiler/pass_test_support.h"
 #include "compiler/simplify/simplify.h"
 #include "gmock/gmock.h"
@@ -176,6 +177,16 @@ TEST(RunningWindows, OtherWindowsStay) {
   }
 }
 
+TEST(ElementTypes, ConvolutionsOfF16RunInF32) {
+  EXPECT_EQ(Simplified({WidenElementTypes}, R"(
+    a = f16[1,9,3] parameter(0)
+    b = f16[2,3,4] parameter(1)
+    ROOT r = f16[1,8,4] convolution(a, b), window={size=2}, dim_labels=b0f_0io->b0f)"),
+            "t0 = f32[1,9,3] convert(p0)\nt1 = f32[2,3,4] convert(p1)\n"
+            "t2 = f32[1,8,4] convolution(t0, t1), window={size=2}, dim_labels=b0f_0io->b0f\n"
+            "root = f16[1,8,4] convert(t2)\n");
+}
+
 TEST(Dots, ContractedDimensionsGetOneStride) {
   // Contracted dimensions 0 and 2 of the left operand lie apart: it is transposed.
   const std::string out = Simplified({CanonicalizeDots}, R"(
@@ -236,6 +247,17 @@ greater { a = s32[] parameter(0)
   d = s32[] parameter(3)
   ROOT r = pred[] compare(a, b), direction=GT })";
   EXPECT_THAT(Simplified({RecognizeTopK}, text, greater), HasSubstr("topk(p0), k=10, largest=true"));
+  // By the plain order of floats zeros are equal: they are made equal, and the results taken from the array itself.
+  const auto of_floats = [](std::string all) {
+    return absl::StrReplaceAll(all, {{"s32[1000] p", "f32[1000] p"},
+                                     {"(s32", "(f32"},
+                                     {"v = s32", "v = f32"},
+                                     {"a = s32", "a = f32"},
+                                     {"b = s32[] p", "b = f32[] p"}});
+  };
+  const std::string floats = Simplified({RecognizeTopK}, of_floats(text), of_floats(greater));
+  EXPECT_THAT(floats, HasSubstr("topk(t"));
+  EXPECT_THAT(floats, HasSubstr("gather(p0, "));
 }
 
 TEST(Barriers, AreRemoved) {

@@ -1,5 +1,7 @@
 // Approximate top-k as a sort, and sorts of which only the first elements are used as top-k.
 #include <algorithm>
+#include <limits>
+#include <utility>
 
 #include "compiler/expand/expand.h"
 #include "compiler/make.h"
@@ -9,17 +11,43 @@
 namespace xc {
 namespace {
 
+enum class Order { kOther, kTotal, kPlain };
+
 // Whether the comparator orders by its first pair of arguments alone, descending: p0 > p1 on numbers whose order is
-// total (integers), or by total order on floats.
-bool IsDescending(const HloComputation* comparator) {
+// total (integers), by total order on floats, or by the plain one, in which zeros are equal.
+Order DescendingOrder(const HloComputation* comparator) {
   const HloInstruction* root = comparator->root();
   if (root->opcode() != HloOpcode::kCompare || root->operand(0) != comparator->parameter(0) ||
       root->operand(1) != comparator->parameter(1) || root->direction() != CompareDirection::kGt) {
-    return false;
+    return Order::kOther;
   }
-  if (IsIntegral(root->operand(0)->type())) return true;
+  if (IsIntegral(root->operand(0)->type())) return Order::kTotal;
   const CompareType* type = root->FindAttr<AttrKind::kCompareType>();
-  return type != nullptr && *type == CompareType::kTotalOrder;
+  if (type != nullptr && *type == CompareType::kTotalOrder) return Order::kTotal;
+  return IsFloating(root->operand(0)->type()) ? Order::kPlain : Order::kOther;
+}
+
+// Floats whose total order is the plain order of `values`, with all NaN as the largest number, as sorts have it.
+HloInstruction* PlainlyOrdered(HloInstruction* values) {
+  HloComputation* computation = values->parent();
+  const auto splat = [&](double x) { return make::Splat(computation, values->type(), values->shape().dims(), x); };
+  HloInstruction* is_zero = make::Compare(CompareDirection::kEq, values, splat(0));
+  HloInstruction* is_nan = make::Compare(CompareDirection::kNe, values, values);
+  return make::Select(is_nan, splat(std::numeric_limits<double>::quiet_NaN()), make::Select(is_zero, splat(0), values));
+}
+
+// Of each row of `values` (or of all, where there are no rows) the elements at `numbers`.
+HloInstruction* TakeAlongRows(HloInstruction* values, HloInstruction* numbers) {
+  const int64_t rank = values->shape().rank();
+  GatherDims dims;
+  dims.collapsed_slice_dims = dims.start_index_map = {rank - 1};
+  if (rank == 2) dims.operand_batching_dims = dims.start_indices_batching_dims = {0};
+  dims.index_vector_dim = rank;
+  HloInstruction* gather =
+      values->parent()->Add(HloOpcode::kGather, Shape(values->type(), numbers->shape().dims()), {values, numbers});
+  gather->set_attr<AttrKind::kGatherDims>(std::move(dims));
+  gather->set_attr<AttrKind::kSliceSizes>(Int64List(rank, 1));
+  return gather;
 }
 
 // The number of leading elements along `dimension` that all users of `value` keep, or -1.
@@ -103,9 +131,9 @@ absl::StatusOr<bool> RecognizeTopK(HloModule* module, PassContext& context) {
       const bool counts = numbers->opcode() == HloOpcode::kIota && numbers->type() == ElementType::kS32 &&
                           (numbers == sort->operand(1) ? numbers->attr<AttrKind::kIotaDimension>() == last
                                                        : numbers->shape().rank() == 1);
+      const Order order = DescendingOrder(sort->to_apply());
       if (d != last || shape.rank() < 1 || shape.rank() > 2 || !counts || shape.is_dynamic() ||
-          !IsDescending(sort->to_apply()) || !sort->control_predecessors().empty() ||
-          !sort->control_successors().empty()) {
+          order == Order::kOther || !sort->control_predecessors().empty() || !sort->control_successors().empty()) {
         continue;
       }
       int64_t k = -1;
@@ -119,11 +147,16 @@ absl::StatusOr<bool> RecognizeTopK(HloModule* module, PassContext& context) {
       Int64List dims = shape.dims();
       dims[d] = k;
       HloInstruction* topk = computation->Add(
-          HloOpcode::kTopk, Shape::Tuple({Shape(values->type(), dims), Shape(ElementType::kS32, dims)}), {values});
+          HloOpcode::kTopk, Shape::Tuple({Shape(values->type(), dims), Shape(ElementType::kS32, dims)}),
+          {order == Order::kPlain ? PlainlyOrdered(values) : values});
       topk->set_attr<AttrKind::kK>(k);
       topk->set_attr<AttrKind::kLargest>(true);
       for (HloInstruction* element : std::vector<HloInstruction*>(sort->users())) {
         HloInstruction* part = make::GetTupleElement(topk, element->tuple_index());
+        // With the zeros and NaN that the rows have.
+        if (order == Order::kPlain && element->tuple_index() == 0) {
+          part = TakeAlongRows(values, make::GetTupleElement(topk, 1));
+        }
         for (HloInstruction* slice : std::vector<HloInstruction*>(element->users())) slice->ReplaceAllUsesWith(part);
       }
       context.Count("topk.recognized");
