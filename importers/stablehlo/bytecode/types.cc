@@ -12,7 +12,10 @@ struct ScalarCode {
   absl::string_view name;  // in assembly text
 };
 
-constexpr ScalarCode kBuiltinScalars[] = {{3, "bf16"}, {4, "f16"}, {5, "f32"}, {6, "f64"}};
+constexpr ScalarCode kBuiltinScalars[] = {
+    {3, "bf16"},    {4, "f16"},       {5, "f32"},         {6, "f64"},         {22, "f8E5M2"},
+    {23, "f8E4M3"}, {24, "f8E4M3FN"}, {25, "f8E5M2FNUZ"}, {26, "f8E4M3FNUZ"}, {27, "f8E4M3B11FNUZ"},
+    {28, "f8E3M4"}, {29, "f4E2M1FN"}, {32, "f8E8M0FNU"}};
 constexpr ScalarCode kVhloScalars[] = {
     {0, "i1"},        {2, "bf16"},      {3, "f16"},         {4, "f32"},         {5, "f64"},
     {6, "f8E4M3FN"},  {7, "f8E5M2"},    {10, "i4"},         {11, "i8"},         {12, "i16"},
