@@ -79,6 +79,7 @@ Registry& TheRegistry() {
     r->Add("cpu_csr_sparse_dense_ffi", CsrTimesDense);
     r->Add("xla_ffi_python_cpu_callback", CallPython);
     r->Add("xla_ffi_partitioned_python_cpu_callback", CallPython);
+    r->Add("xla_buffer_python_cpu_callback", CallPythonOnBuffers);
     r->targets[kCollectiveTarget] = {nullptr, std::make_shared<const CallFactory>(MakeCollective), true};
     for (auto& [name, function] : LapackCalls()) r->Add(name, std::move(function));
     return r;

@@ -3,6 +3,7 @@
 
 #include <dlfcn.h>
 
+#include <atomic>
 #include <cstring>
 #include <memory>
 #include <string>
@@ -275,9 +276,8 @@ absl::Status Store(const Ref& numpy, const Ref& result, size_t index, const Call
   return absl::OkStatus();
 }
 
-}  // namespace
-
-absl::Status CallPython(RunContext* run, const CallArgs& args) {
+// The callable that a call names, in a process that can call it.
+absl::StatusOr<Object*> CallableOf(RunContext* run, const CallArgs& args) {
   const CallUserData* data = run->device.user_data;
   if (data == nullptr || data->by_type.empty()) {
     return absl::FailedPreconditionError(
@@ -291,6 +291,75 @@ absl::Status CallPython(RunContext* run, const CallArgs& args) {
   const PythonApi& py = Python();
   if (!py.found || py.IsInitialized() == 0) return absl::FailedPreconditionError("this process runs no Python");
   if (py.IsFinalizing != nullptr && py.IsFinalizing() != 0) return absl::CancelledError("Python is ending");
+  return callbacks->callables[index];
+}
+
+// What such a callable is given: the attributes of jaxlib's own classes, which cannot be made from outside of it.
+constexpr char kBufferClasses[] = R"(
+import ctypes, numpy
+
+class Buffer:
+    def __init__(self, address, size, dtype, shape, writeable):
+        self._array = numpy.ndarray(shape, dtype, (ctypes.c_char * size).from_address(address))
+        self._array.flags.writeable = bool(writeable)
+
+    dtype = property(lambda self: self._array.dtype)
+    shape = property(lambda self: self._array.shape)
+    ndim = property(lambda self: self._array.ndim)
+    writeable = property(lambda self: self._array.flags.writeable)
+
+    def __array__(self, dtype=None, copy=None):
+        return numpy.array(self._array, dtype=dtype, copy=copy)
+
+    def __dlpack__(self, **keywords):
+        return self._array.__dlpack__(**keywords)
+
+    def __dlpack_device__(self):
+        return self._array.__dlpack_device__()
+
+class ExecutionContext:
+    @property
+    def stage(self):
+        from jax.experimental.buffer_callback import ExecutionStage
+        return ExecutionStage.EXECUTE
+
+    @property
+    def stream(self):
+        raise ValueError('there are no streams on the CPU')
+)";
+
+// A class of the above. They are made once: by the interpreter's lock, since a thread that makes them may let go of it.
+Ref BufferClass(const char* name) {
+  static std::atomic<Object*> made{nullptr};
+  if (made == nullptr) {
+    const Ref builtins(Python().Import("builtins"));
+    Ref names = CallObject(Attribute(builtins, "dict").get());
+    const Ref done = CallObject(Attribute(builtins, "exec").get(), Ref(Python().FromText(kBufferClasses)),
+                                names == nullptr ? nullptr : Copy(names.get()));
+    if (done == nullptr) return nullptr;
+    made = names.release();
+  }
+  return CallObject(Attribute(Copy(made), "get").get(), Ref(Python().FromText(name)));
+}
+
+absl::StatusOr<Ref> ViewOf(const Ref& numpy, const CallBuffer& buffer, bool writeable) {
+  if (!buffer.is_row_major()) return absl::UnimplementedError("callbacks take arrays in row-major layout only");
+  XC_ASSIGN_OR_RETURN(Ref dtype, Dtype(numpy, buffer));
+  std::vector<Ref> dims;
+  for (int64_t dim : buffer.dims) dims.emplace_back(Python().FromLong(dim));
+  const PythonApi& py = Python();
+  Ref view = CallObject(BufferClass("Buffer").get(), Ref(py.FromLong(reinterpret_cast<intptr_t>(buffer.data))),
+                        Ref(py.FromLong(BytesOf(buffer))), std::move(dtype), Tuple(std::move(dims)),
+                        Ref(py.FromLong(writeable ? 1 : 0)));
+  if (view == nullptr) return Raised("making an argument");
+  return view;
+}
+
+}  // namespace
+
+absl::Status CallPython(RunContext* run, const CallArgs& args) {
+  XC_ASSIGN_OR_RETURN(Object* const callable, CallableOf(run, args));
+  const PythonApi& py = Python();
   const Lock lock;
   const Ref numpy(py.Import("numpy"));
   if (numpy == nullptr) return Raised("importing numpy");
@@ -299,7 +368,7 @@ absl::Status CallPython(RunContext* run, const CallArgs& args) {
     XC_ASSIGN_OR_RETURN(arguments.emplace_back(), ArrayOf(numpy, input));
   }
   const Ref tuple = Tuple(std::move(arguments));
-  const Ref results(tuple == nullptr ? nullptr : py.Call(callbacks->callables[index], tuple.get(), nullptr));
+  const Ref results(tuple == nullptr ? nullptr : py.Call(callable, tuple.get(), nullptr));
   if (results == nullptr) return Raised("calling callback");
   const Size number = results.get() == py.none ? 0 : py.SequenceSize(results.get());
   if (number < 0) return Raised("reading the results");
@@ -313,6 +382,24 @@ absl::Status CallPython(RunContext* run, const CallArgs& args) {
     XC_RETURN_IF_ERROR(Store(numpy, result, i, args.outputs[i]));
   }
   return absl::OkStatus();
+}
+
+absl::Status CallPythonOnBuffers(RunContext* run, const CallArgs& args) {
+  XC_ASSIGN_OR_RETURN(Object* const callable, CallableOf(run, args));
+  const Lock lock;
+  const Ref numpy(Python().Import("numpy"));
+  std::vector<Ref> arguments;
+  arguments.push_back(CallObject(BufferClass("ExecutionContext").get()));
+  if (numpy == nullptr || arguments[0] == nullptr) return Raised("preparing");
+  for (const CallBuffer& input : args.inputs) {
+    XC_ASSIGN_OR_RETURN(arguments.emplace_back(), ViewOf(numpy, input, /*writeable=*/false));
+  }
+  for (const CallBuffer& output : args.outputs) {
+    XC_ASSIGN_OR_RETURN(arguments.emplace_back(), ViewOf(numpy, output, /*writeable=*/true));
+  }
+  const Ref tuple = Tuple(std::move(arguments));
+  const Ref result(tuple == nullptr ? nullptr : Python().Call(callable, tuple.get(), nullptr));
+  return result == nullptr ? Raised("calling callback") : absl::OkStatus();
 }
 
 }  // namespace xc

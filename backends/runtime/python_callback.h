@@ -1,4 +1,4 @@
-// Custom calls of JAX's into Python: pure_callback, io_callback, debug.callback, debug.print.
+// Custom calls of JAX's into Python: pure_callback, io_callback, debug.callback, debug.print, buffer_callback.
 #ifndef XC_BACKENDS_RUNTIME_PYTHON_CALLBACK_H_
 #define XC_BACKENDS_RUNTIME_PYTHON_CALLBACK_H_
 
@@ -21,6 +21,10 @@ struct PythonCallbacks {
 // process runs, found among its symbols. Errors: FailedPrecondition for a process without Python or a run without
 // callables; Internal, with the traceback, for an exception; InvalidArgument for results of other types or sizes.
 absl::Status CallPython(RunContext* run, const CallArgs& args);
+
+// The same for a callable that takes a context and views of the inputs' and then the outputs' memory, and fills the
+// latter (jax.experimental.buffer_callback). The views end with the call.
+absl::Status CallPythonOnBuffers(RunContext* run, const CallArgs& args);
 
 }  // namespace xc
 

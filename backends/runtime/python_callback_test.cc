@@ -45,6 +45,9 @@ def wrong(x):
 def nothing(x):
   seen.append(x.copy())
 seen = []
+def fill(context, a, out):
+  assert not a.writeable and out.writeable and a.shape == out.shape == (2, 2) and out.ndim == 2
+  np.asarray(out)[...] = np.asarray(a) + a.dtype.type(1)
 )");
     const bool ok = run(source.c_str()) == 0;
     // Other threads may take the lock from here on.
@@ -62,14 +65,14 @@ void* Callable(const char* name) {
   return callable;
 }
 
-absl::Status CallBack(const char* name, std::vector<Array*> inputs, std::vector<Array*> outputs, int index = 0) {
+absl::Status CallBack(const char* name, std::vector<Array*> inputs, std::vector<Array*> outputs, int index = 0,
+                      const char* target = "xla_ffi_python_cpu_callback") {
   void* callables[] = {Callable(name)};
   PythonCallbacks callbacks{callables, 1};
   const CallUserData data{{{5, &callbacks}}};
   RunContext run;
   run.device.user_data = &data;
-  return Call(&run, "xla_ffi_python_cpu_callback", absl::StrCat("{index = ", index, " : ui64}"), std::move(inputs),
-              std::move(outputs));
+  return Call(&run, target, absl::StrCat("{index = ", index, " : ui64}"), std::move(inputs), std::move(outputs));
 }
 
 class PythonCallback : public testing::Test {
@@ -103,6 +106,16 @@ TEST_F(PythonCallback, TokensAndTypes) {
   EXPECT_EQ(truth.bytes[0], 1);
   EXPECT_EQ(truth.bytes[1], 0);
   EXPECT_TRUE(CallBack("nothing", {&a}, {}).ok());
+}
+
+TEST_F(PythonCallback, ViewsOfBuffers) {
+  Array in(RtType::kF32, {2, 2}), out = in;
+  for (int i = 0; i < 4; ++i) in.as<float>()[i] = i;
+  const absl::Status status = CallBack("fill", {&in}, {&out}, 0, "xla_buffer_python_cpu_callback");
+  ASSERT_TRUE(status.ok()) << status;
+  for (int i = 0; i < 4; ++i) EXPECT_EQ(out.as<float>()[i], i + 1);
+  const std::string raised(CallBack("fill", {&in}, {}, 0, "xla_buffer_python_cpu_callback").message());
+  EXPECT_NE(raised.find("TypeError: fill() missing 1 required positional argument"), std::string::npos) << raised;
 }
 
 TEST_F(PythonCallback, Errors) {
