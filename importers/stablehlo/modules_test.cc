@@ -363,5 +363,25 @@ TEST(StableHlo, LongNamesOfPlaces) {
   EXPECT_EQ((*module)->entry()->root()->attr<AttrKind::kMetadata>().op_name, name.substr(0, 999));
 }
 
+// Layouts that JAX asks for at the entry; "auto" leaves them to the compiler.
+TEST(StableHlo, LayoutModesAreLayoutsOfTheEntry) {
+  auto module = ParseStableHlo(
+      R"(func.func public @main(%x: tensor<2x3xf32> {mhlo.layout_mode = "{0,1}"}, %y: tensor<2x3xf32> {mhlo.layout_mode = "auto"}) -> (tensor<2x3xf32> {mhlo.layout_mode = "{0,1}"}) {
+  %0 = stablehlo.add %x, %y : tensor<2x3xf32>
+  return %0 : tensor<2x3xf32>
+})");
+  ASSERT_TRUE(module.ok()) << module.status();
+  const ModuleConfig& config = (*module)->config();
+  ASSERT_EQ(config.entry_parameter_layouts.size(), 2);
+  EXPECT_EQ(config.entry_parameter_layouts[0].ToString(), "f32[2,3]{0,1}");
+  EXPECT_EQ(config.entry_parameter_layouts[1].ToString(), "f32[2,3]{1,0}");
+  EXPECT_EQ(config.entry_result_layout.ToString(), "f32[2,3]{0,1}");
+  ExpectRefused(
+      R"(func.func public @main(%x: tensor<2x3xf32> {mhlo.layout_mode = "{0,0}"}) -> tensor<2x3xf32> {
+  return %x : tensor<2x3xf32>
+})",
+      "`mhlo.layout_mode` should be");
+}
+
 }  // namespace
 }  // namespace xc

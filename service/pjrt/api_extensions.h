@@ -1,4 +1,5 @@
-// Parts of the PJRT C API beside its table: the extension by which custom calls of XLA's FFI reach a plugin.
+// Parts of the PJRT C API beside its table: the extension by which custom calls of XLA's FFI reach a plugin, and the
+// one that tells how arrays lie in memory.
 #ifndef XC_SERVICE_PJRT_API_EXTENSIONS_H_
 #define XC_SERVICE_PJRT_API_EXTENSIONS_H_
 
@@ -50,6 +51,67 @@ struct FfiExtension {
 
 // The one of this plugin, the head of the list.
 FfiExtension* GetFfiExtension();
+
+struct LayoutOfMemory;
+struct SerializedLayout;
+
+struct Layouts_MemoryLayout_Destroy_Args {
+  XC_PJRT_HEAD;
+  LayoutOfMemory* layout;
+};
+
+struct Layouts_MemoryLayout_Serialize_Args {
+  XC_PJRT_HEAD;
+  LayoutOfMemory* layout;
+  const char* serialized_bytes;
+  size_t serialized_bytes_size;
+  SerializedLayout* serialized_layout;
+  void (*serialized_layout_deleter)(SerializedLayout* layout);
+};
+
+struct Layouts_Client_GetDefaultLayout_Args {
+  XC_PJRT_HEAD;
+  Client* client;
+  BufferType type;
+  const int64_t* dims;
+  size_t num_dims;
+  LayoutOfMemory* layout;
+};
+
+struct Layouts_Buffer_MemoryLayout_Args {
+  XC_PJRT_HEAD;
+  Buffer* buffer;
+  LayoutOfMemory* layout;
+};
+
+struct Layouts_Topology_GetDefaultLayout_Args {
+  XC_PJRT_HEAD;
+  TopologyDescription* topology_description;
+  BufferType type;
+  const int64_t* dims;
+  size_t num_dims;
+  LayoutOfMemory* layout;
+};
+
+struct Layouts_Executable_GetOutputLayouts_Args {
+  XC_PJRT_HEAD;
+  Executable* executable;
+  size_t num_outputs;
+  LayoutOfMemory** layouts;
+};
+
+struct LayoutsExtension {
+  ExtensionBase base;
+  Error* (*destroy)(Layouts_MemoryLayout_Destroy_Args* args);
+  Error* (*serialize)(Layouts_MemoryLayout_Serialize_Args* args);
+  Error* (*client_default)(Layouts_Client_GetDefaultLayout_Args* args);
+  Error* (*of_buffer)(Layouts_Buffer_MemoryLayout_Args* args);
+  Error* (*topology_default)(Layouts_Topology_GetDefaultLayout_Args* args);
+  Error* (*of_outputs)(Layouts_Executable_GetOutputLayouts_Args* args);
+};
+
+// The one of this plugin, behind the other.
+LayoutsExtension* GetLayoutsExtension();
 
 }  // namespace xc::pjrt
 

@@ -5,6 +5,7 @@
 #include "service/pjrt/api_extensions.h"
 #include "xla/pjrt/c/pjrt_c_api.h"
 #include "xla/pjrt/c/pjrt_c_api_ffi_extension.h"
+#include "xla/pjrt/c/pjrt_c_api_layouts_extension.h"
 
 // XC_EACH(m, a, b, f, g, …): m(a, b, f) m(a, b, g) ….
 #define XC_PARENS ()
@@ -186,6 +187,21 @@ XC_SAME(FFI_UserData_Add_Args, PJRT_FFI_UserData_Add_Args, context, user_data)
 XC_SAME(FFI_Register_Handler_Args, PJRT_FFI_Register_Handler_Args, target_name, target_name_size, handler,
         platform_name, platform_name_size, traits)
 XC_SAME(FfiExtension, PJRT_FFI_Extension, type_register, user_data_add, register_handler)
+
+XC_SAME(Layouts_MemoryLayout_Destroy_Args, PJRT_Layouts_MemoryLayout_Destroy_Args, layout)
+XC_SAME(Layouts_MemoryLayout_Serialize_Args, PJRT_Layouts_MemoryLayout_Serialize_Args, layout, serialized_bytes,
+        serialized_bytes_size, serialized_layout, serialized_layout_deleter)
+XC_SAME(Layouts_Client_GetDefaultLayout_Args, PJRT_Layouts_PJRT_Client_GetDefaultLayout_Args, client, type, dims,
+        num_dims, layout)
+XC_SAME(Layouts_Buffer_MemoryLayout_Args, PJRT_Layouts_PJRT_Buffer_MemoryLayout_Args, buffer, layout)
+XC_SAME(Layouts_Topology_GetDefaultLayout_Args, PJRT_Layouts_PJRT_Topology_GetDefaultLayout_Args, topology_description,
+        type, dims, num_dims, layout)
+XC_SAME(Layouts_Executable_GetOutputLayouts_Args, PJRT_Layouts_PJRT_Executable_GetOutputLayouts_Args, executable,
+        num_outputs, layouts)
+static_assert(sizeof(xc::pjrt::LayoutsExtension) == sizeof(::PJRT_Layouts_Extension));
+static_assert(offsetof(xc::pjrt::LayoutsExtension, of_buffer) ==
+              offsetof(::PJRT_Layouts_Extension, PJRT_Layouts_PJRT_Buffer_MemoryLayout));
+static_assert(static_cast<int>(xc::pjrt::kLayoutsExtension) == PJRT_Extension_Type_Layouts);
 
 #define XC_PJRT_CALL(name) static_assert(offsetof(xc::pjrt::Api, name) == offsetof(::PJRT_Api, PJRT_##name), #name);
 #define XC_PJRT_NONE(name) XC_PJRT_CALL(name)

@@ -36,25 +36,30 @@ absl::StatusOr<Dims> StridesOf(const MemoryLayout* layout, const Shape& shape) {
   return DenseStrides(shape.dims(), order, bytes);
 }
 
-absl::Status CheckRowMajor(const MemoryLayout* layout, const Shape& shape) {
-  if (layout == nullptr || shape.ElementCount() == 0) return absl::OkStatus();
+// The order of dimensions that a layout asks for, as Buffer::order; an error where the strides that it gives are not
+// those of a dense array.
+absl::StatusOr<Dims> LayoutOrder(const MemoryLayout* layout, const Shape& shape) {
+  if (layout == nullptr || shape.ElementCount() == 0) return Dims();
   XC_ASSIGN_OR_RETURN(const Dims strides, StridesOf(layout, shape));
-  const Dims row_major = RowMajorStrides(shape.dims(), StorageBytes(shape.type()));
+  Dims order(shape.rank());
+  std::iota(order.rbegin(), order.rend(), 0);
+  std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) { return strides[a] < strides[b]; });
+  const Dims dense = DenseStrides(shape.dims(), order, StorageBytes(shape.type()));
   for (int64_t i = 0; i < shape.rank(); ++i) {
-    if (shape.dim(i) != 1 && strides[i] != row_major[i]) {
-      return absl::UnimplementedError("buffers are row-major: other layouts are not supported");
+    if (shape.dim(i) != 1 && strides[i] != dense[i]) {
+      return absl::UnimplementedError("buffers are dense: layouts with gaps are not supported");
     }
   }
-  return absl::OkStatus();
+  return OrderOf(shape.dims(), order);
 }
 
 absl::Status FromHost(Client_BufferFromHostBuffer_Args* args) {
   XC_ASSIGN_OR_RETURN(const Shape shape, CheckedShape(args->type, absl::MakeConstSpan(args->dims, args->num_dims)));
   XC_ASSIGN_OR_RETURN(Memory* const memory, PlaceOf(args->device, args->memory));
-  XC_RETURN_IF_ERROR(CheckRowMajor(args->device_layout, shape));
+  XC_ASSIGN_OR_RETURN(Dims order, LayoutOrder(args->device_layout, shape));
   const int element_bytes = StorageBytes(shape.type());
-  const Dims to_strides = RowMajorStrides(shape.dims(), element_bytes);
-  Dims strides = to_strides;
+  Dims strides = RowMajorStrides(shape.dims(), element_bytes);
+  const Dims to_strides = order.empty() ? strides : DenseStrides(shape.dims(), order, element_bytes);
   if (args->byte_strides != nullptr && args->num_byte_strides > 0) {
     if (args->num_byte_strides != args->num_dims) {
       return absl::InvalidArgumentError("there should be as many strides as dimensions");
@@ -76,7 +81,7 @@ absl::Status FromHost(Client_BufferFromHostBuffer_Args* args) {
     CopyStrided(shape.dims(), element_bytes, static_cast<const char*>(args->data), strides, storage->data(),
                 to_strides);
   }
-  args->buffer = new Buffer(memory, shape.type(), shape.dims(), std::move(storage));
+  args->buffer = new Buffer(memory, shape.type(), shape.dims(), std::move(storage), std::move(order));
   args->done_with_host_buffer = NewEvent(std::move(done));
   return absl::OkStatus();
 }
@@ -85,7 +90,7 @@ absl::Status CopyTo(Buffer* from, Memory* memory, Buffer** out) {
   XC_ASSIGN_OR_RETURN(const std::shared_ptr<Storage> source, from->Await());
   XC_ASSIGN_OR_RETURN(std::shared_ptr<Storage> copy, Storage::Allocate(source->bytes()));
   std::memcpy(copy->data(), source->data(), source->bytes());
-  *out = new Buffer(memory, from->type, from->dims, std::move(copy));
+  *out = new Buffer(memory, from->type, from->dims, std::move(copy), from->order);
   return absl::OkStatus();
 }
 
@@ -99,10 +104,10 @@ Error* Client_CreateUninitializedBuffer(Client_CreateUninitializedBuffer_Args* a
   return Answer([&]() -> absl::Status {
     XC_ASSIGN_OR_RETURN(const Shape shape, CheckedShape(args->shape_element_type,
                                                         absl::MakeConstSpan(args->shape_dims, args->shape_num_dims)));
-    XC_RETURN_IF_ERROR(CheckRowMajor(args->shape_layout, shape));
+    XC_ASSIGN_OR_RETURN(Dims order, LayoutOrder(args->shape_layout, shape));
     XC_ASSIGN_OR_RETURN(Memory* const memory, PlaceOf(args->device, args->memory));
     XC_ASSIGN_OR_RETURN(std::shared_ptr<Storage> storage, Storage::Allocate(shape.ByteSize()));
-    args->buffer = new Buffer(memory, shape.type(), shape.dims(), std::move(storage));
+    args->buffer = new Buffer(memory, shape.type(), shape.dims(), std::move(storage), std::move(order));
     return absl::OkStatus();
   });
 }
@@ -127,7 +132,7 @@ Error* Client_CreateViewOfDeviceBuffer(Client_CreateViewOfDeviceBuffer_Args* arg
   return Answer([&]() -> absl::Status {
     XC_ASSIGN_OR_RETURN(const Shape shape,
                         CheckedShape(args->element_type, absl::MakeConstSpan(args->dims, args->num_dims)));
-    XC_RETURN_IF_ERROR(CheckRowMajor(args->layout, shape));
+    XC_ASSIGN_OR_RETURN(Dims order, LayoutOrder(args->layout, shape));
     Memory* memory = nullptr;
     const bool has_memory = args->struct_size >= offsetof(Client_CreateViewOfDeviceBuffer_Args, memory) + sizeof(void*);
     XC_ASSIGN_OR_RETURN(memory, PlaceOf(args->device, has_memory ? args->memory : nullptr));
@@ -137,7 +142,7 @@ Error* Client_CreateViewOfDeviceBuffer(Client_CreateViewOfDeviceBuffer_Args* arg
     auto storage = std::make_shared<Storage>(data, shape.ByteSize(), [=] {
       if (tell != nullptr) tell(data, user_arg);
     });
-    args->buffer = new Buffer(memory, shape.type(), shape.dims(), std::move(storage));
+    args->buffer = new Buffer(memory, shape.type(), shape.dims(), std::move(storage), std::move(order));
     return absl::OkStatus();
   });
 }
@@ -182,7 +187,8 @@ Error* Buffer_GetMemoryLayout(Buffer_GetMemoryLayout_Args* args) {
   args->layout.type = kTiledLayout;
   args->layout.tiled = {};
   args->layout.tiled.struct_size = sizeof(TiledLayout);
-  args->layout.tiled.minor_to_major = kOrder->data() + kOrder->size() - rank;
+  const Dims& order = args->buffer->order;
+  args->layout.tiled.minor_to_major = order.empty() ? kOrder->data() + kOrder->size() - rank : order.data();
   args->layout.tiled.minor_to_major_size = rank;
   return nullptr;
 }
@@ -203,8 +209,8 @@ Error* Buffer_ToHostBuffer(Buffer_ToHostBuffer_Args* args) {
     XC_ASSIGN_OR_RETURN(const Dims strides, StridesOf(args->host_layout, shape));
     XC_ASSIGN_OR_RETURN(const std::shared_ptr<Storage> storage, buffer->Await());
     const int element_bytes = StorageBytes(shape.type());
-    CopyStrided(shape.dims(), element_bytes, storage->data(), RowMajorStrides(shape.dims(), element_bytes),
-                static_cast<char*>(args->dst), strides);
+    CopyStrided(shape.dims(), element_bytes, storage->data(), buffer->strides(), static_cast<char*>(args->dst),
+                strides);
     args->event = NewEvent(nullptr);
     return absl::OkStatus();
   });

@@ -36,6 +36,10 @@ absl::Status Deleted() { return absl::InvalidArgumentError("Buffer has been dele
 
 }  // namespace
 
+Dims Buffer::strides() const {
+  return order.empty() ? RowMajorStrides(dims, StorageBytes(type)) : DenseStrides(dims, order, StorageBytes(type));
+}
+
 std::shared_ptr<Storage> Buffer::storage() {
   std::lock_guard<std::mutex> lock(mu_);
   return storage_;
@@ -160,6 +164,33 @@ Dims RowMajorStrides(absl::Span<const int64_t> dims, int element_bytes) {
     stride *= dims[i];
   }
   return strides;
+}
+
+Dims OrderOf(absl::Span<const int64_t> dims, absl::Span<const int64_t> order) {
+  const Dims given = DenseStrides(dims, order, 1), row_major = RowMajorStrides(dims, 1);
+  for (size_t i = 0; i < dims.size(); ++i) {
+    if (dims[i] == 0) return {};
+    if (dims[i] != 1 && given[i] != row_major[i]) return Dims(order.begin(), order.end());
+  }
+  return {};
+}
+
+absl::StatusOr<std::shared_ptr<Storage>> RowMajor(const Buffer& buffer, std::shared_ptr<Storage> storage) {
+  if (buffer.order.empty()) return storage;
+  XC_ASSIGN_OR_RETURN(std::shared_ptr<Storage> copy, Storage::Allocate(storage->bytes()));
+  const int element_bytes = StorageBytes(buffer.type);
+  CopyStrided(buffer.dims, element_bytes, storage->data(), buffer.strides(), copy->data(),
+              RowMajorStrides(buffer.dims, element_bytes));
+  return copy;
+}
+
+absl::StatusOr<std::shared_ptr<Storage>> InOrder(absl::Span<const int64_t> dims, ElementType type,
+                                                 absl::Span<const int64_t> order, const Storage& storage) {
+  XC_ASSIGN_OR_RETURN(std::shared_ptr<Storage> copy, Storage::Allocate(storage.bytes()));
+  const int element_bytes = StorageBytes(type);
+  CopyStrided(dims, element_bytes, storage.data(), RowMajorStrides(dims, element_bytes), copy->data(),
+              DenseStrides(dims, order, element_bytes));
+  return copy;
 }
 
 namespace {

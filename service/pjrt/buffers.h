@@ -1,4 +1,4 @@
-// Buffers: arrays in a device's memory, dense and row-major, types narrower than a byte in a byte per element.
+// Buffers: arrays in a device's memory, dense, types narrower than a byte in a byte per element.
 #ifndef XC_SERVICE_PJRT_BUFFERS_H_
 #define XC_SERVICE_PJRT_BUFFERS_H_
 
@@ -46,13 +46,21 @@ class Storage {
 using Dims = absl::InlinedVector<int64_t, 6>;
 
 struct Buffer {
-  Buffer(Memory* memory, ElementType type, absl::Span<const int64_t> dims, std::shared_ptr<Storage> storage)
-      : memory(memory), type(type), dims(dims.begin(), dims.end()), storage_(std::move(storage)) {}
+  Buffer(Memory* memory, ElementType type, absl::Span<const int64_t> dims, std::shared_ptr<Storage> storage,
+         Dims order = {})
+      : memory(memory),
+        type(type),
+        dims(dims.begin(), dims.end()),
+        order(std::move(order)),
+        storage_(std::move(storage)) {}
 
   Memory* const memory;
   const ElementType type;
   const Dims dims;
+  const Dims order;  // the dimensions as they lie in memory, minor first; empty: row-major
 
+  // In bytes.
+  Dims strides() const;
   // The memory, when what is computed there is there; errors: deleted, or how the computation ended.
   absl::StatusOr<std::shared_ptr<Storage>> Await();
   // The memory as it is; null when deleted.
@@ -90,6 +98,14 @@ void CopyStrided(absl::Span<const int64_t> dims, int element_bytes, const char* 
 // The strides of a dense array whose dimensions lie in memory in this order, minor first.
 Dims DenseStrides(absl::Span<const int64_t> dims, absl::Span<const int64_t> minor_to_major, int element_bytes);
 Dims RowMajorStrides(absl::Span<const int64_t> dims, int element_bytes);
+// `order`, or nothing if an array of these dimensions is the same bytes in row-major order.
+Dims OrderOf(absl::Span<const int64_t> dims, absl::Span<const int64_t> order);
+
+// The contents of a buffer in row-major order: `storage`, what it holds, or a copy.
+absl::StatusOr<std::shared_ptr<Storage>> RowMajor(const Buffer& buffer, std::shared_ptr<Storage> storage);
+// An array of `dims` that lies in row-major order in `storage`, with its dimensions in another order, not empty.
+absl::StatusOr<std::shared_ptr<Storage>> InOrder(absl::Span<const int64_t> dims, ElementType type,
+                                                 absl::Span<const int64_t> order, const Storage& storage);
 
 }  // namespace xc::pjrt
 

@@ -89,6 +89,29 @@ size_t MemoryOf(const Shape& leaf) {
   return leaf.has_layout() && leaf.layout().memory_space == kHostMemory ? 1 : 0;
 }
 
+// Takes the layouts that are not row-major out of the module's entry.
+void TakeLayouts(HloModule* module, CompiledProgram* compiled) {
+  ModuleConfig& config = module->config();
+  if (!config.has_entry_layout) return;
+  const auto take = [](Shape* shape, std::vector<Dims>* orders, auto&& self) -> void {
+    for (Shape& element : shape->mutable_tuple_shapes()) self(&element, orders, self);
+    if (shape->IsTuple()) return;
+    if (shape->IsArray() && shape->has_layout()) {
+      std::vector<int64_t>& order = shape->mutable_layout()->minor_to_major;
+      orders->push_back(OrderOf(shape->dims(), order));
+      order = Layout::Descending(shape->rank()).minor_to_major;
+    } else {
+      orders->emplace_back();
+    }
+  };
+  for (Shape& shape : config.entry_parameter_layouts) take(&shape, &compiled->parameter_orders, take);
+  take(&config.entry_result_layout, &compiled->result_orders, take);
+  for (std::vector<Dims>* orders : {&compiled->parameter_orders, &compiled->result_orders}) {
+    const bool any = std::any_of(orders->begin(), orders->end(), [](const Dims& order) { return !order.empty(); });
+    if (!any) orders->clear();
+  }
+}
+
 void DescribeResults(CompiledProgram* compiled) {
   for (const Shape& leaf : compiled->result_leaves()) {
     // Tokens are arrays without elements to JAX.
@@ -123,6 +146,7 @@ absl::StatusOr<std::unique_ptr<LoadedExecutable>> CompileModule(Client* client, 
   XC_ASSIGN_OR_RETURN(std::unique_ptr<HloModule> module, ReadModule(source));
   module->config().replica_count = compiled->num_replicas;
   module->config().num_partitions = compiled->num_partitions;
+  TakeLayouts(module.get(), compiled.get());
   compiled->name = module->name();
   compiled->source = std::string(source);
   compiled->options = std::string(options);

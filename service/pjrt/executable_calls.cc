@@ -14,10 +14,15 @@
 namespace xc::pjrt {
 namespace {
 
-// `shape` with a layout for every array, the one that it has or the row-major one.
-Shape WithLayouts(Shape shape) {
-  for (Shape& element : shape.mutable_tuple_shapes()) element = WithLayouts(std::move(element));
+// `shape` with a layout for every array: that of the next order where there are any and it is not empty, else the one
+// that it has or the row-major one.
+Shape WithLayouts(Shape shape, const Dims** next_order) {
+  for (Shape& element : shape.mutable_tuple_shapes()) element = WithLayouts(std::move(element), next_order);
+  if (shape.IsTuple()) return shape;
   if (shape.IsArray() && !shape.has_layout()) shape.set_layout(Layout::Descending(shape.rank()));
+  if (*next_order == nullptr) return shape;
+  const Dims& order = *(*next_order)++;
+  if (!order.empty()) shape.mutable_layout()->minor_to_major.assign(order.begin(), order.end());
   return shape;
 }
 
@@ -65,11 +70,13 @@ absl::StatusOr<std::string> CompiledProgram::OptimizedProto() const {
   if (!proto.mutable_hlo_module()->ParseFromString(bytes)) return absl::InternalError("the module cannot be written");
   FillLayouts(proto.mutable_hlo_module());
   pb::ProgramShapeProto* const layout = proto.mutable_config()->mutable_entry_computation_layout();
+  const Dims* parameter_order = parameter_orders.empty() ? nullptr : parameter_orders.data();
   for (int64_t i = 0; i < module->entry()->parameter_count(); ++i) {
-    ShapeToProto(WithLayouts(EntryParameterShape(*module, i)), layout->add_parameters());
+    ShapeToProto(WithLayouts(EntryParameterShape(*module, i), &parameter_order), layout->add_parameters());
     layout->add_parameter_names(module->entry()->parameter(i)->name());
   }
-  ShapeToProto(WithLayouts(EntryResultShape(*module)), layout->mutable_result());
+  const Dims* result_order = result_orders.empty() ? nullptr : result_orders.data();
+  ShapeToProto(WithLayouts(EntryResultShape(*module), &result_order), layout->mutable_result());
   *proto.mutable_hlo_module()->mutable_host_program_shape() = *layout;
   if (for_several != nullptr && !for_several->result_shardings().empty()) AddShardings(*for_several, &proto);
   proto.mutable_config()->set_replica_count(num_replicas);

@@ -41,6 +41,9 @@ struct CompiledProgram {
   bool any_donated = false;
   // Result leaves, as the C API gives them: the dimensions of all one after the other.
   std::vector<Shape> result_shapes;
+  // Of parameter and result leaves the layouts that the module asks for at its entry, as Buffer::order; code is made
+  // for row-major arrays, and others are copied before and after.
+  std::vector<Dims> parameter_orders, result_orders;
   std::vector<size_t> result_memories;  // the memory of a device that each is in, by its number
   std::vector<BufferType> result_types;
   std::vector<int64_t> flat_dims;
@@ -60,8 +63,16 @@ struct CompiledProgram {
   mutable Costs costs_;
 };
 
+// A layout as the extension for layouts hands it out, in XLA's text form.
+struct LayoutOfMemory {
+  std::string text;
+};
+
 struct Executable {
   std::shared_ptr<const CompiledProgram> compiled;
+  // Of the results, made when first asked for.
+  std::vector<LayoutOfMemory> layouts = {};
+  std::vector<LayoutOfMemory*> layout_pointers = {};
 };
 
 struct LoadedExecutable {

@@ -71,6 +71,7 @@ absl::StatusOr<Arguments> TakeArguments(const CompiledProgram& compiled, absl::S
                                                      " to replica 0: INVALID_ARGUMENT: ", awaited.status().message()));
     }
     XC_ASSIGN_OR_RETURN(std::shared_ptr<Storage> storage, std::move(awaited));
+    XC_ASSIGN_OR_RETURN(storage, RowMajor(*buffers[i], std::move(storage)));
     arguments.pointers.push_back(storage->data());
     arguments.held.push_back(std::move(storage));
     arguments.writable.push_back(0);
@@ -78,10 +79,12 @@ absl::StatusOr<Arguments> TakeArguments(const CompiledProgram& compiled, absl::S
   // Only now, when all of them are good, is anything given away.
   for (size_t i = 0; compiled.any_donated && i < buffers.size(); ++i) {
     if (!compiled.donated[i] || std::find(kept.begin(), kept.end(), static_cast<int64_t>(i)) != kept.end()) continue;
-    arguments.held[i] = nullptr;
+    const bool copied = !buffers[i]->order.empty();
+    if (!copied) arguments.held[i] = nullptr;
     bool exclusive = false;
-    XC_ASSIGN_OR_RETURN(arguments.held[i], buffers[i]->Donate(&exclusive));
-    arguments.writable[i] = exclusive ? 1 : 0;
+    XC_ASSIGN_OR_RETURN(std::shared_ptr<Storage> storage, buffers[i]->Donate(&exclusive));
+    if (!copied) arguments.held[i] = std::move(storage);
+    arguments.writable[i] = exclusive || copied ? 1 : 0;
   }
   return arguments;
 }
@@ -109,12 +112,20 @@ absl::StatusOr<Results> AllocateResults(const CompiledProgram& compiled, const A
   return results;
 }
 
-void MakeBuffers(const CompiledProgram& compiled, Device* device, Results* results, Buffer** out) {
+absl::Status MakeBuffers(const CompiledProgram& compiled, Device* device, Results* results, Buffer** out) {
+  for (size_t i = 0; i < compiled.result_orders.size(); ++i) {
+    const Shape& shape = compiled.result_shapes[i];
+    const Dims& order = compiled.result_orders[i];
+    if (order.empty()) continue;
+    XC_ASSIGN_OR_RETURN(results->held[i], InOrder(shape.dims(), shape.type(), order, *results->held[i]));
+  }
   for (size_t i = 0; i < results->held.size(); ++i) {
     const Shape& shape = compiled.result_shapes[i];
     Memory* const memory = device->memories[compiled.result_memories[i]];
-    out[i] = new Buffer(memory, shape.type(), shape.dims(), std::move(results->held[i]));
+    out[i] = new Buffer(memory, shape.type(), shape.dims(), std::move(results->held[i]),
+                        compiled.result_orders.empty() ? Dims() : compiled.result_orders[i]);
   }
+  return absl::OkStatus();
 }
 
 RunOptions OptionsOf(const ExecuteContext* context) {
@@ -135,8 +146,7 @@ absl::Status RunOnOne(const CompiledProgram& compiled, absl::Span<Buffer* const>
   options.writable = arguments.writable;
   XC_RETURN_IF_ERROR(compiled.for_one->Run(arguments.pointers,
                                            absl::MakeSpan(results.pointers.data(), results.pointers.size()), options));
-  MakeBuffers(compiled, device, &results, out);
-  return absl::OkStatus();
+  return MakeBuffers(compiled, device, &results, out);
 }
 
 absl::Status RunOnSeveral(const CompiledProgram& compiled, const LoadedExecutable_Execute_Args& args,
@@ -154,7 +164,7 @@ absl::Status RunOnSeveral(const CompiledProgram& compiled, const LoadedExecutabl
   }
   XC_RETURN_IF_ERROR(compiled.for_several->Run(buffers, OptionsOf(context)));
   for (size_t d = 0; d < count; ++d) {
-    MakeBuffers(compiled, compiled.devices[d], &results[d], args.output_lists[d]);
+    XC_RETURN_IF_ERROR(MakeBuffers(compiled, compiled.devices[d], &results[d], args.output_lists[d]));
     if (args.device_complete_events != nullptr) args.device_complete_events[d] = NewEvent(nullptr);
   }
   return absl::OkStatus();

@@ -35,7 +35,7 @@ Error* RegisterHandler(FFI_Register_Handler_Args* args) {
 
 FfiExtension* GetFfiExtension() {
   static FfiExtension extension = {
-      {sizeof(FfiExtension), kFfiExtension, nullptr}, TypeRegister, UserDataAdd, RegisterHandler};
+      {sizeof(FfiExtension), kFfiExtension, &GetLayoutsExtension()->base}, TypeRegister, UserDataAdd, RegisterHandler};
   return &extension;
 }
 

@@ -251,37 +251,66 @@ absl::Status Lowering::SetModuleConfig(const Function& entry, HloModule* module)
       }
     }
   }
-  SetMemorySpaces(entry, module);
+  return SetEntryLayouts(entry, module);
+}
+
+namespace {
+
+// What the attributes of an argument or result of the entry say of its layout; null if nothing is said.
+const Attr* LayoutMode(const AttrList& attributes) {
+  const Attr* const mode = FindAttr(attributes, "mhlo.layout_mode");
+  const bool any = mode == nullptr || mode->text == "default" || mode->text == "auto";
+  return any ? nullptr : mode;
+}
+
+bool IsOnHost(const AttrList& attributes) {
+  const Attr* const kind = FindAttr(attributes, "mhlo.memory_kind");
+  return kind != nullptr && kind->text == "pinned_host";
+}
+
+}  // namespace
+
+// Gives `shape` the layout and the memory that its attributes ask for.
+absl::Status Lowering::SetEntryLayout(const std::vector<AttrList>& lists, size_t i, Shape* shape) const {
+  constexpr int64_t kHostMemory = 5;
+  *shape = WithDefaultLayout(*shape);
+  if (i >= lists.size() || !shape->IsArray()) return absl::OkStatus();
+  if (const Attr* mode = LayoutMode(lists[i]); mode != nullptr && shape->rank() > 0) {
+    const absl::StatusOr<Shape> given = ParseShape(absl::StrCat(WithoutLayout(*shape).ToString(), mode->text));
+    if (!given.ok() || !given->has_layout() || !given->layout().tiles.empty()) {
+      return Error(mode->at,
+                   absl::StrCat("func.func: attribute `mhlo.layout_mode` should be \"default\", \"auto\" or "
+                                "the ",
+                                shape->rank(), " dimensions, minor first, as in \"{1,0}\", not \"", mode->text, "\""));
+    }
+    *shape->mutable_layout() = given->layout();
+  }
+  if (IsOnHost(lists[i])) shape->mutable_layout()->memory_space = kHostMemory;
   return absl::OkStatus();
 }
 
-// What JAX puts into the host's memory has XLA's number for it in the layouts of the entry.
-void Lowering::SetMemorySpaces(const Function& entry, HloModule* module) {
-  constexpr int64_t kHostMemory = 5;
-  const auto on_host = [](const AttrList& attributes) {
-    const Attr* const kind = FindAttr(attributes, "mhlo.memory_kind");
-    return kind != nullptr && kind->text == "pinned_host";
+// The layouts that JAX asks for, and XLA's number for the host's memory for what it puts there.
+absl::Status Lowering::SetEntryLayouts(const Function& entry, HloModule* module) const {
+  const auto asks = [](const AttrList& attributes) {
+    return IsOnHost(attributes) || LayoutMode(attributes) != nullptr;
   };
-  const auto any = [&](const std::vector<AttrList>& lists) { return std::any_of(lists.begin(), lists.end(), on_host); };
-  if (!any(entry.argument_attributes) && !any(entry.result_attributes)) return;
+  const auto any = [&](const std::vector<AttrList>& lists) { return std::any_of(lists.begin(), lists.end(), asks); };
+  if (!any(entry.argument_attributes) && !any(entry.result_attributes)) return absl::OkStatus();
   ModuleConfig& config = module->config();
-  const auto put = [&](const std::vector<AttrList>& lists, size_t i, Shape* shape) {
-    *shape = WithDefaultLayout(*shape);
-    if (i < lists.size() && on_host(lists[i]) && shape->IsArray()) shape->mutable_layout()->memory_space = kHostMemory;
-  };
   config.has_entry_layout = true;
   config.entry_parameter_layouts.clear();
   for (const HloInstruction* parameter : module->entry()->parameters()) {
     Shape shape = parameter->shape();
-    put(entry.argument_attributes, config.entry_parameter_layouts.size(), &shape);
+    XC_RETURN_IF_ERROR(SetEntryLayout(entry.argument_attributes, config.entry_parameter_layouts.size(), &shape));
     config.entry_parameter_layouts.push_back(std::move(shape));
   }
   config.entry_result_layout = WithDefaultLayout(module->entry()->root()->shape());
   Shape& result = config.entry_result_layout;
-  if (!result.IsTuple()) return put(entry.result_attributes, 0, &result);
+  if (!result.IsTuple()) return SetEntryLayout(entry.result_attributes, 0, &result);
   for (int64_t i = 0; i < result.tuple_size(); ++i) {
-    put(entry.result_attributes, i, &result.mutable_tuple_shapes()[i]);
+    XC_RETURN_IF_ERROR(SetEntryLayout(entry.result_attributes, i, &result.mutable_tuple_shapes()[i]));
   }
+  return absl::OkStatus();
 }
 
 // The name nearest to the outside, and the first place inside of that.

@@ -125,7 +125,8 @@ class Lowering {
   bool FoldOperation(const Operation& op, Frame& frame);
   absl::Status CountOperation(const Operation& op);
   absl::Status SetModuleConfig(const Function& entry, HloModule* module) const;
-  static void SetMemorySpaces(const Function& entry, HloModule* module);
+  absl::Status SetEntryLayout(const std::vector<AttrList>& attributes, size_t i, Shape* shape) const;
+  absl::Status SetEntryLayouts(const Function& entry, HloModule* module) const;
   Metadata MetadataOf(const Location& location);
 
   const Program& program_;
