@@ -339,6 +339,8 @@ absl::StatusOr<Shape> InferFft(const Context& c) {
     int64_t dim = x.rank() - count + i;
     int64_t half = lengths[i] / 2 + (lengths[i] > 0);
     bool last = i == count - 1;
+    // No numbers come of none, or of the one that half of them are.
+    if (lengths[i] == 0 && last && kind == FftType::kIrfft && x.dim(dim) == 1) half = 1;
     int64_t want = kind == FftType::kIrfft && last ? half : lengths[i];
     if (!SizesAgree(x.dim(dim), want)) {
       return c.Error(c.Describe(0), " and fft_length=", DimsText(lengths), "; dimension ", dim, " should have size ",

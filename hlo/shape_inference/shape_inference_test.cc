@@ -149,6 +149,7 @@ TEST(ShapeInference, LinearAlgebra) {
        "f32[2,3]"},
       {{"f32[4,6,8]"}, "c64[4,6,5] fft(a), fft_type=RFFT, fft_length={6,8}", "c64[4,6,5]"},
       {{"c128[5]"}, "f64[9] fft(a), fft_type=IRFFT, fft_length={9}", "f64[9]"},
+      {{"c64[4,1]"}, "f32[4,0] fft(a), fft_type=IRFFT, fft_length={0}", "f32[4,0]"},
       {{"f32[2,4,3]", "f32[4]"},
        "(f32[2,4,3], f32[4], f32[4]) batch-norm-training(a, b, b), epsilon=0.001, feature_index=1",
        "(f32[2,4,3], f32[4], f32[4])"},
