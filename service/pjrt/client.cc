@@ -41,8 +41,9 @@ std::unique_ptr<Device> MakeDevice(Client* client, int id, int* next_memory) {
   return device;
 }
 
-// The number that the environment gives JAX's own client: its flag of XLA, or JAX's own setting; 1 without either.
-int64_t DeviceCountOfEnvironment() {
+// The number that JAX's own client would have: by JAX's setting, or by a flag of XLA; 1 without either.
+int64_t DeviceCountOfProcess() {
+  if (const int64_t count = DevicesOfJaxSetting(); count > 0) return count;
   constexpr absl::string_view kFlag = "--xla_force_host_platform_device_count=";
   int64_t count = 0;
   if (const char* flags = std::getenv("XLA_FLAGS"); flags != nullptr) {
@@ -55,7 +56,7 @@ int64_t DeviceCountOfEnvironment() {
 }
 
 absl::StatusOr<int64_t> DeviceCount(const Client_Create_Args& args) {
-  int64_t count = DeviceCountOfEnvironment();
+  int64_t count = DeviceCountOfProcess();
   for (size_t i = 0; i < args.num_options; ++i) {
     const NamedValue& option = args.create_options[i];
     if (absl::string_view(option.name, option.name_size) != kDeviceCountOption) continue;

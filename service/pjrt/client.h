@@ -51,8 +51,8 @@ struct Client {
   xc::Client* compiler = nullptr;
 };
 
-// The option of Client_Create for the number of devices. Without it, the environment says how many: XLA_FLAGS with
-// --xla_force_host_platform_device_count=N, or JAX_NUM_CPU_DEVICES; or there is one.
+// The option of Client_Create for the number of devices. Without it, JAX says how many by jax_num_cpu_devices, or the
+// environment by XLA_FLAGS with --xla_force_host_platform_device_count=N or by JAX_NUM_CPU_DEVICES; or there is one.
 inline constexpr char kDeviceCountOption[] = "cpu_device_count";
 inline constexpr int kMostDevices = 4096;
 

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <cstdio>
+#include <initializer_list>
 #include <mutex>
 #include <string>
 
@@ -74,21 +75,37 @@ def _xc_share_handlers(address):
 _xc_share_handlers(%s)
 )";
 
+// Called by the code below.
+void TakeCount(int64_t* count, int64_t value) { *count = value; }
+
+// %s are the addresses of a number and of TakeCount.
+constexpr char kCountCode[] = R"(
+def _xc_count_devices(number, address):
+    import ctypes, sys
+    setting = getattr(sys.modules.get("jax._src.xla_bridge"), "num_cpu_devices", None)
+    count = getattr(setting, "value", None)
+    if isinstance(count, int) and count > 0:
+        ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64)(address)(number, count)
+
+_xc_count_devices(%s, %s)
+)";
+
 template <typename F>
 F Symbol(const char* name) {
   return reinterpret_cast<F>(dlsym(RTLD_DEFAULT, name));
 }
 
-void Share() {
+// Runs `code` in the process's Python, if it has one. The last "%s" in it are the addresses, in their order.
+void RunInPython(std::string code, std::initializer_list<const void*> addresses) {
   const auto is_initialized = Symbol<int (*)()>("Py_IsInitialized");
   const auto ensure = Symbol<int (*)()>("PyGILState_Ensure");
   const auto release = Symbol<void (*)(int)>("PyGILState_Release");
   const auto run = Symbol<int (*)(const char*, void*)>("PyRun_SimpleStringFlags");
   if (is_initialized == nullptr || ensure == nullptr || release == nullptr || run == nullptr) return;
   if (is_initialized() == 0) return;
-  std::string code = kCode;
-  const std::string address = absl::StrCat(reinterpret_cast<uintptr_t>(&RegisterFromPython));
-  code.replace(code.rfind("%s"), 2, address);
+  for (const void* const* address = addresses.end(); address-- != addresses.begin();) {
+    code.replace(code.rfind("%s"), 2, absl::StrCat(reinterpret_cast<uintptr_t>(*address)));
+  }
   const int state = ensure();
   run(code.c_str(), nullptr);
   release(state);
@@ -98,7 +115,13 @@ void Share() {
 
 void ShareHandlersOfJaxlib() {
   static std::once_flag once;
-  std::call_once(once, Share);
+  std::call_once(once, [] { RunInPython(kCode, {reinterpret_cast<const void*>(&RegisterFromPython)}); });
+}
+
+int64_t DevicesOfJaxSetting() {
+  int64_t count = 0;
+  RunInPython(kCountCode, {&count, reinterpret_cast<const void*>(&TakeCount)});
+  return count;
 }
 
 }  // namespace xc::pjrt
