@@ -218,6 +218,28 @@ def strings_stay_outside():
 
 
 @check
+def names_of_nodes():
+    """A program's nodes may have any names, also where TensorFlow's kernels run the cluster."""
+
+    @tf.function
+    def f(a):
+        b = tf.identity(tf.exp(a), name="xla_result_1")
+        c = tf.add(b, a, name="xla_arg_0")
+        return tf.tanh(c, name="xla_result_0"), tf.multiply(b, 2.0, name="xla_inner/xla_result_1")
+
+    xla_tf.configure(policy="lazy")
+    try:
+        a = tf.constant([1.0, 2.0])
+        before = xla_tf.stats().host_runs
+        tanh, twice = f(a)
+        assert xla_tf.stats().host_runs == before + 1
+        np.testing.assert_allclose(tanh, np.tanh(np.exp(a) + a), rtol=1e-6)
+        np.testing.assert_allclose(twice, np.exp(a) * 2, rtol=1e-6)
+    finally:
+        xla_tf.configure(policy="now")
+
+
+@check
 def in_the_background():
     """Calls are served by TensorFlow's kernels until the code is there."""
     x = tf.constant(np.linspace(0, 1, 50, dtype=np.float32))

@@ -5,6 +5,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "jit/graph/serialize.h"
 #include "jit/mark/rewrite.h"
 #include "jit/plugin/settings.h"
@@ -31,9 +32,30 @@ std::pair<DataType, int64_t> PortOf(const NodeDef& node) {
           index == node.attr().end() ? 0 : index->second.i()};
 }
 
+// The name of a cluster's node here, where xla_arg_N and xla_result_N are the arguments and results: a node can have
+// such a name of its own, from the program or from the fallback graph of a larger cluster. Each name gives another one.
+std::string NameHere(absl::string_view name) {
+  constexpr absl::string_view kInner = "xla_inner/";
+  absl::string_view rest = name;
+  while (absl::ConsumePrefix(&rest, kInner)) {
+  }
+  const bool taken = absl::StartsWith(rest, "xla_arg_") || absl::StartsWith(rest, "xla_result_");
+  return taken ? absl::StrCat(kInner, name) : std::string(name);
+}
+
+// The same for an input: a node, one of its outputs, or its having run.
+std::string InputHere(absl::string_view input) {
+  const bool control = absl::ConsumePrefix(&input, "^");
+  return absl::StrCat(control ? "^" : "", NameHere(input));
+}
+
 GraphDef MakeHostGraph(const std::string& bytes) {
   GraphDef def;
   if (!def.ParseFromString(bytes)) return GraphDef();
+  for (NodeDef& node : *def.mutable_node()) {
+    node.set_name(NameHere(node.name()));
+    for (std::string& input : *node.mutable_input()) input = InputHere(input);
+  }
   for (NodeDef& node : *def.mutable_node()) {
     AdaptToSession(&node);
     std::string old = node.name();
@@ -70,7 +92,7 @@ GraphDef MakeHostGraph(const std::string& bytes) {
 GraphDef ClusterAgain(GraphDef def, const std::map<std::string, std::string>& left_out) {
   RewriteOptions options;
   options.mark = CurrentPluginSettings().mark;
-  options.left_out = left_out;
+  for (const auto& [node, why] : left_out) options.left_out.emplace(NameHere(node), why);
   for (const NodeDef& node : def.node()) {
     if (absl::StartsWith(node.name(), "xla_result_")) options.preserve.insert(node.name());
   }
