@@ -68,6 +68,10 @@ class FusedEmitter {
   // Which lanes are inside the array, in a loop's last step. Lane 0 always is. Null: all.
   void SetTail(llvm::Value* mask) { tail_ = mask; }
 
+  // Along a row of bf16 (IsPairedRow), lanes are two elements apart, and those in between are wanted, too, by another
+  // emitter: `odd` says which. Lane 0 is wanted at an even place from the row's start in each.
+  void SetPair(bool odd) { pair_ = odd ? 1 : 0; }
+
   // The value of `instruction`, an array, at `position`.
   absl::StatusOr<Element> Get(const HloInstruction* instruction, const Index& position);
   // All results of a reduce (one for each of its inputs) at `position`.
@@ -121,6 +125,10 @@ class FusedEmitter {
   absl::StatusOr<std::vector<Element>> EmitReduceLoop(const HloInstruction* reduce, const std::vector<Term>& at);
   absl::StatusOr<std::vector<Element>> EmitReduceWindow(const HloInstruction* reduce, const std::vector<Term>& at);
   absl::StatusOr<std::vector<Element>> EmitRowReduce(const HloInstruction* reduce, const std::vector<Term>& at);
+  // Whether all that is read for `row`, elementwise, is rows of bf16 in memory and scalars.
+  bool IsPairedRow(const HloInstruction* row) const;
+  // Every second bf16 from the pair on in which `offset` lies, as f32.
+  V LoadHalves(V base, const Term& offset);
 
   // The place of `position` in the kept row, if the lanes are neighbours there; else null.
   V PlaceInRow(const Index& position);
@@ -177,6 +185,7 @@ class FusedEmitter {
   bool lanes_far_ = false;         // `far` of Where
   std::map<Key, std::vector<Element>> cache_;
   int depth_ = 0;
+  int pair_ = -1;  // of SetPair; -1: neighbouring lanes are neighbours in memory
 };
 
 // Modules for functions that are units of code generation of their own, apart from the code that calls them.

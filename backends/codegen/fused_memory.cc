@@ -79,6 +79,16 @@ V FusedEmitter::LoadStrided(llvm::Type* scalar, V base, const Term& offset, V ma
   return result;
 }
 
+V FusedEmitter::LoadHalves(V base, const Term& offset) {
+  auto& b = e_.builder();
+  V place = b.CreateGEP(b.getInt16Ty(), base, b.CreateSub(offset.base, index_.Const(pair_)));
+  llvm::Type* words = e_.RegisterType(ElementType::kS32, lanes_);
+  V pairs = b.CreateAlignedLoad(words, place, llvm::Align(2));
+  V bits = pair_ == 0 ? b.CreateShl(pairs, llvm::ConstantInt::get(words, 16))
+                      : b.CreateAnd(pairs, llvm::ConstantInt::get(words, 0xffff0000));
+  return b.CreateBitCast(bits, e_.RegisterType(ElementType::kF32, lanes_));
+}
+
 V FusedEmitter::MaskedStart(V position) {
   auto& b = e_.builder();
   V wanted = uniform_condition_;
@@ -140,6 +150,9 @@ Element FusedEmitter::Load(const HloInstruction* instruction, V base, const Inde
   const ElementType type = instruction->type();
   Term offset = Offset(instruction->shape(), position);
   const int64_t elements = instruction->shape().ElementCount();
+  if (pair_ >= 0 && type == ElementType::kBF16 && offset.vec == nullptr && ChooseSafe(offset.stride == 2)) {
+    return {LoadHalves(base, offset)};
+  }
   if (!IsComplex(type)) return {e_.FromMemory(type, LoadComponent(type, base, offset, elements))};
   llvm::Type* scalar = e_.MemoryType(type);
   const bool contiguous = lanes_ > 1 && offset.vec == nullptr && ChooseSafe(offset.stride == 1);

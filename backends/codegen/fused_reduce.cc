@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "backends/codegen/extreme.h"
 #include "backends/codegen/fused_emitter.h"
@@ -192,6 +193,30 @@ absl::StatusOr<std::vector<Element>> FusedEmitter::EmitReduceLoop(const HloInstr
   return values;
 }
 
+bool FusedEmitter::IsPairedRow(const HloInstruction* row) const {
+  if (kept_row_ != nullptr) return false;
+  absl::flat_hash_set<const HloInstruction*> seen;
+  std::vector<const HloInstruction*> left = {row};
+  while (!left.empty()) {
+    const HloInstruction* value = left.back();
+    left.pop_back();
+    for (auto it = alias_.find(value); it != alias_.end(); it = alias_.find(value)) value = it->second;
+    if (!seen.insert(value).second) continue;
+    const Shape& shape = value->shape();
+    if (shape.IsTuple()) return false;
+    if (shape.rank() == 0 || values_.contains(value)) continue;
+    if (memory_.contains(value)) {
+      if (value->type() != ElementType::kBF16) return false;
+      if (shape.layout_or_default().minor_to_major[0] != shape.rank() - 1) return false;
+      continue;
+    }
+    if (value->opcode() == HloOpcode::kBroadcast && value->operand(0)->shape().rank() == 0) continue;
+    if (!value->IsElementwise() || value->operand_count() == 0) return false;
+    left.insert(left.end(), value->operands().begin(), value->operands().end());
+  }
+  return true;
+}
+
 absl::StatusOr<std::vector<Element>> FusedEmitter::EmitRowReduce(const HloInstruction* reduce,
                                                                  const std::vector<Term>& at) {
   auto& b = e_.builder();
@@ -293,6 +318,9 @@ absl::StatusOr<std::vector<Element>> FusedEmitter::EmitRowReduce(const HloInstru
     if (extreme) std::copy(in.end() - 2, in.end(), values.end() - 2);
     return absl::OkStatus();
   };
+  // Halves of 32-bit words are widened by one operation, where neighbours take two and half a vector's load.
+  const bool paired = lanes > 1 && type != ElementType::kF64 && accumulators == kAccumulators && d == from.rank() - 1 &&
+                      IsPairedRow(operand);
   int64_t done = 0;
   for (int wide = accumulators; wide >= 1; wide = wide > 1 ? 1 : 0) {
     const int64_t step = static_cast<int64_t>(lanes) * wide;
@@ -305,7 +333,12 @@ absl::StatusOr<std::vector<Element>> FusedEmitter::EmitRowReduce(const HloInstru
     std::vector<Element> out, read;
     for (int a = 0; a < wide; ++a) {
       auto inner = vector_emitter(lanes);
-      to[d] = {b.CreateAdd(loop.index(), index_.Const(a * lanes)), 1, nullptr, true};
+      if (paired && wide > 1) {
+        inner->SetPair(a % 2 == 1);
+        to[d] = {b.CreateAdd(loop.index(), index_.Const(a / 2 * 2 * lanes + a % 2)), 2};
+      } else {
+        to[d] = {b.CreateAdd(loop.index(), index_.Const(a * lanes)), 1, nullptr, true};
+      }
       XC_ASSIGN_OR_RETURN(Element x, inner->Get(operand, Index{to}));
       x = inner->element().Splat(x, lanes);
       XC_ASSIGN_OR_RETURN(Element y, apply(in[a], x));

@@ -17,7 +17,7 @@ TEST(RowReduce, Extremes) {
     for (const char* op : {"maximum", "minimum"}) {
       // Other types than f32 have nothing of their own but their widths.
       const bool most = std::string(type) == "f32";
-      for (const int columns : most ? std::vector<int>{5, 31, 128, 300} : std::vector<int>{31}) {
+      for (const int columns : most ? std::vector<int>{5, 31, 128, 300} : std::vector<int>{31, 300}) {
         for (const char* cpu : most ? std::vector<const char*>{"", "x86-64-v2"} : std::vector<const char*>{""}) {
           BothOptions options;
           options.cpu = cpu;
@@ -45,6 +45,30 @@ ENTRY e { x = T[12,N] parameter(0) y = T[12,N] parameter(1)
         }
       }
     }
+  }
+}
+
+// Rows of bf16 are read in pairs where all that is read is such rows, in any part of an array and of any length.
+TEST(RowReduce, RowsOfBf16) {
+  for (const int columns : {64, 130, 1000}) {
+    BothOptions options;
+    options.tolerance = 2e-3;
+    ExpectSame(absl::StrReplaceAll(R"(HloModule m
+f { a = f32[] parameter(0) b = f32[] parameter(1) ROOT r = f32[] add(a, b) }
+ENTRY e { x = bf16[7,N] parameter(0) y = bf16[7,N] parameter(1) z = f32[7,N] parameter(2) k = f32[] constant(1)
+  cx = f32[7,N] convert(x) cy = f32[7,N] convert(y) s = f32[7] reduce(cx, k), dimensions={1}, to_apply=f
+  xy = f32[7,N] multiply(cx, cy) p = f32[7] reduce(xy, k), dimensions={1}, to_apply=f
+  xz = f32[7,N] multiply(cx, z) q = f32[7] reduce(xz, k), dimensions={1}, to_apply=f
+  h = bf16[] constant(3) hs = bf16[7,N] broadcast(h), dimensions={} sum = bf16[7,N] add(x, hs)
+  sums = f32[7,N] convert(sum) t = f32[7] reduce(sums, k), dimensions={1}, to_apply=f
+  part = bf16[5,N] slice(x), slice={[1:6], [0:N]} cpart = f32[5,N] convert(part)
+  u = f32[5] reduce(cpart, k), dimensions={1}, to_apply=f all = f32[] reduce(cx, k), dimensions={0,1}, to_apply=f
+  i = s32[7,N] iota(), iota_dimension=1 fi = f32[7,N] convert(i) three = f32[] constant(0.001)
+  scale = f32[7,N] broadcast(three), dimensions={} w = f32[7,N] multiply(fi, scale) wx = f32[7,N] multiply(w, cx)
+  v = f32[7] reduce(wx, k), dimensions={1}, to_apply=f
+  ROOT r = (f32[7], f32[7], f32[7], f32[7], f32[5], f32[], f32[7]) tuple(s, p, q, t, u, all, v) })",
+                                   {{"N]", absl::StrCat(columns, "]")}}),
+               options);
   }
 }
 
