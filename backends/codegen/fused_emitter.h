@@ -97,6 +97,12 @@ class FusedEmitter {
   // elements.
   void StoreAlternately(const Shape& shape, llvm::Value* base, const Index& position, absl::Span<const Element> values);
 
+  // Stores a tile: element (r, c) of it is lane r of columns[c], and lies at `position` but r and c further in
+  // dimensions `along` and `inner`, of which the latter is an array's minor one. The first `rows` lanes are stored;
+  // there are at most as many columns as lanes.
+  void StoreTile(const Shape& shape, llvm::Value* base, const Index& position, int64_t along, int64_t inner,
+                 absl::Span<const Element> columns, int rows);
+
   IndexArithmetic& index() { return index_; }
   ElementEmitter& element() { return e_; }
   int lanes() const { return lanes_; }

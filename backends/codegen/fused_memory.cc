@@ -225,6 +225,48 @@ void FusedEmitter::Store(const Shape& shape, V base, const Index& position, Elem
   }
 }
 
+void FusedEmitter::StoreTile(const Shape& shape, V base, const Index& position, int64_t along, int64_t inner,
+                             absl::Span<const Element> columns, int rows) {
+  auto& b = e_.builder();
+  llvm::Type* scalar = e_.MemoryType(shape.type());
+  const llvm::Align align(scalar->getScalarSizeInBits() / 8);
+  std::vector<V> turned;
+  for (const Element& column : columns) turned.push_back(e_.ToMemory(shape.type(), e_.Splat(column, lanes_).re));
+  V mask = nullptr;
+  if (static_cast<int>(columns.size()) < lanes_) {
+    std::vector<llvm::Constant*> bits;
+    for (int i = 0; i < lanes_; ++i) bits.push_back(b.getInt1(i < static_cast<int>(columns.size())));
+    mask = llvm::ConstantVector::get(bits);
+    turned.resize(lanes_, llvm::PoisonValue::get(turned[0]->getType()));
+  }
+  // Each step interleaves vectors half the number apart; as many steps as an index has bits turn the tile.
+  std::vector<int> low, high;
+  for (int i = 0; i < lanes_ / 2; ++i) {
+    low.insert(low.end(), {i, lanes_ + i});
+    high.insert(high.end(), {lanes_ / 2 + i, lanes_ + lanes_ / 2 + i});
+  }
+  for (int step = 1; step < lanes_; step *= 2) {
+    std::vector<V> next;
+    for (int i = 0; i < lanes_ / 2; ++i) {
+      next.push_back(b.CreateShuffleVector(turned[i], turned[i + lanes_ / 2], low));
+      next.push_back(b.CreateShuffleVector(turned[i], turned[i + lanes_ / 2], high));
+    }
+    turned = std::move(next);
+  }
+  Index at{Coordinates(position, shape)};
+  const Term first = index_.Uniform(at.dims[along].base);
+  at.dims[inner] = {at.dims[inner].base, 1, nullptr, false};
+  for (int r = 0; r < rows; ++r) {
+    at.dims[along] = index_.AddConst(first, r);
+    V place = b.CreateGEP(scalar, base, Offset(shape, at).base);
+    if (mask == nullptr) {
+      b.CreateAlignedStore(turned[r], place, align);
+    } else {
+      b.CreateMaskedStore(turned[r], place, align, mask);
+    }
+  }
+}
+
 void FusedEmitter::StoreAlternately(const Shape& shape, V base, const Index& position,
                                     absl::Span<const Element> values) {
   auto& b = e_.builder();

@@ -59,6 +59,16 @@ void KernelShape::TakeShortRows() {
   TakeVectors();
 }
 
+void KernelShape::TakeTiles(int64_t d, const codegen::CodegenTarget& target) {
+  constexpr int64_t kFewest = 8;
+  constexpr int kMost = 16;
+  if (flat || row != 1 || d == inner || !target.masked_memory || most_lanes < 4) return;
+  if (std::find(outer.begin(), outer.end(), d) == outer.end()) return;
+  if (!ChooseAny(inner_size >= kFewest && dims[d] >= kFewest)) return;
+  contiguous = d;
+  tile = std::min(most_lanes, kMost);
+}
+
 namespace {
 
 KernelShape ShapeOf(const std::vector<int64_t>& dims, const plan::Access& access,
@@ -96,6 +106,33 @@ KernelShape ShapeOf(const plan::Nest& nest, const codegen::CodegenTarget& target
   std::vector<int64_t> dims;
   for (const plan::Size& d : nest.dims) dims.push_back(d.constant());
   return ShapeOf(dims, nest.access, target);
+}
+
+bool IsTransposed(const HloInstruction* value, bool fused) {
+  constexpr int64_t kMost = 16;  // instructions, as the code stands there for each element of a tile's side
+  absl::flat_hash_set<const HloInstruction*> seen;
+  std::vector<const HloInstruction*> left = {value};
+  const HloInstruction* transpose = nullptr;
+  while (!left.empty()) {
+    const HloInstruction* i = left.back();
+    left.pop_back();
+    if (!seen.insert(i).second) continue;
+    if (static_cast<int64_t>(seen.size()) > kMost || !i->shape().IsArray() || IsComplex(i->type())) return false;
+    if (i->shape().rank() == 0) continue;
+    if (!i->shape().IsRowMajor()) return false;
+    if (i->opcode() == HloOpcode::kTranspose) {
+      if (fused && i->operand(0)->opcode() != HloOpcode::kParameter) return false;
+      if (!i->operand(0)->shape().IsRowMajor()) return false;
+      if (transpose != nullptr && i->dimensions() != transpose->dimensions()) return false;
+      transpose = i;
+      continue;
+    }
+    if (!fused) return false;
+    if (i->opcode() == HloOpcode::kBroadcast && i->operand(0)->shape().rank() == 0) continue;
+    if (!i->IsElementwise() || i->operand_count() == 0) return false;
+    left.insert(left.end(), i->operands().begin(), i->operands().end());
+  }
+  return transpose != nullptr;
 }
 
 std::vector<const HloInstruction*> RowsBelowFunctions(const std::vector<const HloInstruction*>& values) {

@@ -140,6 +140,9 @@ absl::Status IrEmitter::EmitLoops(const HloInstruction* instruction, const plan:
     const bool several = nest.values[0]->shape().IsTuple();
     if (fusion && !several && !shape.flat && shape.inner >= 0) rows.back() = RowsBelowFunctions(nest.values);
     if (!rows.back().empty()) shape.TakeVectors();
+    if (nest.access.contiguous >= 0 && nest.values.size() == 1 && IsTransposed(nest.values[0], fusion)) {
+      shape.TakeTiles(nest.access.contiguous, codegen_target_);
+    }
   }
   KernelWriter writer(this, impl_.get(), target_, kernel);
   const bool single = shapes.size() == 1;
@@ -173,6 +176,21 @@ absl::Status IrEmitter::EmitLoops(const HloInstruction* instruction, const plan:
         return absl::OkStatus();
       };
       LoopNest loops(element, shapes[n], bind, body);
+      if (shapes[n].tile > 0) {
+        loops.set_tile([&](FusedEmitter& fused, const Index& position, int lanes, int columns) -> absl::Status {
+          const HloInstruction* value = nest.values[0];
+          std::vector<codegen::Element> tile;
+          Index at = position;
+          for (int c = 0; c < columns; ++c) {
+            at.dims[shapes[n].inner] = fused.index().AddConst(position.dims[shapes[n].inner], c);
+            XC_ASSIGN_OR_RETURN(codegen::Element column, fused.Get(value, at));
+            tile.push_back(column);
+          }
+          fused.StoreTile(value->shape(), writer.output(nest.outputs[0]), position, shapes[n].contiguous,
+                          shapes[n].inner, tile, lanes);
+          return absl::OkStatus();
+        });
+      }
       V first = single ? begin : b().getInt64(0);
       V last = single ? end : b().getInt64(shapes[n].Work());
       XC_RETURN_IF_ERROR(loops.Write(first, last));

@@ -47,6 +47,10 @@ absl::Status LoopNest::Outer(V at) {
     V last = b.CreateBinaryIntrinsic(llvm::Intrinsic::smin, b.CreateAdd(first, b.getInt64(KernelShape::kBlock)),
                                      b.getInt64(plan_.inner_size));
     outer.pop_back();
+    // Parts of tiles have the sizes that the rests have, which are not known in code for several sizes.
+    const bool whole = ChooseSafe(plan_.tile > 0 && plan_.inner_size % plan_.tile == 0 &&
+                                  plan_.dims[plan_.contiguous] % plan_.tile == 0);
+    if (plan_.tile > 0 && tile_ != nullptr && (whole || !ForAllSizes())) return Tiles(outer, first, last);
     Loop along(b, b.getInt64(0), b.getInt64(plan_.dims[plan_.contiguous]), 1, "along");
     for (size_t i = 0; i < plan_.outer.size(); ++i) {
       if (plan_.outer[i] == plan_.contiguous) outer.insert(outer.begin() + i, arithmetic.Uniform(along.index()));
@@ -55,6 +59,67 @@ absl::Status LoopNest::Outer(V at) {
     along.End();
   }
   return absl::OkStatus();
+}
+
+absl::Status LoopNest::Tiles(const std::vector<Term>& outer, V first, V last) {
+  auto& b = e_.builder();
+  const int side = plan_.tile;
+  const int64_t length = plan_.dims[plan_.contiguous];
+  const int rest_along = static_cast<int>(length % side), rest_inner = static_cast<int>(plan_.inner_size % side);
+  // Tiles next to each other along the contiguous dimension share cache lines of what is read.
+  constexpr int64_t kNeighbours = 4;
+  V whole_along = b.getInt64(length - rest_along);
+  V whole_inner = rest_inner == 0 ? last : b.CreateAnd(last, b.getInt64(-side));
+  if (length >= side) {
+    Loop group(b, b.getInt64(0), whole_along, side * kNeighbours, "group");
+    V end = b.CreateBinaryIntrinsic(llvm::Intrinsic::smin, whole_along,
+                                    b.CreateAdd(group.index(), b.getInt64(side * kNeighbours)));
+    {
+      Loop inner(b, first, whole_inner, side, "inner");
+      Loop along(b, group.index(), end, side, "along");
+      XC_RETURN_IF_ERROR(Tile(outer, along.index(), inner.index(), side, side));
+      along.End();
+      inner.End();
+    }
+    if (rest_inner > 0) {
+      Loop inner(b, whole_inner, last, side, "inner");  // at most once
+      Loop along(b, group.index(), end, side, "along");
+      XC_RETURN_IF_ERROR(Tile(outer, along.index(), inner.index(), side, rest_inner));
+      along.End();
+      inner.End();
+    }
+    group.End();
+  }
+  if (rest_along > 0) {
+    Loop inner(b, first, whole_inner, side, "inner");
+    XC_RETURN_IF_ERROR(Tile(outer, whole_along, inner.index(), rest_along, side));
+    inner.End();
+    if (rest_inner > 0) {
+      Loop rest(b, whole_inner, last, side, "rest");  // at most once
+      XC_RETURN_IF_ERROR(Tile(outer, whole_along, rest.index(), rest_along, rest_inner));
+      rest.End();
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status LoopNest::Tile(std::vector<Term> outer, V along, V inner, int rows, int columns) {
+  auto& b = e_.builder();
+  FusedEmitter fused(e_, plan_.tile);
+  if (rows < plan_.tile) {
+    std::vector<llvm::Constant*> bits;
+    for (int i = 0; i < plan_.tile; ++i) bits.push_back(b.getInt1(i < rows));
+    fused.SetTail(llvm::ConstantVector::get(bits));
+  }
+  bind_(fused);
+  Index position;
+  position.dims.assign(plan_.dims.size(), fused.index().Constant(0));
+  size_t next = 0;
+  for (int64_t d : plan_.outer) {
+    position.dims[d] = d == plan_.contiguous ? Term{along, 1, nullptr, true} : outer[next++];
+  }
+  position.dims[plan_.inner] = fused.index().Uniform(inner);
+  return tile_(fused, position, rows, columns);
 }
 
 absl::Status LoopNest::Row(const std::vector<Term>& outer, V begin, V end, int64_t size) {

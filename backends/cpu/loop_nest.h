@@ -25,6 +25,11 @@ class LoopNest {
 
   // Called with the outer coordinates before each row, in a nest without a contiguous dimension.
   void set_before_row(std::function<absl::Status(const std::vector<Term>&)> before) { before_row_ = std::move(before); }
+  // In a nest with tiles, called for each of them in the place of `body`: lanes lie along the contiguous dimension, of
+  // which the position is the first; elements of `rows` lanes and `columns` successive places of the inner dimension,
+  // from its position on, are wanted.
+  using TileBody = std::function<absl::Status(FusedEmitter&, const Index&, int rows, int columns)>;
+  void set_tile(TileBody tile) { tile_ = std::move(tile); }
   // The whole nest, for outer iterations [begin, end) of plan.Work().
   absl::Status Write(V begin, V end);
   // Elements [begin, end) along the inner dimension of `size` elements, at the outer coordinates `outer`; begin is a
@@ -33,6 +38,10 @@ class LoopNest {
 
  private:
   absl::Status Outer(V at);  // one outer iteration
+  // All tiles between `first` and `last` of the inner dimension. Of sides that a tile's does not divide, the rest is
+  // parts of tiles.
+  absl::Status Tiles(const std::vector<Term>& outer, V first, V last);
+  absl::Status Tile(std::vector<Term> outer, V along, V inner, int rows, int columns);
   // The same row where the size is another one in each run.
   absl::Status RowOfAnySize(const std::vector<Term>& outer, V begin, V end);
   absl::Status Steps(const std::vector<Term>& outer, V begin, V end, int lanes);
@@ -43,6 +52,7 @@ class LoopNest {
   std::function<void(FusedEmitter&)> bind_;
   Body body_;
   std::function<absl::Status(const std::vector<Term>&)> before_row_;
+  TileBody tile_;
 };
 
 }  // namespace xc::cpu

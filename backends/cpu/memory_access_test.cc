@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "backends/cpu/testing/run_both.h"
 
@@ -61,6 +62,29 @@ TEST(MemoryAccess, ArraysThatAlternate) {
       "x = T[300,70] parameter(0) t = T[70,300] transpose(x), dimensions={1,0} a = T[70,300,1] reshape(t)\n"
       "y = T[300] parameter(1) b = T[70,300,1] broadcast(y), dimensions={1}\n"
       "ROOT r = T[70,300,2] concatenate(a, b), dimensions={2}");
+}
+
+// Squares that are turned in registers, and parts of them where the sides are no multiples; by themselves and below
+// other operations.
+TEST(MemoryAccess, TransposedArrays) {
+  const std::vector<std::string> types = {"f32", "f64", "bf16", "s8", "pred"};
+  const std::vector<std::pair<int, int>> sizes = {{16, 32}, {9, 75}, {40, 17}, {130, 100}};
+  for (const auto& [rows, columns] : sizes) {
+    const auto shape = [](std::initializer_list<int> dims) {
+      return absl::StrCat("T[", absl::StrJoin(dims, ","), "]");
+    };
+    const std::string x = absl::StrCat("x = ", shape({3, rows, columns}), " parameter(0)\n");
+    const std::string t = absl::StrCat("t = ", shape({3, columns, rows}), " transpose(x), dimensions={0,2,1}\n");
+    Same(absl::StrCat(x, t, "ROOT r = (", shape({3, columns, rows}), ") tuple(t)"), types);
+    Same(absl::StrCat(x, "ROOT r = ", shape({columns, rows, 3}), " transpose(x), dimensions={2,1,0}"), types);
+    Same(absl::StrCat(x, "ROOT r = ", shape({columns, 3, rows}), " transpose(x), dimensions={2,0,1}"), types);
+    Same(absl::StrCat(x, "ROOT r = ", shape({rows, columns, 3}), " transpose(x), dimensions={1,2,0}"), types);
+    Same(absl::StrCat(x, t, "y = ", shape({3, columns, rows}),
+                      " parameter(1) two = T[] constant(2) twos = ", shape({3, columns, rows}),
+                      " broadcast(two), dimensions={} u = ", shape({3, columns, rows}), " multiply(t, twos) ROOT r = (",
+                      shape({3, columns, rows}), ", ", shape({3, columns, rows}), ") tuple(u, y)"),
+         {"f32", "bf16"});
+  }
 }
 
 // Rows of a few elements, which a kernel writes as a whole for several positions of the dimension before.
