@@ -7,15 +7,26 @@ namespace {
 
 using V = llvm::Value*;
 
-V ExpFloat(MathBuilder& m, V x) {
-  x = m.ClampMin(m.ClampMax(x, 89.0), -104.0);
-  V n;
-  V k = m.Nearest(m.Mul(x, m.F(1.44269504)), &n);
+// e^x = y 2^n with y near 1.
+V ExpPartsOfFloat(MathBuilder& m, V x, V* n) {
+  V k = m.Nearest(m.Mul(x, m.F(1.44269504)), n);
   V r = m.Fma(k, m.F(-0.693359375), x);  // 9 bits: k times it is exact
   r = m.Fma(k, m.F(2.12194440e-4), r);
   V p = m.Poly(r, {0.5000000027, 0.1666657628, 0.0416663729, 0.008363295188, 0.001394132342});
-  V y = m.Add(m.Fma(m.Mul(r, r), p, r), m.F(1));
+  return m.Add(m.Fma(m.Mul(r, r), p, r), m.F(1));
+}
+
+V ExpFloat(MathBuilder& m, V x) {
+  V n;
+  V y = ExpPartsOfFloat(m, m.ClampMin(m.ClampMax(x, 89.0), -104.0), &n);
   return m.Scale(y, n);
+}
+
+// The same for |x| < 80: nothing overflows or is denormal.
+V ExpOfSmallFloat(MathBuilder& m, V x) {
+  V n;
+  V y = ExpPartsOfFloat(m, x, &n);
+  return m.Float(m.b.CreateAdd(m.Bits(y), m.b.CreateShl(n, m.I(23))));
 }
 
 V ExpDouble(MathBuilder& m, V x) {
@@ -92,9 +103,11 @@ V TanhFloat(MathBuilder& m, V x) {
   V z = m.Mul(x, x);
   V p = m.Poly(z, {-0.3333332925, 0.1333279455, -0.05385407046, 0.02101008382, -0.006113194151});
   V small = m.Fma(m.Mul(p, z), a, a);
-  V e = ExpFloat(m, m.Add(a, a));
+  V most = m.ClampMax(a, 20);
+  V e = ExpOfSmallFloat(m, m.Add(most, most));
   V large = m.Sub(m.F(1), m.Div(m.F(2), m.Add(e, m.F(1))));
-  return m.CopySign(m.Select(m.Lt(a, m.F(0.625)), small, large), x);
+  // NaN is not large: the exponential of small numbers loses it.
+  return m.CopySign(m.Select(m.Gt(a, m.F(0.625)), large, small), x);
 }
 
 // e^x - 1 of doubles to their last place: x = k ln 2 + r, and 2^k (e^r - 1 + 1 - 2^-k).
@@ -107,9 +120,10 @@ V Expm1Accurate(MathBuilder& m, V x) {
   V low = m.Mul(n, m.F(1.90821492927058770002e-10));
   V r = m.Sub(high, low);
   V lost = m.Sub(m.Sub(high, r), low);
-  // The Taylor series: |r| < 0.347.
-  V q = m.Poly(r, {1.0 / 2, 1.0 / 6, 1.0 / 24, 1.0 / 120, 1.0 / 720, 1.0 / 5040, 1.0 / 40320, 1.0 / 362880,
-                   1.0 / 3628800, 1.0 / 39916800, 1.0 / 479001600, 1.0 / 6227020800.0, 1.0 / 87178291200.0});
+  // Near the Taylor series, for |r| < 0.347.
+  V q = m.Poly(r, {0.5, 0.16666666666666671, 0.041666666666666678, 0.0083333333333261393, 0.001388888888887908,
+                   0.00019841269874805898, 2.4801587336426553e-05, 2.7557255419156705e-06, 2.7557263296038744e-07,
+                   2.5105209030726063e-08, 2.09181314184218e-09});
   V p = m.Add(r, m.Fma(m.Mul(r, r), q, lost));
   V small = b.CreateBinaryIntrinsic(llvm::Intrinsic::smin, k, m.I(60));
   V inverse = m.Float(b.CreateShl(b.CreateSub(m.I(1023), small), m.I(52)));  // 2^-k
@@ -136,15 +150,27 @@ V Expm1Float(MathBuilder& m, V x) {
   return m.Select(m.Lt(m.Abs(x), m.F(0x1p-25)), x, z);
 }
 
-// tanh a = t / (t + 2) with t = e^2a - 1.
+// tanh a = t / (t + 2) with t = e^2a - 1 = 2^k (e^r - 1) + 2^k - 1, where 2 a = k ln 2 + r.
 V TanhDouble(MathBuilder& m, V x) {
+  auto& b = m.b;
   V a = m.ClampMax(m.Abs(x), 22);
-  V t = Expm1Accurate(m, m.Add(a, a));
+  V twice = m.Add(a, a);
+  V k;
+  V n = m.Nearest(m.Mul(twice, m.F(1.4426950408889634)), &k);
+  V high = m.Fma(n, m.F(-6.93147180369123816490e-01), twice);
+  V low = m.Mul(n, m.F(1.90821492927058770002e-10));
+  V r = m.Sub(high, low);
+  V rest = m.Sub(m.Sub(high, r), low);
+  // Near the Taylor series, for |r| < 0.347.
+  V q = m.Poly(r, {0.5, 0.16666666666666671, 0.041666666666666678, 0.0083333333333261393, 0.001388888888887908,
+                   0.00019841269874805898, 2.4801587336426553e-05, 2.7557255419156705e-06, 2.7557263296038744e-07,
+                   2.5105209030726063e-08, 2.09181314184218e-09});
+  V p = m.Add(r, m.Fma(m.Mul(r, r), q, rest));
+  V power = m.Float(b.CreateShl(b.CreateAdd(k, m.I(1023)), m.I(52)));
+  V t = m.Fma(p, power, m.Sub(power, m.F(1)));
   V sum = m.Add(t, m.F(2));
-  // What the sum lost by rounding: t may be larger or smaller than 2.
-  V larger = m.Gt(t, m.F(2));
-  V big = m.Select(larger, t, m.F(2)), little = m.Select(larger, m.F(2), t);
-  V lost = m.Sub(little, m.Sub(sum, big));
+  // What the sum lost by rounding: sum - 2 is exact as long as 2 is a multiple of the sum's last place.
+  V lost = m.Select(m.Lt(t, m.F(0x1p52)), m.Sub(t, m.Sub(sum, m.F(2))), m.F(0));
   V y = m.Div(t, sum);
   V inverse = m.Mul(m.Sub(m.F(1), y), m.F(0.5));
   y = m.Fma(m.Neg(m.Mul(y, lost)), inverse, y);
@@ -169,8 +195,8 @@ V ErfFloat(MathBuilder& m, V x) {
   V small = m.Fma(p, x, x);
   V q = m.Poly(a, {0.0002020664503, -1.129649351, -0.6330657224, -0.1086066159, 0.02534893889, -0.004270643046,
                    0.0004603598868, -2.475458023e-5, 2.121102719e-7});
-  V large = m.Sub(m.F(1), ExpFloat(m, q));
-  return m.Select(m.Lt(a, m.F(1)), small, m.CopySign(large, x));
+  V large = m.Sub(m.F(1), ExpOfSmallFloat(m, q));
+  return m.Select(m.Gt(a, m.F(1)), m.CopySign(large, x), small);  // small for NaN, as in TanhFloat
 }
 
 // Near zero a ratio of polynomials, else 1 less the tail e^-x^2 P(x) / Q(x), both as in the Cephes library.
