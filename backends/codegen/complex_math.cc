@@ -74,6 +74,8 @@ class ComplexMath {
         const Element t = Tanh({m_.Neg(x.im), x.re});
         return Element{t.im, m_.Neg(t.re)};
       }
+      case HloOpcode::kAtan2:
+        return Atan2(x, y);
       case HloOpcode::kPower: {
         Rare(m_.Eq(Size2(x), m_.F(0)));
         return Exp(Product(y, Log(x, /*to_last_place=*/true)));  // its error grows with the exponent
@@ -107,6 +109,19 @@ class ComplexMath {
       case HloOpcode::kSqrt:
         Bounded(x);
         return Sqrt(x);
+      case HloOpcode::kRsqrt: {
+        if (!m_.fma) return std::nullopt;
+        Bounded(x);
+        return WideRsqrt(x);
+      }
+      case HloOpcode::kAtan2: {
+        if (!m_.fma) return std::nullopt;
+        Bounded(x);
+        Bounded(y);
+        // Beyond, the result is small beside the angle's terms.
+        Rare(m_.Lt(Size2(x), m_.Mul(Size2(y), m_.F(0x1p-6))));
+        return Atan2(x, y);
+      }
       case HloOpcode::kExponential:
         return Exp(x);
       case HloOpcode::kSine:
@@ -219,6 +234,28 @@ class ComplexMath {
     return {m_.Select(left, small, large), m_.CopySign(m_.Select(left, large, small), x.im)};
   }
 
+  // The root of a sum, with what it loses by rounding, and the inverse of it.
+  Sum RootOf(const Sum& x, V* inverse) {
+    V root = m_.Sqrt(x.high);
+    *inverse = m_.Div(m_.F(1), root);
+    return {root, m_.Mul(m_.Add(m_.Fma(m_.Neg(root), root, x.high), x.low), m_.Mul(*inverse, m_.F(0.5)))};
+  }
+
+  // The conjugate of the root (Sqrt) over |z|.
+  Element WideRsqrt(Element x) {
+    V by_size, unused;
+    const Sum size = RootOf(SumOfProducts(x.re, x.re, x.im, x.im), &by_size);
+    const Sum sum = TwoSum(size.high, m_.Abs(x.re));
+    const Sum root = RootOf({m_.Mul(sum.high, m_.F(0.5)), m_.Mul(m_.Add(sum.low, size.low), m_.F(0.5))}, &unused);
+    V large = Quotient(root, size, by_size);
+    V product = m_.Mul(root.high, size.high);
+    V lost =
+        m_.Add(m_.Fma(root.high, size.high, m_.Neg(product)), m_.Fma(root.high, size.low, m_.Mul(root.low, size.high)));
+    V small = Quotient({m_.Mul(m_.Abs(x.im), m_.F(0.5)), m_.F(0)}, {product, lost}, m_.Div(m_.F(1), product));
+    V left = m_.SignBit(x.re);
+    return {m_.Select(left, small, large), m_.CopySign(m_.Select(left, large, small), m_.Neg(x.im))};
+  }
+
   // log(1 + d) / 2, where 1 + d is `sum`, which is as good unless it is near 1.
   V HalfLog(V d, const Sum& sum) {
     V near_one = m_.Lt(m_.Abs(d), m_.F(0.5));
@@ -246,6 +283,29 @@ class ComplexMath {
     }
     V angle = to_last_place ? EmitAtan2OfDouble(m_, x.im, x.re) : EmitAtan2ForFloat(m_, x.im, x.re);
     return {HalfLog(d, sum), angle};
+  }
+
+  // x^2 + y^2; for doubles also where most of it cancels.
+  Element SumOfSquares(Element x, Element y) {
+    if (narrow_) {
+      const Element xx = Product(x, x), yy = Product(y, y);
+      return {m_.Add(xx.re, yy.re), m_.Add(xx.im, yy.im)};
+    }
+    const Sum of_x = SumOfProducts(x.re, x.re, m_.Neg(x.im), x.im);
+    const Sum of_y = SumOfProducts(y.re, y.re, m_.Neg(y.im), y.im);
+    const Sum re = TwoSum(m_, of_x.high, of_y.high);
+    const Sum half = SumOfProducts(x.re, x.im, y.re, y.im);
+    V im = m_.Add(half.high, half.low);
+    return {m_.Add(re.high, m_.Add(re.low, m_.Add(of_x.low, of_y.low))), m_.Add(im, im)};
+  }
+
+  // -i log((y + i x) / sqrt(x^2 + y^2))
+  Element Atan2(Element x, Element y) {
+    const Element root = Sqrt(SumOfSquares(x, y));
+    const Element sum{m_.Sub(y.re, x.im), m_.Add(y.im, x.re)};
+    const Element turned = Product(sum, {root.re, m_.Neg(root.im)});
+    const Element log = Log(Times(turned, m_.Div(m_.F(1), Size2(root))), true);
+    return {log.im, m_.Neg(log.re)};
   }
 
   // (sinh a cosh a + i sin b cos b) / (sinh^2 a + cos^2 b)
