@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "backends/runtime/dense.h"
+#include "backends/runtime/small_solve.h"
 #include "hlo/base/status.h"
 
 namespace xc {
@@ -70,6 +71,25 @@ absl::Status TriangularSolveOf(RunContext* ctx, const TriangularSolveDesc& d, co
   const int64_t n = d.left_side ? d.rows : d.cols;
   const MatrixOp op =
       d.transpose_a == 2 ? MatrixOp::kTranspose : (d.transpose_a == 3 ? MatrixOp::kAdjoint : MatrixOp::kNone);
+  // X op(A) = B is op(A)^T X^T = B^T.
+  const bool turned = (op != MatrixOp::kNone) != (d.left_side == 0);
+  const auto strides = [](const int64_t* s, bool swap) {
+    return swap ? SmallStrides{s[2], s[1]} : SmallStrides{s[1], s[2]};
+  };
+  const SmallSystem small = {.n = n,
+                             .sides = d.left_side ? d.cols : d.rows,
+                             .upper = (d.lower == 0) != turned,
+                             .unit = d.unit_diagonal != 0,
+                             .conjugate = op == MatrixOp::kAdjoint,
+                             .c = strides(d.a, turned),
+                             .in = strides(d.b, d.left_side == 0),
+                             .to = strides(d.out, d.left_side == 0)};
+  if (small.IsSmall(!std::is_same_v<T, Real<T>>)) {
+    return ForBatch(ctx, d.batch, n, [&](int64_t batch) -> absl::Status {
+      small.Solve(a + batch * d.a[0], b + batch * d.b[0], out + batch * d.out[0]);
+      return absl::OkStatus();
+    });
+  }
   return ForBatch(ctx, d.batch, n, [&](int64_t batch) -> absl::Status {
     OwnedMatrix<T> at(n, n), bt(d.cols, d.rows);
     for (int64_t i = 0; i < n; ++i) {

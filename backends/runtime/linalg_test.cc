@@ -125,7 +125,8 @@ TYPED_TEST(Linalg, CholeskyOfNoPositiveMatrixIsNan) {
 TYPED_TEST(Linalg, TriangularSolve) {
   using T = TypeParam;
   std::mt19937 random(2);
-  for (auto [n, m] : {std::pair<int64_t, int64_t>{1, 3}, {4, 1}, {7, 5}, {70, 33}, {130, 2}, {33, 150}}) {
+  for (auto [n, m] :
+       {std::pair<int64_t, int64_t>{1, 3}, {4, 1}, {7, 5}, {16, 64}, {16, 8}, {70, 33}, {130, 2}, {33, 150}}) {
     for (int flags = 0; flags < 24; ++flags) {
       const int left = flags & 1, lower = flags >> 1 & 1, unit = flags >> 2 & 1, transpose = 1 + flags / 8;
       const int64_t rows = left ? n : m, cols = left ? m : n;
