@@ -52,7 +52,8 @@ void SolveBlock(const Matrix<T>& u, const Matrix<T>& y, bool unit) {
       for (int64_t r = 0; r < y.rows; ++r) x[r] -= Product(before[r], factor);
     }
     if (unit) continue;
-    for (int64_t r = 0; r < y.rows; ++r) x[r] = x[r] / u(i, i);
+    const T inverse = T(1) / u(i, i);
+    for (int64_t r = 0; r < y.rows; ++r) x[r] = Product(x[r], inverse);
   }
 }
 
@@ -176,40 +177,74 @@ absl::Status TriangularSolve(RunContext* ctx, const Matrix<T>& a, const Matrix<T
   return absl::OkStatus();
 }
 
+namespace {
+
+// Exchanges row i with row pivots[i] - 1, for the first `count` rows, column by column, as they lie in memory.
 template <typename T>
-absl::Status Lu(RunContext* ctx, const Matrix<T>& a, int32_t* pivots, int32_t* info) {
-  const int64_t m = a.rows, n = a.cols, steps = std::min(m, n);
-  *info = 0;
-  for (int64_t k = 0; k < steps; k += kBlockSize) {
-    const int64_t size = std::min(kBlockSize, steps - k);
-    for (int64_t j = k; j < k + size; ++j) {
+void SwapRows(const Matrix<T>& a, const int32_t* pivots, int64_t count) {
+  for (int64_t c = 0; c < a.cols; ++c) {
+    T* column = &a(0, c);
+    for (int64_t i = 0; i < count; ++i) std::swap(column[i], column[pivots[i] - 1]);
+  }
+}
+
+// Lu of a matrix that has at least as many rows as columns: of its left half, then of what is left of the right one, so
+// that most of the work is matrix products. `before`: the columns to its left, which `info` counts.
+template <typename T>
+absl::Status TallLu(RunContext* ctx, const Matrix<T>& a, int32_t* pivots, int32_t* info, int64_t before) {
+  constexpr int64_t kColumns = 8;
+  const int64_t m = a.rows, n = a.cols;
+  if (n <= kColumns) {
+    for (int64_t j = 0; j < n; ++j) {
+      T* column = &a(0, j);
       int64_t best = j;
+      Real<T> most = PivotSize(column[j]);
       for (int64_t i = j + 1; i < m; ++i) {
-        if (PivotSize(a(i, j)) > PivotSize(a(best, j))) best = i;
+        const Real<T> size = PivotSize(column[i]);
+        if (size > most) best = i, most = size;
       }
       pivots[j] = static_cast<int32_t>(best + 1);
       if (best != j) {
         for (int64_t c = 0; c < n; ++c) std::swap(a(j, c), a(best, c));
       }
-      if (a(j, j) == T(0)) {
-        if (*info == 0) *info = static_cast<int32_t>(j + 1);
+      if (column[j] == T(0)) {
+        if (*info == 0) *info = static_cast<int32_t>(before + j + 1);
       } else {
-        const T pivot = a(j, j);
-        for (int64_t i = j + 1; i < m; ++i) a(i, j) /= pivot;
+        const T pivot = column[j];
+        for (int64_t i = j + 1; i < m; ++i) column[i] /= pivot;
       }
-      for (int64_t c = j + 1; c < k + size; ++c) {
-        const T factor = a(j, c);
-        for (int64_t i = j + 1; i < m; ++i) a(i, c) -= Product(a(i, j), factor);
+      for (int64_t c = j + 1; c < n; ++c) {
+        T* other = &a(0, c);
+        const T factor = other[j];
+        for (int64_t i = j + 1; i < m; ++i) other[i] -= Product(column[i], factor);
       }
     }
-    const int64_t right = k + size;
-    if (right >= n) continue;
-    const Matrix<T> above = a.Part(k, right, size, n - right);
-    XC_RETURN_IF_ERROR(TriangularSolve<T>(ctx, a.Part(k, k, size, size), above, true, true, true, MatrixOp::kNone));
-    XC_RETURN_IF_ERROR(
-        MultiplySubtract<T>(ctx, a.Part(right, k, m - right, size), above, a.Part(right, right, m - right, n - right)));
+    return absl::OkStatus();
   }
+  const int64_t half = (n / 2 + kColumns - 1) / kColumns * kColumns;
+  const Matrix<T> left = a.Part(0, 0, m, half), right = a.Part(0, half, m, n - half);
+  XC_RETURN_IF_ERROR(TallLu<T>(ctx, left, pivots, info, before));
+  SwapRows(right, pivots, half);
+  const Matrix<T> above = right.Part(0, 0, half, n - half), below = right.Part(half, 0, m - half, n - half);
+  XC_RETURN_IF_ERROR(TriangularSolve<T>(ctx, left.Part(0, 0, half, half), above, true, true, true, MatrixOp::kNone));
+  XC_RETURN_IF_ERROR(MultiplySubtract<T>(ctx, left.Part(half, 0, m - half, half), above, below));
+  XC_RETURN_IF_ERROR(TallLu<T>(ctx, below, pivots + half, info, before + half));
+  SwapRows(left.Part(half, 0, m - half, half), pivots + half, n - half);
+  for (int64_t j = half; j < n; ++j) pivots[j] += static_cast<int32_t>(half);
   return absl::OkStatus();
+}
+
+}  // namespace
+
+template <typename T>
+absl::Status Lu(RunContext* ctx, const Matrix<T>& a, int32_t* pivots, int32_t* info) {
+  const int64_t m = a.rows, n = a.cols, steps = std::min(m, n);
+  *info = 0;
+  XC_RETURN_IF_ERROR(TallLu<T>(ctx, a.Part(0, 0, m, steps), pivots, info, 0));
+  if (n == steps) return absl::OkStatus();
+  const Matrix<T> right = a.Part(0, steps, m, n - steps);
+  SwapRows(right, pivots, steps);
+  return TriangularSolve<T>(ctx, a.Part(0, 0, steps, steps), right, true, true, true, MatrixOp::kNone);
 }
 
 namespace {
