@@ -1,5 +1,6 @@
 // Inlining, tuples, dead code, common subexpressions, folding, loops and conditionals: text in, text out.
 #include "absl/strings/str_replace.h"
+#include "absl/strings/str_split.h"
 #include "compiler/pass_test_support.h"
 #include "compiler/simplify/simplify.h"
 #include "gmock/gmock.h"
@@ -142,6 +143,26 @@ body# { s = (s32[], f32[2]) parameter(0)
   };
   EXPECT_EQ(merged("1"), 1);
   EXPECT_EQ(merged("2"), 2);  // another step
+}
+
+// Factorizations of the same matrix; what other custom calls do is not known.
+TEST(CommonSubexpressions, EqualFactorizationsAreOne) {
+  const auto both = [](absl::string_view target, absl::string_view second) {
+    return Simplified({EliminateCommonSubexpressions}, absl::StrReplaceAll(R"(
+  x = f64[8,8]{0,1} parameter(0)
+  a = (f64[8,8]{0,1}, s32[8]{0}, s32[]) custom-call(x), custom_call_target="TARGET", operand_layout_constraints={f64[8,8]{0,1}}
+  b = (f64[8,8]{0,1}, s32[8]{0}, s32[]) custom-call(x), custom_call_target="SECOND", operand_layout_constraints={f64[8,8]{0,1}}
+  u = f64[8,8]{0,1} get-tuple-element(a), index=0
+  v = f64[8,8]{0,1} get-tuple-element(b), index=0
+  ROOT r = f64[8,8]{0,1} add(u, v))",
+                                                                           {{"TARGET", target}, {"SECOND", second}}));
+  };
+  const auto count = [](const std::string& text) {
+    return std::vector<std::string>(absl::StrSplit(text, " custom-call(")).size() - 1;
+  };
+  EXPECT_EQ(count(both("lapack_dgetrf_ffi", "lapack_dgetrf_ffi")), 1);
+  EXPECT_EQ(count(both("lapack_dgetrf_ffi", "lapack_dgeqrf_ffi")), 2);
+  EXPECT_EQ(count(both("some_function", "some_function")), 2);
 }
 
 TEST(CommonSubexpressions, BranchesWithSideEffectsStayApart) {
