@@ -230,6 +230,23 @@ TEST(Dots, SmallOnesAreSumsOfProducts) {
               ::testing::HasSubstr("dot("));
 }
 
+TEST(Dots, InnerProductsAreSumsOfProducts) {
+  const auto inner = [](absl::string_view type, int size) {
+    return Simplified(
+        {ExpandSmallDots, SimplifyAlgebra},
+        absl::StrReplaceAll(R"(
+    a = T[N] parameter(0)
+    b = T[N] parameter(1)
+    ROOT r = T[] dot(a, b), lhs_contracting_dims={0}, rhs_contracting_dims={0})",
+                            {{"T[N]", absl::StrCat(type, "[", size, "]")}, {"T[]", absl::StrCat(type, "[]")}}));
+  };
+  EXPECT_EQ(inner("f32", 4000),
+            "t0 = f32[] constant(0)\nt1 = f32[4000] multiply(p0, p1)\n"
+            "root = f32[] reduce(t1, t0), dimensions={0}, to_apply=add_f32\n");
+  EXPECT_THAT(inner("f32", 5000), ::testing::HasSubstr("dot("));
+  EXPECT_THAT(inner("s32", 100), ::testing::HasSubstr("dot("));
+}
+
 TEST(TopK, OnlyForBackendsThatHaveIt) {
   const char* text = R"(
     x = s32[1000] parameter(0)

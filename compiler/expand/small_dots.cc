@@ -1,5 +1,5 @@
-// Products of a few dozen multiplications as sums of products: they are emitted, and fused, where they stand, for a
-// call of a matrix kernel takes longer than they do.
+// Products of a few dozen multiplications, and inner products of vectors, as sums of products: they are emitted, and
+// fused, where they stand, for a call of a matrix kernel takes longer than they do.
 #include <algorithm>
 #include <map>
 
@@ -13,6 +13,8 @@ namespace xc {
 namespace {
 
 constexpr int64_t kMostMultiplications = 64;
+// Of one sum over rows of floats.
+constexpr int64_t kMostOfInner = 4096;
 
 // The type that products are summed in; kInvalid if there is none that all values of the operands convert to.
 ElementType SumType(const HloInstruction* dot) {
@@ -31,17 +33,31 @@ ElementType SumType(const HloInstruction* dot) {
   return ElementType::kInvalid;
 }
 
-// Multiplications of the product; more than are counted as few if they are not.
-int64_t Multiplications(const HloInstruction* dot) {
+// Whether the product has at most `most` multiplications.
+bool HasAtMost(const HloInstruction* dot, int64_t most) {
   int64_t count = dot->shape().ElementCount();
-  if (count > kMostMultiplications) return count;
+  if (count > most) return false;
   for (int64_t d : dot->dot_dims().lhs_contracting) {
     const int64_t size = dot->operand(0)->shape().dim(d);
-    if (size > kMostMultiplications) return size;
+    if (size > most) return false;
     count *= size;
-    if (count > kMostMultiplications) return count;
+    if (count > most) return false;
   }
-  return count;
+  return true;
+}
+
+// Sums over whole rows of both operands, which are made in vectors: nothing is left of either but batch dimensions.
+bool IsInner(const HloInstruction* dot) {
+  constexpr int64_t kShortRow = 16;  // shorter ones, if there are many, leave vectors empty
+  const DotDims& dims = dot->dot_dims();
+  if (!IsFloating(SumType(dot)) || dims.lhs_contracting.size() != 1) return false;
+  const int64_t batch = dims.lhs_batch.size();
+  for (int64_t i : {0, 1}) {
+    if (dot->operand(i)->shape().rank() != batch + 1) return false;
+    if ((i == 0 ? dims.lhs_contracting : dims.rhs_contracting)[0] != batch) return false;
+  }
+  const int64_t size = dot->operand(0)->shape().dim(batch);
+  return size <= kMostOfInner && (size >= kShortRow || dot->shape().ElementCount() == 1);
 }
 
 bool IsSmall(const HloInstruction* dot) {
@@ -49,7 +65,8 @@ bool IsSmall(const HloInstruction* dot) {
   if (dot->operand(0)->shape().is_dynamic() || dot->operand(1)->shape().is_dynamic()) return false;
   if (dot->FindAttr<AttrKind::kSparsity>() != nullptr || dot->FindAttr<AttrKind::kAlgorithm>() != nullptr) return false;
   if (dot->dot_dims().lhs_contracting.empty() || dot->operand(0)->shape().IsZeroSized()) return false;
-  return SumType(dot) != ElementType::kInvalid && ChooseAny(Multiplications(dot) <= kMostMultiplications);
+  if (SumType(dot) == ElementType::kInvalid) return false;
+  return ChooseAny(HasAtMost(dot, kMostMultiplications) || IsInner(dot));
 }
 
 // The operand over [batch…, free dimensions of the left…, of the right…, contracted…], `sizes`; its own free dimensions
