@@ -177,8 +177,37 @@ Op Polygamma(HloBuilder& b, Op n, Op x) {
   return Where(b, b.Or(b.Lt(n, zero), b.Ne(n, b.Floor(n))), kNan, y);
 }
 
+namespace {
+
+// e^-|x| I(x) of floats, with errors of up to 5 ulp: up to |x| = 8 a polynomial of x^2 / 4 with positive terms, in the
+// place of the power series, beyond one of 1 / x over the square root of |x|. (Fitted with equal relative errors, of
+// about 1e-8.)
+Op ScaledBesselOfFloat(HloBuilder& b, Op x, int order) {
+  const std::vector<double> near0 = {1.49843581e-11, 3.81133265e-10, 4.31585264e-08, 1.8937941e-06, 6.96370859e-05,
+                                     0.00173550434,  0.0277788046,   0.249999188,    1.00000022,    0.999999991};
+  const std::vector<double> near1 = {7.21012697e-13, 2.29674321e-11, 2.65064103e-09, 1.35916872e-07, 5.79799652e-06,
+                                     0.00017357353,  0.0034722929,   0.0416666028,   0.250000021,    0.499999999};
+  const std::vector<double> far0 = {1.18399272e-05, -3.38177552e-06, 6.59867631e-05,
+                                    0.000435918726, 0.00623369825,   0.398942277};
+  const std::vector<double> far1 = {-1.38054143e-05, 2.36767747e-06, -9.0148859e-05,
+                                    -0.000727746469, -0.0187006809,  0.398942284};
+  constexpr double kSplit = 8;
+  const Op ax = b.Abs(x), split = b.FullLike(ax, kSplit);
+  const Op near_x = b.Min(ax, split), far_x = b.Max(ax, split);
+  Op near = Polynomial(b, MulC(b, b.Mul(near_x, near_x), 0.25), order == 0 ? near0 : near1);
+  near = b.Mul(near, b.Exp(b.Neg(near_x)));
+  if (order == 1) near = b.Mul(near, near_x);
+  const Op far = b.Mul(Polynomial(b, b.Div(split, far_x), order == 0 ? far0 : far1), b.Rsqrt(far_x));
+  Op y = b.Select(b.Le(ax, split), near, far);
+  if (order == 1) y = b.Select(b.Lt(x, b.FullLike(x, 0)), b.Neg(y), y);
+  return b.Select(b.Ne(x, x), x, y);
+}
+
+}  // namespace
+
 // By the power series up to |x| = 20, which has positive terms only, and the asymptotic one beyond.
 Op BesselI(HloBuilder& b, Op x, int order, bool scaled) {
+  if (scaled && x.type() == ElementType::kF32) return ScaledBesselOfFloat(b, x, order);
   constexpr double kSplit = 20;
   constexpr int kTerms = 45, kFarTerms = 24;
   const Op ax = b.Abs(x), split = b.FullLike(ax, kSplit);

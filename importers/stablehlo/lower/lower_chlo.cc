@@ -26,7 +26,7 @@ void Widened(OpLowering& op, ElementType least, F fn) {
 
 }  // namespace
 
-// These two are as exact in f32 as its digits go; the series of the others need more of them than the result has.
+// These are as exact in f32 as its digits go; the series of the others need more of them than the result has.
 void LowerErfc(OpLowering& op) {
   Widened(op, ElementType::kF32, [&](const std::vector<Op>& x) { return Erfc(op.b, x[0]); });
 }
@@ -34,7 +34,7 @@ void LowerErfInv(OpLowering& op) {
   Widened(op, ElementType::kF32, [&](const std::vector<Op>& x) { return ErfInv(op.b, x[0]); });
 }
 void LowerBesselI1e(OpLowering& op) {
-  Widened(op, ElementType::kF64, [&](const std::vector<Op>& x) { return BesselI(op.b, x[0], 1, true); });
+  Widened(op, ElementType::kF32, [&](const std::vector<Op>& x) { return BesselI(op.b, x[0], 1, true); });
 }
 void LowerDigamma(OpLowering& op) {
   Widened(op, ElementType::kF64, [&](const std::vector<Op>& x) { return Digamma(op.b, x[0]); });
