@@ -30,10 +30,10 @@ Order DescendingOrder(const HloComputation* comparator) {
 // Floats whose total order is the plain order of `values`, with all NaN as the largest number, as sorts have it.
 HloInstruction* PlainlyOrdered(HloInstruction* values) {
   HloComputation* computation = values->parent();
-  const auto splat = [&](double x) { return make::Splat(computation, values->type(), values->shape().dims(), x); };
-  HloInstruction* is_zero = make::Compare(CompareDirection::kEq, values, splat(0));
+  const auto full = [&](double x) { return make::Full(computation, values->type(), values->shape().dims(), x); };
+  HloInstruction* is_zero = make::Compare(CompareDirection::kEq, values, full(0));
   HloInstruction* is_nan = make::Compare(CompareDirection::kNe, values, values);
-  return make::Select(is_nan, splat(std::numeric_limits<double>::quiet_NaN()), make::Select(is_zero, splat(0), values));
+  return make::Select(is_nan, full(std::numeric_limits<double>::quiet_NaN()), make::Select(is_zero, full(0), values));
 }
 
 // Of each row of `values` (or of all, where there are no rows) the elements at `numbers`.
