@@ -245,7 +245,7 @@ class ComplexMath {
   Element WideRsqrt(Element x) {
     V by_size, unused;
     const Sum size = RootOf(SumOfProducts(x.re, x.re, x.im, x.im), &by_size);
-    const Sum sum = TwoSum(size.high, m_.Abs(x.re));
+    const Sum sum = TwoSum(m_, size.high, m_.Abs(x.re));
     const Sum root = RootOf({m_.Mul(sum.high, m_.F(0.5)), m_.Mul(m_.Add(sum.low, size.low), m_.F(0.5))}, &unused);
     V large = Quotient(root, size, by_size);
     V product = m_.Mul(root.high, size.high);
