@@ -1,10 +1,10 @@
 """A graph called with ever other shapes in TensorFlow: its own kernels, its auto-clustering, the plugin with code for
 exact shapes, and with code for all sizes, each in a process of its own, one after the other.
 
-usage: changing_shapes.py PLUGIN.so PROGRAM [--calls=N] [--batch=B] [--length=L] [--ways=LIST]
+usage: changing_shapes.py PLUGIN.so PROGRAM [--calls=N] [--batch=B] [--length=L] [--distinct=N] [--ways=LIST]
 PROGRAM: of tensorflow_programs.py, or a folder with graph.pb and meta.json, such as data/graphs/encoder, whose inputs have
-the batch first and then the length. The calls have 1 to B sequences of 1 to L words at random, the same ones for each way; the time to make arguments does not
-count. Standard output gets one line for each way: the time of all calls, of the last half, the processor's time, calls
+the batch first and then the length. The calls have 1 to B sequences of 1 to L words at random, with --distinct of N
+different shapes, the same for each way; the time to make arguments does not count. Standard output gets one line for each way: the time of all calls, of the last half, the processor's time, calls
 that took more than 1.3 times as long as the same call of the first way, and what the plugin did.
 """
 
@@ -45,7 +45,9 @@ def work(options):
     body, _ = tensorflow_programs.load(options.program)
     rng = np.random.default_rng(0)
     most = [options.batch, options.length]
-    sizes = rng.integers(1, [n + 1 for n in most], (options.calls, 2)).tolist()
+    sizes = rng.integers(1, [n + 1 for n in most], (options.distinct or options.calls, 2)).tolist()
+    if options.distinct:
+        sizes = [sizes[i] for i in rng.integers(0, options.distinct, options.calls)]
     folder = pathlib.Path(options.program)
     if folder.is_dir():
         meta = json.loads((folder / "meta.json").read_text())
@@ -84,6 +86,7 @@ def main():
     parser.add_argument("--calls", type=int, default=600)
     parser.add_argument("--batch", type=int, default=4)
     parser.add_argument("--length", type=int, default=128)
+    parser.add_argument("--distinct", type=int, default=0, help="draw the calls from so many shapes")
     parser.add_argument("--ways", default="plain,exact,general")
     parser.add_argument("--report", help="a file for the plugin's last report")
     parser.add_argument("--way", choices=WAYS, help=argparse.SUPPRESS)
