@@ -84,7 +84,7 @@ struct ProfileSite {
   std::string kind, detail;     // "kernel", "library", "loop", "copy", …; the kernel's form, the function, the opcode
   std::string shape;            // of the result
   std::string op_name, source;  // what the instruction comes from; "FILE:LINE"; empty if it does not say
-  // Of one execution; of a loop, of one round. A transcendental function counts as one operation.
+  // Of one execution; of a loop, of one iteration. A transcendental function counts as one operation.
   int64_t flops = 0, bytes = 0;
   bool nests = false;  // other sites may be told inside of it
 };
@@ -184,9 +184,9 @@ class Backend {
   }
 };
 
-// Made once per process, live forever. Who is asked for a platform by name goes by backends/registry.h.
-Backend* InterpreterBackend();  // backends/interpreter
-Backend* CpuBackend();          // backends/cpu
+// The backend that evaluates what another one has no code for (backends/interpreter); made once per process, lives
+// forever. Which others there are: backends/registry.h.
+Backend* InterpreterBackend();
 
 // Shape of parameter `i` / of the result of `module`, with the entry layout's layouts where there is one and row-major
 // ones otherwise.

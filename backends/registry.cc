@@ -2,10 +2,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "backends/cpu/backend.h"
+#include "backends/gpu/backend.h"
 
 namespace xc {
-
-Backend* GpuBackend();  // backends/gpu
 
 namespace {
 

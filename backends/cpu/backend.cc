@@ -1,4 +1,5 @@
-// The CPU backend behind the common interface.
+#include "backends/cpu/backend.h"
+
 #include "backends/cpu/cpu_backend.h"
 #include "backends/interpreter/evaluator.h"
 #include "backends/program/dynamic_shapes.h"

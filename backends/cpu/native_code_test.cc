@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "backends/backend.h"
+#include "backends/cpu/backend.h"
 #include "hlo/text/parser.h"
 
 namespace xc {

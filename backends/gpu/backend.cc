@@ -1,4 +1,5 @@
-// The GPU backend behind the common interface.
+#include "backends/gpu/backend.h"
+
 #include "backends/gpu/gpu_backend.h"
 #include "backends/gpu/target.h"
 #include "backends/interpreter/evaluator.h"

@@ -85,6 +85,7 @@ LAYERS = {
         "hlo",
         "proto",
     ],
+    "backends/registry": ["backends", "backends/cpu", "backends/gpu"],
     "service": ["backends", "compiler", "importers", "hlo", "proto"],
     "service/pjrt": ["service", "backends", "compiler", "importers", "hlo", "proto"],
     # The C APIs as other programs see them. What implements them stands above.

@@ -11,6 +11,7 @@
 
 #include "absl/strings/string_view.h"
 #include "backends/backend.h"
+#include "backends/cpu/backend.h"
 #include "hlo/text/parser.h"
 #include "hlo/verifier/verifier.h"
 
