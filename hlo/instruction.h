@@ -130,7 +130,7 @@ class HloInstruction {
   void set_literal(std::shared_ptr<const Literal> literal) { literal_ = std::move(literal); }
   bool IsConstant() const { return opcode_ == HloOpcode::kConstant; }
   // A constant whose elements are all equal bit for bit (scalars included).
-  bool IsSplatConstant() const { return IsConstant() && literal_ && literal_->IsSplat(); }
+  bool IsBroadcastScalarConstant() const { return IsConstant() && literal_ && literal_->IsBroadcastScalar(); }
 
   // Parameters.
   int64_t parameter_number() const { return parameter_number_; }

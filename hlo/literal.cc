@@ -143,7 +143,7 @@ bool Literal::BitEqual(const Literal& other) const {
   return true;
 }
 
-bool Literal::IsSplat() const {
+bool Literal::IsBroadcastScalar() const {
   if (!shape_.IsArray() || elided_) return false;
   const size_t width = StorageBytes(shape_.type());
   if (bytes_.size() <= width) return true;

@@ -88,7 +88,7 @@ class Literal {
   // Bit-for-bit equality of shapes (layouts apart) and elements.
   bool BitEqual(const Literal& other) const;
   // Whether every element equals the first one, bit for bit (true when empty; false for tuples).
-  bool IsSplat() const;
+  bool IsBroadcastScalar() const;
 
   // Elements in the memory order of `shape().layout`, and back. Sizes are shape().ByteSize().
   void ToLayout(uint8_t* out) const;

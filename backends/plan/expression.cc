@@ -177,7 +177,7 @@ int64_t ExpressionCost(const HloInstruction& instruction) {
 std::vector<const HloInstruction*> InnerConstants(const HloComputation& computation) {
   std::vector<const HloInstruction*> constants;
   for (const auto& i : computation.instructions()) {
-    if (i->opcode() == HloOpcode::kConstant && !i->literal().IsSplat()) constants.push_back(i.get());
+    if (i->opcode() == HloOpcode::kConstant && !i->literal().IsBroadcastScalar()) constants.push_back(i.get());
     if (i->opcode() == HloOpcode::kFusion) {
       for (const HloInstruction* c : InnerConstants(*i->fused_computation())) constants.push_back(c);
     }

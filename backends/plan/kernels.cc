@@ -50,7 +50,7 @@ class KernelBuilder {
       const HloInstruction* operand = instruction_->operand(i);
       const HloInstruction* leaf = fusion_ ? instruction_->fused_computation()->parameter(i) : operand;
       if (!seen.insert(leaf).second) continue;
-      if (operand->IsSplatConstant() && !operand->literal().elided()) {
+      if (operand->IsBroadcastScalarConstant() && !operand->literal().elided()) {
         if (fusion_) kernel_.scalars.push_back({leaf, operand});
         continue;
       }

@@ -169,7 +169,7 @@ I* BroadcastReshape(I* i, PassContext&) {
 // constant of equal elements -> broadcast(scalar)
 I* ConstantBroadcast(I* i, PassContext&) {
   if (!i->shape().IsArray() || i->shape().ElementCount() <= 1 || i->literal().elided()) return nullptr;
-  if (!i->literal().IsSplat()) return nullptr;
+  if (!i->literal().IsBroadcastScalar()) return nullptr;
   Literal scalar(Shape::Scalar(i->type()));
   std::copy(i->literal().bytes(), i->literal().bytes() + scalar.byte_size(), scalar.mutable_bytes());
   return make::Broadcast(i->parent()->Add(HloInstruction::CreateConstant(std::move(scalar))), i->shape().dims(), {});

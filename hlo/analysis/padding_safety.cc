@@ -175,7 +175,7 @@ absl::StatusOr<Copies> PaddingSafety::Constant(const Twin& t) {
       return Refuse("has other values for a larger batch");
     }
   }
-  return Copies{y.IsSplat()};
+  return Copies{y.IsBroadcastScalar()};
 }
 
 absl::StatusOr<Copies> PaddingSafety::While(const Twin& t) {

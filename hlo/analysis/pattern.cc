@@ -11,7 +11,7 @@ std::optional<ScalarValue> AsBroadcastScalar(const HloInstruction* x) {
     x = x->operand(0);
   }
   if (!x->IsConstant() || !x->shape().IsArray() || x->literal().elided() || x->shape().IsZeroSized()) return {};
-  if (!x->shape().dims().empty() && x->shape().ElementCount() > 1 && !x->literal().IsSplat()) return {};
+  if (!x->shape().dims().empty() && x->shape().ElementCount() > 1 && !x->literal().IsBroadcastScalar()) return {};
   return ScalarValue{&x->literal()};
 }
 

@@ -44,7 +44,7 @@ bool BytecodeReader::FillElements(const TypeEntry& type, absl::string_view blob,
     std::memcpy(to, blob.data(), blob.size());
     ClearSpareBits(&literal);
   }
-  if (!one && count > 0 && literal.IsSplat()) {
+  if (!one && count > 0 && literal.IsBroadcastScalar()) {
     Literal scalar{Shape::Scalar(element)};
     std::memcpy(scalar.mutable_bytes(), literal.bytes(), width);
     literal = std::move(scalar);
