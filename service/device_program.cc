@@ -9,7 +9,7 @@
 #include "backends/runtime/device_group.h"
 #include "compiler/sharding/manual.h"
 #include "hlo/base/status.h"
-#include "hlo/device_groups.h"
+#include "hlo/devices/device_groups.h"
 
 namespace xc {
 namespace {

@@ -9,7 +9,7 @@
 #include "hlo/base/format.h"
 #include "hlo/base/json.h"
 #include "hlo/base/status.h"
-#include "hlo/device_groups.h"
+#include "hlo/devices/device_groups.h"
 #include "service/compare.h"
 #include "service/device_program.h"
 #include "service/files.h"

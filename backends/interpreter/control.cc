@@ -9,8 +9,8 @@
 #include "backends/interpreter/run.h"
 #include "backends/interpreter/strided.h"
 #include "hlo/base/status.h"
+#include "hlo/devices/participants.h"
 #include "hlo/known_calls.h"
-#include "hlo/participants.h"
 #include "hlo/permute_slices.h"
 
 namespace xc::interp {

@@ -9,7 +9,7 @@
 #include "compiler/expand/expand.h"
 #include "compiler/make.h"
 #include "hlo/base/status.h"
-#include "hlo/device_groups.h"
+#include "hlo/devices/device_groups.h"
 
 namespace xc {
 namespace {

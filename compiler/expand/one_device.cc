@@ -8,9 +8,9 @@
 #include "absl/container/flat_hash_set.h"
 #include "compiler/expand/expand.h"
 #include "compiler/make.h"
-#include "hlo/device_groups.h"
+#include "hlo/devices/device_groups.h"
+#include "hlo/devices/participants.h"
 #include "hlo/known_calls.h"
-#include "hlo/participants.h"
 #include "hlo/permute_slices.h"
 
 namespace xc {

@@ -8,7 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "compiler/make.h"
 #include "hlo/base/status.h"
-#include "hlo/device_groups.h"
+#include "hlo/devices/device_groups.h"
 
 namespace xc {
 namespace {

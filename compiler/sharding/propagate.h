@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "hlo/device_tiling.h"
+#include "hlo/devices/device_tiling.h"
 #include "hlo/module.h"
 
 namespace xc {

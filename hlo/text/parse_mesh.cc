@@ -1,7 +1,7 @@
 // Replica groups by the axes of a mesh: mesh['a'=2,'b'=4], device_ids=([4,2]T(1,0)) {'b':(2)2,'a'}.
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "hlo/mesh_groups.h"
+#include "hlo/devices/mesh_groups.h"
 #include "hlo/text/parser_impl.h"
 
 namespace xc {

@@ -11,7 +11,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
-#include "hlo/mesh_groups.h"
+#include "hlo/devices/mesh_groups.h"
 #include "hlo/module.h"
 #include "hlo/text/lexer.h"
 #include "hlo/text/parser.h"

@@ -2,7 +2,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "hlo/base/status.h"
-#include "hlo/mesh_groups.h"
+#include "hlo/devices/mesh_groups.h"
 #include "hlo/text/structure.h"
 #include "hlo/wire/attribute_proto.h"
 #include "hlo/wire/carried_proto.h"

@@ -9,8 +9,8 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "hlo/attributes.h"
-#include "hlo/device_tiling.h"
-#include "hlo/mesh_groups.h"
+#include "hlo/devices/device_tiling.h"
+#include "hlo/devices/mesh_groups.h"
 
 namespace xc::stablehlo {
 

@@ -1,6 +1,6 @@
 // Which devices of a launch take part in a collective.
-#ifndef XC_HLO_DEVICE_GROUPS_H_
-#define XC_HLO_DEVICE_GROUPS_H_
+#ifndef XC_HLO_DEVICES_DEVICE_GROUPS_H_
+#define XC_HLO_DEVICES_DEVICE_GROUPS_H_
 
 #include <cstdint>
 #include <vector>
@@ -25,4 +25,4 @@ absl::StatusOr<Int64List> DevicePairs(const HloInstruction& permute);
 
 }  // namespace xc
 
-#endif  // XC_HLO_DEVICE_GROUPS_H_
+#endif  // XC_HLO_DEVICES_DEVICE_GROUPS_H_

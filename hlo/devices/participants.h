@@ -1,6 +1,6 @@
 // How many devices a collective is for.
-#ifndef XC_HLO_PARTICIPANTS_H_
-#define XC_HLO_PARTICIPANTS_H_
+#ifndef XC_HLO_DEVICES_PARTICIPANTS_H_
+#define XC_HLO_DEVICES_PARTICIPANTS_H_
 
 #include <algorithm>
 #include <cstdint>
@@ -25,4 +25,4 @@ inline int64_t ParticipantCount(const HloInstruction& collective) {
 
 }  // namespace xc
 
-#endif  // XC_HLO_PARTICIPANTS_H_
+#endif  // XC_HLO_DEVICES_PARTICIPANTS_H_

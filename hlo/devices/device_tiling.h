@@ -1,6 +1,6 @@
 // How an array lies on the devices of a launch: which digits of a device's number count along which dimension.
-#ifndef XC_HLO_DEVICE_TILING_H_
-#define XC_HLO_DEVICE_TILING_H_
+#ifndef XC_HLO_DEVICES_DEVICE_TILING_H_
+#define XC_HLO_DEVICES_DEVICE_TILING_H_
 
 #include <cstdint>
 #include <vector>
@@ -55,4 +55,4 @@ class DeviceTiling {
 
 }  // namespace xc
 
-#endif  // XC_HLO_DEVICE_TILING_H_
+#endif  // XC_HLO_DEVICES_DEVICE_TILING_H_

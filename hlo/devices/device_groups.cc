@@ -1,4 +1,4 @@
-#include "hlo/device_groups.h"
+#include "hlo/devices/device_groups.h"
 
 #include <algorithm>
 #include <numeric>

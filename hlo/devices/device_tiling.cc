@@ -1,4 +1,4 @@
-#include "hlo/device_tiling.h"
+#include "hlo/devices/device_tiling.h"
 
 #include <algorithm>
 #include <numeric>

@@ -1,5 +1,5 @@
 // Shardings as tilings of devices, and back.
-#include "hlo/device_tiling.h"
+#include "hlo/devices/device_tiling.h"
 
 #include <gtest/gtest.h>
 

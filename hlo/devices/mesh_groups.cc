@@ -1,4 +1,4 @@
-#include "hlo/mesh_groups.h"
+#include "hlo/devices/mesh_groups.h"
 
 #include <algorithm>
 #include <numeric>

@@ -1,6 +1,6 @@
 // Replica groups by the axes of a mesh of devices, turned into the forms that the rest of the compiler knows.
-#ifndef XC_HLO_MESH_GROUPS_H_
-#define XC_HLO_MESH_GROUPS_H_
+#ifndef XC_HLO_DEVICES_MESH_GROUPS_H_
+#define XC_HLO_DEVICES_MESH_GROUPS_H_
 
 #include <string>
 #include <vector>
@@ -35,4 +35,4 @@ absl::StatusOr<ReplicaGroups> GroupsOfMesh(const DeviceMesh& mesh, absl::Span<co
 
 }  // namespace xc
 
-#endif  // XC_HLO_MESH_GROUPS_H_
+#endif  // XC_HLO_DEVICES_MESH_GROUPS_H_
