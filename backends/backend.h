@@ -174,6 +174,11 @@ class Backend {
   // What passes and planner ask about the machine that code is made for. Errors: options that name no machine.
   virtual absl::StatusOr<TargetInfo> Target(const CompileOptions& options) const = 0;
 
+  // For people: the version of LLVM that makes the code, and the processor of this process as LLVM names it. Empty
+  // where there are none.
+  virtual std::string LlvmVersion() const { return ""; }
+  virtual std::string Processor() const { return ""; }
+
   // What decides the code beside module and options: this build of the compiler, and the machine. Programs of one
   // identity may be loaded by another process that has the same; empty: none may.
   virtual std::string Identity(const CompileOptions& options) const { return ""; }

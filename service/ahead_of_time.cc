@@ -141,7 +141,7 @@ class LoadedExecutable : public Executable {
 absl::Span<const char* const> AheadOfTimeCpus() { return kCpus; }
 
 absl::StatusOr<std::string> BestCpuHere() {
-  XC_ASSIGN_OR_RETURN(Backend * backend, BackendByName("cpu"));
+  XC_ASSIGN_OR_RETURN(Backend * backend, BackendByName(DefaultPlatform()));
   for (size_t i = std::size(kCpus); i-- > 0;) {
     CompileOptions options;
     options.cpu = kCpus[i];
@@ -170,7 +170,7 @@ absl::StatusOr<std::string> CompileAheadOfTime(const HloModule& module, const Co
     std::string stored;
     own.store = [&stored](std::string program) { stored = std::move(program); };
     XC_ASSIGN_OR_RETURN(const std::shared_ptr<const Executable> executable,
-                        Client::Default()->Compile(module.Clone(), "cpu", own));
+                        Client::Default()->Compile(module.Clone(), DefaultPlatform(), own));
     if (!executable->evaluated().empty()) return WhyEvaluated(executable->evaluated());
     pb::ProgramProto program;
     if (stored.empty() || !program.ParseFromString(stored)) {

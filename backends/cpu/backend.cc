@@ -33,6 +33,11 @@ class CpuBackendImpl : public Backend {
     XC_ASSIGN_OR_RETURN(const cpu::Target target, cpu::GetTarget(options.cpu, options.other_machine));
     return cpu::TargetInfoOf(target);
   }
+  std::string LlvmVersion() const override { return cpu::LlvmVersion(); }
+  std::string Processor() const override {
+    const absl::StatusOr<cpu::Target> target = cpu::GetTarget("");
+    return target.ok() ? target->cpu : "";
+  }
   std::string Identity(const CompileOptions& options) const override { return cpu::CodeIdentity(options); }
   absl::StatusOr<std::unique_ptr<Executable>> Load(const HloModule& module, absl::string_view program) override {
     return LoadDynamic(module, [&](const HloModule& m) { return cpu::LoadModule(m, program, &Evaluate); });

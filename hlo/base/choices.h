@@ -1,5 +1,5 @@
 // Choices between forms of code that depend on sizes, kept the same for programs that differ in sizes alone: so that
-// code made for one of them serves the others, with other numbers (backends/cpu/general_code.h).
+// code made for one of them serves the others, with other numbers (GeneralProgram of backends/backend.h).
 #ifndef XC_HLO_BASE_CHOICES_H_
 #define XC_HLO_BASE_CHOICES_H_
 
