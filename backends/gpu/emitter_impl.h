@@ -86,7 +86,7 @@ absl::Status EmitStitched(const PlannedKernel& kernel);
 absl::Status EmitScatterForm(const PlannedKernel& kernel);
 absl::Status EmitSelectAndScatterForm(const PlannedKernel& kernel);
 
-// Library calls (products.cc, …). Parameters are the call's arrays, in order.
+// Library calls (dots.cc, …). Parameters are the call's arrays, in order.
 absl::Status EmitMatmul(KernelFunction& f, const MatmulDesc& desc);
 absl::Status EmitConvolution(KernelFunction& f, const ConvDesc& desc);
 absl::Status EmitTriangularSolve(KernelFunction& f, const TriangularSolveDesc& desc);

@@ -69,7 +69,7 @@ bool UpdatesWindow(const Planner& planner, const HloInstruction* fusion);
 Decision PlanScatter(Planner& planner, const HloInstruction* scatter);
 Decision PlanSelectAndScatter(Planner& planner, const HloInstruction* instruction);
 
-// products.cc
+// dots.cc
 Decision PlanDot(Planner& planner, const HloInstruction* dot);
 Decision PlanConvolution(Planner& planner, const HloInstruction* convolution);
 

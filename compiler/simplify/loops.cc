@@ -153,7 +153,7 @@ absl::StatusOr<bool> SimplifyLoops(HloModule* module, PassContext& context) {
       here |= PropagateInvariants(*plain, context);
       here |= RemoveDeadState(*plain, context);
       here |= HoistInvariants(*plain, context);
-      here |= HoistProducts(*plain, context);
+      here |= HoistDots(*plain, context);
     }
     if (here) computation->RemoveDead();
     changed |= here;

@@ -62,7 +62,7 @@ class InvariantCode {
 
 // Products of a slice of an invariant array, another slice in each round, with an invariant operand: one product of the
 // whole array before the loop, whose slices the rounds read.
-bool HoistProducts(PlainLoop& loop, PassContext& context);
+bool HoistDots(PlainLoop& loop, PassContext& context);
 
 }  // namespace xc
 

@@ -22,7 +22,7 @@ constexpr int64_t kFewRows = 4;
 constexpr int64_t kMinSum = 16;
 
 // A product that can be hoisted.
-struct SliceProduct {
+struct SliceDot {
   HloInstruction* dot;
   int side;               // which operand is made from the slice
   HloInstruction* slice;  // of one element along `dimension`, of all along the others
@@ -55,8 +55,8 @@ int64_t SumLength(const HloInstruction* dot, int side) {
 }
 
 // The product with operand `side` as a slice; nothing if it is none.
-std::optional<SliceProduct> AsSliceProduct(HloInstruction* dot, int side, const InvariantCode& code) {
-  SliceProduct p{dot, side};
+std::optional<SliceDot> AsSliceDot(HloInstruction* dot, int side, const InvariantCode& code) {
+  SliceDot p{dot, side};
   const DotDims& dims = dot->dot_dims();
   const HloInstruction* operand = dot->operand(side);
   if (!dims.lhs_batch.empty() || !code.Contains(p.other()) || !p.other()->shape().IsArray()) return {};
@@ -83,7 +83,7 @@ std::optional<SliceProduct> AsSliceProduct(HloInstruction* dot, int side, const 
 }
 
 // Bytes of the product of the whole array, and of that array in another type.
-double BytesOf(const SliceProduct& p) {
+double BytesOf(const SliceDot& p) {
   double bytes = p.dot->shape().ByteSize();
   for (const HloInstruction* step : p.steps) {
     if (step->opcode() == HloOpcode::kConvert) bytes += step->shape().ByteSize();
@@ -92,7 +92,7 @@ double BytesOf(const SliceProduct& p) {
 }
 
 // What it may take.
-double MaxBytes(const SliceProduct& p) {
+double MaxBytes(const SliceDot& p) {
   // Elements of the result over those of the other operand: rows over the length of a sum.
   const double per_weight = static_cast<double>(p.dot->shape().ElementCount()) / p.other()->shape().ElementCount();
   if (per_weight * SumLength(p.dot, p.side) > kFewRows) return kMaxBytes;
@@ -100,7 +100,7 @@ double MaxBytes(const SliceProduct& p) {
 }
 
 // The product of the whole array, before the loop: slices first.
-HloInstruction* MakeWhole(const SliceProduct& p, InvariantCode& code) {
+HloInstruction* MakeWhole(const SliceDot& p, InvariantCode& code) {
   const int64_t n = p.slices();
   HloInstruction* x = code.CloneBefore(p.slice->operand(0));
   x = make::Reshape(x, WithLeading(n, p.slice->shape().dims()));
@@ -123,7 +123,7 @@ HloInstruction* MakeWhole(const SliceProduct& p, InvariantCode& code) {
 }
 
 // The dot's value as a slice of `whole`, which the body reads.
-HloInstruction* ReadSlice(const SliceProduct& p, HloInstruction* whole) {
+HloInstruction* ReadSlice(const SliceDot& p, HloInstruction* whole) {
   HloComputation* body = whole->parent();
   HloInstruction* index = p.slice->operand(1 + p.dimension);
   std::vector<HloInstruction*> operands(1 + whole->shape().rank());
@@ -139,7 +139,7 @@ HloInstruction* ReadSlice(const SliceProduct& p, HloInstruction* whole) {
 }
 
 // Whether one product of a whole array serves both.
-bool SameWhole(const SliceProduct& a, const SliceProduct& b) {
+bool SameWhole(const SliceDot& a, const SliceDot& b) {
   if (a.side != b.side || a.dimension != b.dimension || a.slice->operand(0) != b.slice->operand(0) ||
       a.other() != b.other() || a.dot->shape() != b.dot->shape() || a.steps.size() != b.steps.size() ||
       !SameAttributes(a.dot, b.dot)) {
@@ -153,20 +153,20 @@ bool SameWhole(const SliceProduct& a, const SliceProduct& b) {
 
 }  // namespace
 
-bool HoistProducts(PlainLoop& l, PassContext& context) {
+bool HoistDots(PlainLoop& l, PassContext& context) {
   const std::optional<int64_t> rounds = MaxTripCount(l.loop);
   if (!rounds) return false;
   InvariantCode code(l);
   // Products by the whole that serves them.
-  std::vector<std::vector<SliceProduct>> groups;
+  std::vector<std::vector<SliceDot>> groups;
   for (HloInstruction* dot : code.order()) {
     if (dot->opcode() != HloOpcode::kDot || dot->operand_count() != 2 || !MayMove(dot)) continue;
     if (dot->FindAttr<AttrKind::kSparsity>() != nullptr || code.Contains(dot)) continue;
     for (int side : {0, 1}) {
-      std::optional<SliceProduct> product = AsSliceProduct(dot, side, code);
+      std::optional<SliceDot> product = AsSliceDot(dot, side, code);
       if (!product) continue;
       const auto group = std::find_if(groups.begin(), groups.end(),
-                                      [&](const std::vector<SliceProduct>& g) { return SameWhole(g[0], *product); });
+                                      [&](const std::vector<SliceDot>& g) { return SameWhole(g[0], *product); });
       if (group != groups.end()) {
         group->push_back(*product);
       } else {
@@ -176,10 +176,10 @@ bool HoistProducts(PlainLoop& l, PassContext& context) {
     }
   }
   std::vector<HloInstruction*> wholes;
-  std::vector<const std::vector<SliceProduct>*> hoisted;
+  std::vector<const std::vector<SliceDot>*> hoisted;
   double bytes = 0;
-  for (const std::vector<SliceProduct>& group : groups) {
-    const SliceProduct& p = group[0];
+  for (const std::vector<SliceDot>& group : groups) {
+    const SliceDot& p = group[0];
     // The rounds use at least half of what is computed, as far as the counter says.
     if (p.slices() / 2 / static_cast<int64_t>(group.size()) > *rounds) continue;
     if (ChooseAny(bytes + BytesOf(p) > MaxBytes(p))) continue;
@@ -191,7 +191,7 @@ bool HoistProducts(PlainLoop& l, PassContext& context) {
   if (wholes.empty()) return false;
   const std::vector<HloInstruction*> reads = l.AddInvariants(wholes);
   for (size_t i = 0; i < hoisted.size(); ++i) {
-    for (const SliceProduct& p : *hoisted[i]) p.dot->ReplaceAllUsesWith(ReadSlice(p, reads[i]));
+    for (const SliceDot& p : *hoisted[i]) p.dot->ReplaceAllUsesWith(ReadSlice(p, reads[i]));
   }
   l.body->RemoveDead();
   return true;

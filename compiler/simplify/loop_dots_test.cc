@@ -55,7 +55,7 @@ constexpr char kDot[] = "p = f32[16,32] dot(x, w), lhs_contracting_dims={1}, rhs
 
 std::string Hoisted(const std::string& text) { return RunPasses({SimplifyLoops, EliminateDeadCode}, text); }
 
-TEST(HoistProducts, OneProductBeforeTheLoop) {
+TEST(HoistDots, OneDotBeforeTheLoop) {
   const std::string out = Hoisted(Loop(absl::StrCat(kSlice, kDot)));
   EXPECT_THAT(out, HasSubstr("f32[50,16,32] dot("));
   EXPECT_THAT(out, HasSubstr("lhs_contracting_dims={2}, rhs_contracting_dims={0}"));
@@ -63,7 +63,7 @@ TEST(HoistProducts, OneProductBeforeTheLoop) {
   EXPECT_THAT(out.substr(0, out.find("ENTRY")), Not(HasSubstr("dot(")));
 }
 
-TEST(HoistProducts, AnyIndexAndAConditionWithOtherTerms) {
+TEST(HoistDots, AnyIndexAndAConditionWithOtherTerms) {
   const std::string reversed = R"(k = s32[] constant(49)
   back = s32[] subtract(k, i)
   d = f32[1,16,64] dynamic-slice(xs, back, z, z), dynamic_slice_sizes={1,16,64}
@@ -82,7 +82,7 @@ TEST(HoistProducts, AnyIndexAndAConditionWithOtherTerms) {
               HasSubstr("f32[50,16,32] dot("));
 }
 
-TEST(HoistProducts, ConvertedSliceAndVectorOnTheRight) {
+TEST(HoistDots, ConvertedSliceAndVectorOnTheRight) {
   const std::string out = Hoisted(Loop(R"(d = bf16[1,64] dynamic-slice(xs, i, z), dynamic_slice_sizes={1,64}
   y = bf16[64] reshape(d)
   x = f32[64] convert(y)
@@ -94,7 +94,7 @@ TEST(HoistProducts, ConvertedSliceAndVectorOnTheRight) {
   EXPECT_THAT(out, HasSubstr("lhs_contracting_dims={1}, rhs_contracting_dims={0}"));
 }
 
-TEST(HoistProducts, MemoryByRows) {
+TEST(HoistDots, MemoryByRows) {
   const auto looped = [](int64_t slices, int64_t rows) {
     const std::string x = absl::StrCat(rows, ",64");
     return Hoisted(Loop(absl::StrCat("d = f32[1,", x, "] dynamic-slice(xs, i, z, z), dynamic_slice_sizes={1,", x, R"(}
@@ -115,7 +115,7 @@ TEST(HoistProducts, MemoryByRows) {
   EXPECT_THAT(looped(10000, 4), Not(HasSubstr("f32[10000,4,512]")));
 }
 
-TEST(HoistProducts, UnrolledRoundsShareTheProduct) {
+TEST(HoistDots, UnrolledIterationsShareTheDot) {
   const std::string out = Hoisted(Loop(R"(d = f32[1,16,64] dynamic-slice(xs, i, z, z), dynamic_slice_sizes={1,16,64}
   x = f32[16,64] reshape(d)
   a = f32[16,32] dot(x, w), lhs_contracting_dims={1}, rhs_contracting_dims={0}
@@ -130,7 +130,7 @@ TEST(HoistProducts, UnrolledRoundsShareTheProduct) {
   EXPECT_THAT(out, HasSubstr("f32[50,16,32] dot("));
 }
 
-TEST(HoistProducts, WhatStays) {
+TEST(HoistDots, WhatStays) {
   const auto stays = [](const std::string& text) {
     const std::string out = Hoisted(text);
     EXPECT_THAT(out, Not(HasSubstr("error")));
