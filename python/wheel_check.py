@@ -43,7 +43,8 @@ assert f.cache_info().signatures == 1
 loaded = {name.split(".")[0] for name in sys.modules}
 assert not loaded & {"hypothesis", "pytest", "nanobind", "scipy"}, loaded
 mapped = {line.split()[-1] for line in open("/proc/self/maps") if ".so" in line}
-ours = {path for path in mapped if any(name in path for name in ("xc", "absl", "protobuf", "LLVM", "lapack"))}
+bundled = ("xc", "absl", "protobuf", "LLVM", "lapack")
+ours = {path for path in mapped if any(name in path.rsplit("/", 1)[1] for name in bundled)}
 assert ours and all("site-packages/xla/" in path for path in ours), ours
 print("used")
 """
