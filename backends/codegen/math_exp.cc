@@ -110,13 +110,10 @@ V TanhFloat(MathBuilder& m, V x) {
   return m.CopySign(m.Select(m.Gt(a, m.F(0.625)), large, small), x);
 }
 
-// e^x - 1 of doubles to their last place: x = k ln 2 + r, and 2^k (e^r - 1 + 1 - 2^-k).
-V Expm1Accurate(MathBuilder& m, V x) {
-  auto& b = m.b;
-  V y = m.ClampMin(m.ClampMax(x, 710), -40);
-  V k;
-  V n = m.Nearest(m.Mul(y, m.F(1.4426950408889634)), &k);
-  V high = m.Fma(n, m.F(-6.93147180369123816490e-01), y);
+// e^r - 1 of doubles to its last place, where x = k ln 2 + r.
+V Expm1OfRest(MathBuilder& m, V x, V* k) {
+  V n = m.Nearest(m.Mul(x, m.F(1.4426950408889634)), k);
+  V high = m.Fma(n, m.F(-6.93147180369123816490e-01), x);
   V low = m.Mul(n, m.F(1.90821492927058770002e-10));
   V r = m.Sub(high, low);
   V lost = m.Sub(m.Sub(high, r), low);
@@ -124,7 +121,14 @@ V Expm1Accurate(MathBuilder& m, V x) {
   V q = m.Poly(r, {0.5, 0.16666666666666671, 0.041666666666666678, 0.0083333333333261393, 0.001388888888887908,
                    0.00019841269874805898, 2.4801587336426553e-05, 2.7557255419156705e-06, 2.7557263296038744e-07,
                    2.5105209030726063e-08, 2.09181314184218e-09});
-  V p = m.Add(r, m.Fma(m.Mul(r, r), q, lost));
+  return m.Add(r, m.Fma(m.Mul(r, r), q, lost));
+}
+
+// e^x - 1 of doubles to their last place: x = k ln 2 + r, and 2^k (e^r - 1 + 1 - 2^-k).
+V Expm1Accurate(MathBuilder& m, V x) {
+  auto& b = m.b;
+  V k;
+  V p = Expm1OfRest(m, m.ClampMin(m.ClampMax(x, 710), -40), &k);
   V small = b.CreateBinaryIntrinsic(llvm::Intrinsic::smin, k, m.I(60));
   V inverse = m.Float(b.CreateShl(b.CreateSub(m.I(1023), small), m.I(52)));  // 2^-k
   V z = m.Scale(m.Add(p, m.Sub(m.F(1), inverse)), k);
@@ -154,18 +158,8 @@ V Expm1Float(MathBuilder& m, V x) {
 V TanhDouble(MathBuilder& m, V x) {
   auto& b = m.b;
   V a = m.ClampMax(m.Abs(x), 22);
-  V twice = m.Add(a, a);
   V k;
-  V n = m.Nearest(m.Mul(twice, m.F(1.4426950408889634)), &k);
-  V high = m.Fma(n, m.F(-6.93147180369123816490e-01), twice);
-  V low = m.Mul(n, m.F(1.90821492927058770002e-10));
-  V r = m.Sub(high, low);
-  V rest = m.Sub(m.Sub(high, r), low);
-  // Near the Taylor series, for |r| < 0.347.
-  V q = m.Poly(r, {0.5, 0.16666666666666671, 0.041666666666666678, 0.0083333333333261393, 0.001388888888887908,
-                   0.00019841269874805898, 2.4801587336426553e-05, 2.7557255419156705e-06, 2.7557263296038744e-07,
-                   2.5105209030726063e-08, 2.09181314184218e-09});
-  V p = m.Add(r, m.Fma(m.Mul(r, r), q, rest));
+  V p = Expm1OfRest(m, m.Add(a, a), &k);
   V power = m.Float(b.CreateShl(b.CreateAdd(k, m.I(1023)), m.I(52)));
   V t = m.Fma(p, power, m.Sub(power, m.F(1)));
   V sum = m.Add(t, m.F(2));
