@@ -94,23 +94,34 @@ void PlaceAs(const U* row, U* out, int64_t inner, int64_t begin, int64_t end, In
   for (int64_t i = begin; i < end; ++i) out[i * inner] = row[index(i)];
 }
 
-template <typename Index>
-void Place(int64_t size, const char* row, char* out, int64_t inner, int64_t begin, int64_t end, Index index) {
+// f of a number as wide as an element of `size` bytes.
+template <typename F>
+void WithElement(int64_t size, F f) {
   switch (size) {
     case 1:
-      return PlaceAs(reinterpret_cast<const uint8_t*>(row), reinterpret_cast<uint8_t*>(out), inner, begin, end, index);
+      return f(uint8_t{});
     case 2:
-      return PlaceAs(reinterpret_cast<const uint16_t*>(row), reinterpret_cast<uint16_t*>(out), inner, begin, end,
-                     index);
+      return f(uint16_t{});
     case 4:
-      return PlaceAs(reinterpret_cast<const uint32_t*>(row), reinterpret_cast<uint32_t*>(out), inner, begin, end,
-                     index);
+      return f(uint32_t{});
     case 8:
-      return PlaceAs(reinterpret_cast<const uint64_t*>(row), reinterpret_cast<uint64_t*>(out), inner, begin, end,
-                     index);
+      return f(uint64_t{});
     default:
-      return PlaceAs(reinterpret_cast<const Wide*>(row), reinterpret_cast<Wide*>(out), inner, begin, end, index);
+      return f(Wide{});
   }
+}
+
+template <typename Index>
+void Place(int64_t size, const char* row, char* out, int64_t inner, int64_t begin, int64_t end, Index index) {
+  WithElement(size, [&](auto element) {
+    using U = decltype(element);
+    PlaceAs(reinterpret_cast<const U*>(row), reinterpret_cast<U*>(out), inner, begin, end, index);
+  });
+}
+
+// Where a row begins.
+int64_t RowOffset(const SortDesc& d, int64_t row) {
+  return d.inner == 1 ? row * d.n : row / d.inner * d.n * d.inner + row % d.inner;
 }
 
 constexpr int64_t kParallelRow = 65536;  // a single row of this length is sorted by several threads
@@ -189,8 +200,7 @@ void SortShortRows(RunContext* ctx, const SortDesc& d, const KeyMap<U>& map, con
       int64_t offsets[kShortRows];
       uint8_t order[kShortRows][kShortRow];
       for (int64_t r = 0; r < rows; ++r) {
-        const int64_t row = first + r;
-        offsets[r] = d.inner == 1 ? row * d.n : row / d.inner * d.n * d.inner + row % d.inner;
+        offsets[r] = RowOffset(d, first + r);
         Record records[kShortRow];
         for (int64_t i = 0; i < d.n; ++i) {
           records[i] = T::Make(map(keys[offsets[r] + i * d.inner]), static_cast<uint32_t>(i));
@@ -207,22 +217,8 @@ void SortShortRows(RunContext* ctx, const SortDesc& d, const KeyMap<U>& map, con
         for (int64_t i = 0; i < d.n; ++i) order[r][i] = static_cast<uint8_t>(T::Index(records[i]));
       }
       for (int a = 0; a < d.num_arrays; ++a) {
-        switch (SizeOf(static_cast<RtType>(d.types[a]))) {
-          case 1:
-            PlaceShortRows<uint8_t>(d, in[a], out[a], rows, offsets, order);
-            break;
-          case 2:
-            PlaceShortRows<uint16_t>(d, in[a], out[a], rows, offsets, order);
-            break;
-          case 4:
-            PlaceShortRows<uint32_t>(d, in[a], out[a], rows, offsets, order);
-            break;
-          case 8:
-            PlaceShortRows<uint64_t>(d, in[a], out[a], rows, offsets, order);
-            break;
-          default:
-            PlaceShortRows<Wide>(d, in[a], out[a], rows, offsets, order);
-        }
+        WithElement(SizeOf(static_cast<RtType>(d.types[a])),
+                    [&](auto element) { PlaceShortRows<decltype(element)>(d, in[a], out[a], rows, offsets, order); });
       }
     }
   });
@@ -232,17 +228,16 @@ void SortShortRows(RunContext* ctx, const SortDesc& d, const KeyMap<U>& map, con
 template <typename Row>
 absl::Status ForRows(RunContext* ctx, const SortDesc& d, Row sort_row) {
   const int64_t rows = d.outer * d.inner;
-  auto offset = [&](int64_t row) { return row / d.inner * d.n * d.inner + row % d.inner; };
   // Few long rows are sorted one after the other by all threads.
   if (rows < 2 * ctx->num_threads() && d.n >= 2 * kParallelRow) {
-    for (int64_t row = 0; row < rows; ++row) XC_RETURN_IF_ERROR(sort_row(offset(row)));
+    for (int64_t row = 0; row < rows; ++row) XC_RETURN_IF_ERROR(sort_row(RowOffset(d, row)));
     return absl::OkStatus();
   }
   std::atomic<bool> failed{false};
   absl::Status error;
   ctx->ParallelFor(rows, std::max<int64_t>(1, 1024 / std::max<int64_t>(1, d.n)), [&](int64_t begin, int64_t end) {
     for (int64_t row = begin; row < end; ++row) {
-      absl::Status status = sort_row(offset(row));
+      absl::Status status = sort_row(RowOffset(d, row));
       if (!status.ok()) {
         if (!failed.exchange(true)) error = status;
         return;
