@@ -76,9 +76,8 @@ std::string LoadedCore() {
   return found;
 }
 
-// The core library to open; "" with the reason on standard error. A process can have one only, since two would register
-// the same messages with one library of protobuf: that of the package `xla`, which may be loaded or lie beside this
-// one, is taken if it is of the same build.
+// The core library to open; "" with the reason on standard error. That of the package `xla`, which may be loaded or lie
+// beside this one, is taken if it is of the same build, so that both share one cache of programs.
 std::string ChooseCore(const std::string& folder) {
   // Where the wheel puts it, beside this library, or where the build puts it.
   const std::string own = folder + "/../xla_tensorflow/libxc.so";
@@ -98,11 +97,8 @@ std::string ChooseCore(const std::string& folder) {
   }
   std::string other = LoadedCore();
   if (other.empty() && path == own && Exists(folder + "/../xla/libxc.so")) other = folder + "/../xla/libxc.so";
-  if (other.empty()) return path;
   const std::string id = BuildId(path);
-  if (!id.empty() && id == BuildId(other)) return other;
-  SayOff(other + " is of another build than the plugin: install both packages of one release");
-  return "";
+  return !other.empty() && !id.empty() && id == BuildId(other) ? other : path;
 }
 
 // Null with the reason on standard error.

@@ -20,13 +20,9 @@ def _loaded_library():
 
 @functools.cache
 def library_path():
-    """The file of the core library. A process can have only one build of it."""
+    """The file of the core library: the one that is loaded already, if it is a copy of this package's."""
     loaded = _loaded_library()
-    if loaded and not filecmp.cmp(loaded, LIBRARY, shallow=False):
-        raise RuntimeError(
-            f"the core library {loaded}, of another build than {LIBRARY}, is loaded already: install packages of one release"
-        )
-    return loaded or LIBRARY
+    return loaded if loaded and filecmp.cmp(loaded, LIBRARY, shallow=False) else LIBRARY
 
 
 @functools.cache
