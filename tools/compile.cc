@@ -8,11 +8,11 @@
 #include "hlo/base/status.h"
 #include "importers/io.h"
 #include "service/ahead_of_time.h"
-#include "service/argument_shapes.h"
 #include "service/files.h"
 #include "tools/commands.h"
 #include "tools/program.h"
 #include "tools/progress.h"
+#include "tools/read_module.h"
 #include "tools/report.h"
 #include "tools/units.h"
 
@@ -20,7 +20,7 @@ namespace xc {
 namespace {
 
 struct Settings {
-  std::string out, cpu, constants, format = "program", name, shapes, disable;
+  std::string out, cpu, constants, format = "program", name, shapes, signature = "serving_default", disable;
   bool excess_precision = false;
 };
 
@@ -51,7 +51,7 @@ absl::Status BindParameters(const std::string& directory, HloModule* module) {
 
 absl::Status CompileFile(const std::string& path, const Settings& s) {
   const absl::Time start = absl::Now();
-  XC_ASSIGN_OR_RETURN(const std::unique_ptr<HloModule> module, ReadModuleOfShapes(path, s.shapes));
+  XC_ASSIGN_OR_RETURN(const std::unique_ptr<HloModule> module, ReadModule({path, s.shapes, s.signature}));
   if (!s.constants.empty()) XC_RETURN_IF_ERROR(BindParameters(s.constants, module.get()));
   std::vector<std::string> cpus = absl::StrSplit(s.cpu, ',', absl::SkipEmpty());
   if (cpus.empty()) {
@@ -95,10 +95,12 @@ absl::Status CompileFile(const std::string& path, const Settings& s) {
 int CompileCommand(const std::vector<std::string>& args) {
   Settings s;
   FlagSet flags("xla compile FILE -o MODEL.xcp [flags]",
-                "Compiles an HLO or StableHLO module ahead of time, to a file that libxcrt (without a compiler), libxc "
+                "Compiles an HLO or StableHLO module, or a signature of a SavedModel, ahead of time, to a file that "
+                "libxcrt (without a compiler), libxc "
                 "and xla.load run.\n\nexamples:\n"
                 "  xla compile module.hlo -o model.xcp --cpu=x86-64-v2,x86-64-v3,x86-64-v4\n"
-                "  xla compile module.hlo -o model.o --format=object     model.o and model.h, for a C program");
+                "  xla compile module.hlo -o model.o --format=object     model.o and model.h, for a C program\n"
+                "  xla compile saved_model/ -o model.xcp --shapes=[1,224,224,3]");
   flags.Add("o", &s.out, "the file to write");
   flags.Add("cpu", &s.cpu,
             absl::StrCat("processors to have code for, separated by commas: ", absl::StrJoin(AheadOfTimeCpus(), ", "),
@@ -108,6 +110,7 @@ int CompileCommand(const std::vector<std::string>& args) {
   flags.Add("constants", &s.constants,
             "directory with N.npy: the last parameters that it has files for become constants of the program");
   flags.Add("shapes", &s.shapes, kShapesHelp);
+  flags.Add("signature", &s.signature, kSignatureHelp);
   flags.Add("disable", &s.disable, "names of passes not to run, separated by commas");
   flags.Add("excess_precision", &s.excess_precision, "compute in f32 what is written in f16 or bf16");
   int exit_status = 0;

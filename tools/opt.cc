@@ -13,18 +13,19 @@
 #include "hlo/base/status.h"
 #include "hlo/verifier/verifier.h"
 #include "importers/io.h"
-#include "service/argument_shapes.h"
 #include "service/files.h"
 #include "tools/commands.h"
 #include "tools/folder.h"
 #include "tools/progress.h"
+#include "tools/read_module.h"
 #include "tools/report.h"
 
 namespace xc {
 namespace {
 
 struct Settings {
-  std::string platform = DefaultPlatform(), passes = "all", until, disable, print_after, out, shapes;
+  std::string platform = DefaultPlatform(), passes = "all", until, disable, print_after, out, shapes,
+              signature = "serving_default";
   bool stats = false, list = false, excess_precision = false, plan = false;
 };
 
@@ -69,7 +70,7 @@ absl::StatusOr<std::string> PlanText(HloModule* module, const TargetInfo& target
 }
 
 absl::Status Optimize(const std::string& path, const Settings& s) {
-  XC_ASSIGN_OR_RETURN(std::unique_ptr<HloModule> module, ReadModuleOfShapes(path, s.shapes));
+  XC_ASSIGN_OR_RETURN(std::unique_ptr<HloModule> module, ReadModule({path, s.shapes, s.signature}));
   XC_RETURN_IF_ERROR(VerifyModule(*module));
   XC_ASSIGN_OR_RETURN(std::vector<PipelineRow> rows, SelectedRows(s.passes));
   std::regex print_after;
@@ -150,6 +151,7 @@ int OptCommand(const std::vector<std::string>& args) {
   flags.Add("plan", &s.plan, "print the plan of the result instead of the module");
   flags.Add("list", &s.list, "print the table of passes with the reason for each one's place");
   flags.Add("shapes", &s.shapes, kShapesHelp);
+  flags.Add("signature", &s.signature, kSignatureHelp);
   flags.Add("o", &s.out, "write the module to this file");
   int exit_status = 0;
   if (!ParseFlags(flags, args, &exit_status)) return exit_status;

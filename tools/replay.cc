@@ -12,6 +12,7 @@
 #include "hlo/base/read_file.h"
 #include "hlo/base/status.h"
 #include "importers/io.h"
+#include "jit/saved_model/saved_model.h"
 #include "service/argument_shapes.h"
 #include "service/bundle.h"
 #include "service/client.h"
@@ -25,6 +26,7 @@
 #include "tools/commands.h"
 #include "tools/program.h"
 #include "tools/progress.h"
+#include "tools/read_module.h"
 #include "tools/replay_devices.h"
 #include "tools/replay_symbolic.h"
 #include "tools/report.h"
@@ -70,8 +72,8 @@ std::vector<const Literal*> Pointers(const std::vector<Literal>& literals) {
 }
 
 struct Settings {
-  std::string platform, against, inputs, output_dir, infeed, outfeed_dir, cpu, passes = "all", shapes, dump_to, disable,
-                                                                               until, cache_dir;
+  std::string platform, against, inputs, output_dir, infeed, outfeed_dir, cpu,
+      passes = "all", shapes, signature = "serving_default", dump_to, disable, until, cache_dir;
   std::string profile, roofline;
   int64_t runs = 1, threads = 0, devices = 0, memory_limit_mb = 0, instruction_limit = 0;
   int64_t nesting_limit = ParseOptions().max_nesting, call_depth_limit = ParseOptions().max_call_depth;
@@ -175,13 +177,13 @@ absl::Status ReplayForShapes(const std::string& path, const Settings& s, bool* w
 absl::StatusOr<Bundle> ReadProgram(const std::string& path, Settings* s, std::vector<Literal>* arguments) {
   XC_ASSIGN_OR_RETURN(ParseOptions parse, ReadLimits(*s));
   Bundle bundle;
-  if (IsDirectory(path)) {
+  if (IsDirectory(path) && !IsSavedModel(path)) {
     if (!s->shapes.empty())
       return absl::InvalidArgumentError("--shapes is for modules that leave sizes open, no bundle does");
     XC_ASSIGN_OR_RETURN(bundle, ReadBundle(path, parse));
   } else {
     if (!s->inputs.empty()) UseShapesOfInputs(s->inputs, &parse);
-    XC_ASSIGN_OR_RETURN(bundle.module, ReadModuleOfShapes(path, s->shapes, parse, arguments));
+    XC_ASSIGN_OR_RETURN(bundle.module, ReadModule({path, s->shapes, s->signature}, parse, arguments));
   }
   if (s->fill_elided) {
     if (const int64_t filled = FillElidedConstants(bundle.module.get()); filled > 0) {
@@ -376,6 +378,7 @@ int ReplayCommand(const std::vector<std::string>& args) {
   flags.Add("inputs", &s.inputs,
             "directory with 0.npy, 1.npy, … (default: those of a snapshot, else deterministic inputs)");
   flags.Add("shapes", &s.shapes, kShapesHelp);
+  flags.Add("signature", &s.signature, kSignatureHelp);
   flags.Add("output_dir", &s.output_dir, "write the outputs as 0.npy, 1.npy, … (bf16 and f8 as f32, s4 as int8)");
   flags.Add("infeed", &s.infeed, "directory with 0.npy, 1.npy, …: the arrays that the program takes while it runs");
   flags.Add("outfeed_dir", &s.outfeed_dir, "write the arrays that the program gives while it runs as 0.npy, 1.npy, …");

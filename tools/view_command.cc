@@ -8,20 +8,20 @@
 #include "hlo/base/status.h"
 #include "hlo/verifier/verifier.h"
 #include "importers/io.h"
-#include "service/argument_shapes.h"
 #include "service/files.h"
 #include "tools/commands.h"
 #include "tools/folder.h"
 #include "tools/progress.h"
+#include "tools/read_module.h"
 #include "tools/report.h"
 #include "tools/view.h"
 
 namespace xc {
 namespace {
 
-absl::Status View(const std::string& path, const std::string& out, const std::string& shapes, bool optimized,
-                  const std::string& platform, const std::string& profile) {
-  XC_ASSIGN_OR_RETURN(std::unique_ptr<HloModule> module, ReadModuleOfShapes(path, shapes));
+absl::Status View(const ModuleSource& source, const std::string& out, bool optimized, const std::string& platform,
+                  const std::string& profile) {
+  XC_ASSIGN_OR_RETURN(std::unique_ptr<HloModule> module, ReadModule(source));
   XC_RETURN_IF_ERROR(VerifyModule(*module));
   if (optimized) {
     Folder folder;
@@ -62,7 +62,8 @@ absl::Status View(const std::string& path, const std::string& out, const std::st
 }  // namespace
 
 int ViewCommand(const std::vector<std::string>& args) {
-  std::string out, shapes, profile, platform = DefaultPlatform();
+  ModuleSource source;
+  std::string out, profile, platform = DefaultPlatform();
   bool optimized = false;
   FlagSet flags("xla view FILE -o OUT.html|svg|dot",
                 "Draws an HLO module: a page (graph, search, costs, memory over time), a drawing of the entry, or "
@@ -70,7 +71,8 @@ int ViewCommand(const std::vector<std::string>& args) {
                 "  xla replay module.hlo --profile=trace.json\n"
                 "  xla view module.hlo --optimized --profile=trace.json -o module.html");
   flags.Add("o", &out, "the file to write");
-  flags.Add("shapes", &shapes, kShapesHelp);
+  flags.Add("shapes", &source.shapes, kShapesHelp);
+  flags.Add("signature", &source.signature, kSignatureHelp);
   flags.Add("optimized", &optimized, "draw the module after all passes: its fusions, its schedule and its memory");
   flags.Add("platform", &platform, "with --optimized: the passes of this platform: " + PlatformNames());
   flags.Add("profile", &profile, "with -o OUT.html: colour by the times of this trace, from `xla replay --profile`");
@@ -79,8 +81,8 @@ int ViewCommand(const std::vector<std::string>& args) {
   if (flags.positional().size() != 1 || out.empty()) {
     return Fail(absl::InvalidArgumentError("`xla view` takes one FILE and -o OUT"));
   }
-  if (absl::Status status = View(flags.positional()[0], out, shapes, optimized, platform, profile); !status.ok())
-    return Fail(status);
+  source.path = flags.positional()[0];
+  if (absl::Status status = View(source, out, optimized, platform, profile); !status.ok()) return Fail(status);
   return 0;
 }
 

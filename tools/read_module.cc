@@ -1,0 +1,57 @@
+#include "tools/read_module.h"
+
+#include <cstdio>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "hlo/base/status.h"
+#include "jit/host/session_module.h"
+#include "jit/saved_model/saved_model.h"
+#include "service/argument_shapes.h"
+
+namespace xc {
+namespace {
+
+// The signature's inputs, each on a line, for who has to give their shapes.
+std::string Inputs(const Session& session) {
+  std::string text;
+  for (const TensorInfo& input : session.inputs()) {
+    absl::StrAppend(&text, "\n  ", input.name, ": ", DataTypeName(input.type), input.shape.ToString());
+  }
+  return text;
+}
+
+absl::StatusOr<std::unique_ptr<HloModule>> ReadSignature(const ModuleSource& source) {
+  std::vector<Dims> dims;
+  if (!source.shapes.empty()) {
+    XC_ASSIGN_OR_RETURN(const std::vector<Shape> shapes, ParseArgumentShapes(source.shapes));
+    for (const Shape& shape : shapes) dims.push_back(shape.dims());
+  }
+  SavedModelOptions options;
+  options.signature = source.signature;
+  options.host.mode = HostMode::kHost;
+  options.host.prefer_kernels = true;
+  XC_ASSIGN_OR_RETURN(const std::unique_ptr<Session> session, LoadSavedModel(source.path, std::move(options)));
+  absl::StatusOr<SessionModule> lowered = LowerSession(*session, dims);
+  if (!lowered.ok()) {
+    return absl::Status(lowered.status().code(),
+                        absl::StrCat(source.path, ", signature ", source.signature, ": ", lowered.status().message(),
+                                     "; its inputs:", Inputs(*session)));
+  }
+  if (lowered->unchecked) {
+    std::fprintf(stderr,
+                 "note: some values that TensorFlow refuses, such as indices out of range, are not refused: the module "
+                 "gives what HLO gives for them\n");
+  }
+  return std::move(lowered->module);
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<HloModule>> ReadModule(const ModuleSource& source, ParseOptions options,
+                                                      std::vector<Literal>* arguments) {
+  if (IsSavedModel(source.path)) return ReadSignature(source);
+  return ReadModuleOfShapes(source.path, source.shapes, std::move(options), arguments);
+}
+
+}  // namespace xc
