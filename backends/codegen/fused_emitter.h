@@ -103,6 +103,9 @@ class FusedEmitter {
   void StoreTile(const Shape& shape, llvm::Value* base, const Index& position, int64_t along, int64_t inner,
                  absl::Span<const Element> columns, int rows);
 
+  // Lane c of row r is lane r of columns[c]; there are at most as many columns as lanes. Real numbers.
+  std::vector<Element> TransposeTile(absl::Span<const Element> columns);
+
   IndexArithmetic& index() { return index_; }
   ElementEmitter& element() { return e_; }
   int lanes() const { return lanes_; }

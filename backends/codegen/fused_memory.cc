@@ -225,6 +225,34 @@ void FusedEmitter::Store(const Shape& shape, V base, const Index& position, Elem
   }
 }
 
+// Each step interleaves vectors half the number apart; as many steps as an index has bits transpose the tile.
+static std::vector<llvm::Value*> Transposed(llvm::IRBuilderBase& b, std::vector<llvm::Value*> tile) {
+  const int side = static_cast<int>(tile.size());
+  std::vector<int> low, high;
+  for (int i = 0; i < side / 2; ++i) {
+    low.insert(low.end(), {i, side + i});
+    high.insert(high.end(), {side / 2 + i, side + side / 2 + i});
+  }
+  for (int step = 1; step < side; step *= 2) {
+    std::vector<llvm::Value*> next;
+    for (int i = 0; i < side / 2; ++i) {
+      next.push_back(b.CreateShuffleVector(tile[i], tile[i + side / 2], low));
+      next.push_back(b.CreateShuffleVector(tile[i], tile[i + side / 2], high));
+    }
+    tile = std::move(next);
+  }
+  return tile;
+}
+
+std::vector<Element> FusedEmitter::TransposeTile(absl::Span<const Element> columns) {
+  std::vector<V> tile;
+  for (const Element& column : columns) tile.push_back(e_.Splat(column, lanes_).re);
+  tile.resize(lanes_, llvm::PoisonValue::get(tile[0]->getType()));
+  std::vector<Element> rows;
+  for (V row : Transposed(e_.builder(), std::move(tile))) rows.push_back({row, nullptr});
+  return rows;
+}
+
 void FusedEmitter::StoreTile(const Shape& shape, V base, const Index& position, int64_t along, int64_t inner,
                              absl::Span<const Element> columns, int rows) {
   auto& b = e_.builder();
@@ -239,20 +267,7 @@ void FusedEmitter::StoreTile(const Shape& shape, V base, const Index& position, 
     mask = llvm::ConstantVector::get(bits);
     turned.resize(lanes_, llvm::PoisonValue::get(turned[0]->getType()));
   }
-  // Each step interleaves vectors half the number apart; as many steps as an index has bits turn the tile.
-  std::vector<int> low, high;
-  for (int i = 0; i < lanes_ / 2; ++i) {
-    low.insert(low.end(), {i, lanes_ + i});
-    high.insert(high.end(), {lanes_ / 2 + i, lanes_ + lanes_ / 2 + i});
-  }
-  for (int step = 1; step < lanes_; step *= 2) {
-    std::vector<V> next;
-    for (int i = 0; i < lanes_ / 2; ++i) {
-      next.push_back(b.CreateShuffleVector(turned[i], turned[i + lanes_ / 2], low));
-      next.push_back(b.CreateShuffleVector(turned[i], turned[i + lanes_ / 2], high));
-    }
-    turned = std::move(next);
-  }
+  turned = Transposed(b, std::move(turned));
   Index at{Coordinates(position, shape)};
   const Term first = index_.Uniform(at.dims[along].base);
   at.dims[inner] = {at.dims[inner].base, 1, nullptr, false};

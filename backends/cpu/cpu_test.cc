@@ -55,6 +55,31 @@ ENTRY e {
 })");
 }
 
+TEST(Cpu, TransposesBesideWhatLiesInOrder) {
+  Check(R"(HloModule m
+ENTRY e {
+  x = f32[130,77] parameter(0)
+  y = f32[77,130] parameter(1)
+  z = f32[130] parameter(2)
+  w = bf16[66,3,70] parameter(3)
+  v = bf16[3,70,66] parameter(4)
+  q = f32[130,77] parameter(5)
+  m = f32[] parameter(6)
+  a = f32[77,130] transpose(x), dimensions={1,0}
+  b = f32[77,130] transpose(q), dimensions={1,0}
+  c = f32[77,130] add(a, y)
+  d = f32[77,130] multiply(c, b)
+  bias = f32[77,130] broadcast(z), dimensions={1}
+  f = f32[77,130] subtract(d, bias)
+  n = f32[77,130] broadcast(m), dimensions={}
+  g = pred[77,130] compare(f, n), direction=LT
+  h = f32[77,130] select(g, y, f)
+  t = bf16[66,3,70] transpose(v), dimensions={2,0,1}
+  u = bf16[66,3,70] maximum(w, t)
+  ROOT r = (f32[77,130], bf16[66,3,70]) tuple(h, u)
+})");
+}
+
 TEST(Cpu, StitchedRows) {
   constexpr char kSum[] = R"(HloModule m
 add { x = f32[] parameter(0) y = f32[] parameter(1) ROOT r = f32[] add(x, y) }

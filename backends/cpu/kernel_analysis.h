@@ -30,7 +30,7 @@ struct KernelShape {
   int64_t contiguous = -1;
   static constexpr int64_t kBlock = 64;
   // With `contiguous`: squares of so many elements along that dimension and the inner one are read in vectors along the
-  // former, turned in registers and written along the latter. 0: there are none, and reads are gathered.
+  // former, transposed in registers and written along the latter. 0: there are none, and reads are gathered.
   int tile = 0;
   int64_t Blocks() const { return contiguous < 0 ? 1 : (inner_size + kBlock - 1) / kBlock; }
 
@@ -46,7 +46,8 @@ struct KernelShape {
   // Where a nested shape has rows too short to fill vectors, lets them be computed as a whole, with vectors along the
   // dimension before.
   void TakeShortRows();
-  // Has all that is read along dimension `d` or does not depend on it: lets squares be turned if they are large enough.
+  // Has all that is read along dimension `d` or does not depend on it: lets squares be transposed if they are large
+  // enough.
   void TakeTiles(int64_t d, const codegen::CodegenTarget& target);
 };
 
@@ -55,8 +56,14 @@ KernelShape ShapeOf(const plan::Nest& nest, const codegen::CodegenTarget& target
 // Lanes for loops over an array that is only read or written, along its last dimension of more than one element.
 int LanesAlong(const Shape& shape, const codegen::CodegenTarget& target);
 
-// Whether all arrays that `value` is computed from, elementwise, are transposed in one way and else scalars.
-bool IsTransposed(const HloInstruction* value, bool fused);
+// What `value` reads, elementwise: arrays that are transposed, all in one way, and whether others as well, which lie as
+// `value` does or are broadcast. Without transposes: reads of another kind, or too much to write down for each row of
+// a tile.
+struct TransposedReads {
+  std::vector<const HloInstruction*> transposes;
+  bool others = false;
+};
+TransposedReads FindTransposedReads(const HloInstruction* value, bool fused);
 
 // The reductions of rows that `values`, of equal dimensions, are computed from, if functions that are worth vectors
 // follow them: the rows are then reduced one by one, and what follows is computed for as many results as a vector has.

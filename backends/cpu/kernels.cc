@@ -119,6 +119,49 @@ absl::Status ReduceRows(FusedEmitter& fused, const std::vector<const HloInstruct
   return absl::OkStatus();
 }
 
+// `value` in vectors along the tile's contiguous dimension, one for each of its columns.
+absl::StatusOr<std::vector<codegen::Element>> ReadTile(FusedEmitter& fused, const HloInstruction* value,
+                                                       const KernelShape& plan, const Index& position, int columns) {
+  std::vector<codegen::Element> tile;
+  Index at = position;
+  for (int c = 0; c < columns; ++c) {
+    at.dims[plan.inner] = fused.index().AddConst(position.dims[plan.inner], c);
+    XC_ASSIGN_OR_RETURN(codegen::Element column, fused.Get(value, at));
+    tile.push_back(column);
+  }
+  return tile;
+}
+
+// Computes and stores `rows` rows of a tile, along the inner dimension: of what `transposes` give, the tile is read
+// whole and transposed in registers, the rest is read row by row. `bind` tells an emitter the kernel's arrays.
+absl::Status WriteTile(FusedEmitter& fused, const HloInstruction* value,
+                       absl::Span<const HloInstruction* const> transposes, const KernelShape& plan,
+                       const Index& position, int rows, int columns, V output,
+                       const std::function<void(FusedEmitter&)>& bind) {
+  std::vector<std::vector<codegen::Element>> tiles;
+  for (const HloInstruction* transpose : transposes) {
+    XC_ASSIGN_OR_RETURN(const std::vector<codegen::Element> tile, ReadTile(fused, transpose, plan, position, columns));
+    tiles.push_back(fused.TransposeTile(tile));
+  }
+  auto& b = fused.element().builder();
+  for (int r = 0; r < rows; ++r) {
+    FusedEmitter row(fused.element(), fused.lanes());
+    if (columns < fused.lanes()) {
+      std::vector<llvm::Constant*> bits;
+      for (int c = 0; c < fused.lanes(); ++c) bits.push_back(b.getInt1(c < columns));
+      row.SetTail(llvm::ConstantVector::get(bits));
+    }
+    bind(row);
+    for (size_t t = 0; t < transposes.size(); ++t) row.BindValue(transposes[t], tiles[t][r]);
+    Index at = position;
+    at.dims[plan.contiguous] = row.index().AddConst(row.index().Uniform(position.dims[plan.contiguous].base), r);
+    at.dims[plan.inner] = Term{position.dims[plan.inner].base, 1, nullptr, true};
+    XC_ASSIGN_OR_RETURN(const codegen::Element result, row.Get(value, at));
+    row.Store(value->shape(), output, at, result);
+  }
+  return absl::OkStatus();
+}
+
 void StoreRow(FusedEmitter& fused, const Shape& shape, V base, const Index& position,
               absl::Span<const codegen::Element> row) {
   if (row.size() == 1) return fused.Store(shape, base, position, row[0]);
@@ -131,6 +174,7 @@ absl::Status IrEmitter::EmitLoops(const HloInstruction* instruction, const plan:
   const bool fusion = instruction->opcode() == HloOpcode::kFusion;
   std::vector<KernelShape> shapes;
   std::vector<std::vector<const HloInstruction*>> rows;  // of each nest: those reduced before what is in vectors
+  std::vector<TransposedReads> transposed;               // of each nest
   for (const plan::Nest& nest : kernel.nests) {
     shapes.push_back(ShapeOf(nest, codegen_target_));
     KernelShape& shape = shapes.back();
@@ -140,8 +184,10 @@ absl::Status IrEmitter::EmitLoops(const HloInstruction* instruction, const plan:
     const bool several = nest.values[0]->shape().IsTuple();
     if (fusion && !several && !shape.flat && shape.inner >= 0) rows.back() = RowsBelowFunctions(nest.values);
     if (!rows.back().empty()) shape.TakeVectors();
-    if (nest.access.contiguous >= 0 && nest.values.size() == 1 && IsTransposed(nest.values[0], fusion)) {
-      shape.TakeTiles(nest.access.contiguous, codegen_target_);
+    transposed.push_back({});
+    if (nest.access.contiguous >= 0 && nest.values.size() == 1) {
+      transposed.back() = FindTransposedReads(nest.values[0], fusion);
+      if (!transposed.back().transposes.empty()) shape.TakeTiles(nest.access.contiguous, codegen_target_);
     }
   }
   KernelWriter writer(this, impl_.get(), target_, kernel);
@@ -179,13 +225,12 @@ absl::Status IrEmitter::EmitLoops(const HloInstruction* instruction, const plan:
       if (shapes[n].tile > 0) {
         loops.set_tile([&](FusedEmitter& fused, const Index& position, int lanes, int columns) -> absl::Status {
           const HloInstruction* value = nest.values[0];
-          std::vector<codegen::Element> tile;
-          Index at = position;
-          for (int c = 0; c < columns; ++c) {
-            at.dims[shapes[n].inner] = fused.index().AddConst(position.dims[shapes[n].inner], c);
-            XC_ASSIGN_OR_RETURN(codegen::Element column, fused.Get(value, at));
-            tile.push_back(column);
+          if (transposed[n].others) {
+            return WriteTile(fused, value, transposed[n].transposes, shapes[n], position, lanes, columns,
+                             writer.output(nest.outputs[0]), bind);
           }
+          XC_ASSIGN_OR_RETURN(const std::vector<codegen::Element> tile,
+                              ReadTile(fused, value, shapes[n], position, columns));
           fused.StoreTile(value->shape(), writer.output(nest.outputs[0]), position, shapes[n].contiguous,
                           shapes[n].inner, tile, lanes);
           return absl::OkStatus();
