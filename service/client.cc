@@ -1,6 +1,7 @@
 #include "service/client.h"
 
 #include <cstdlib>
+#include <utility>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -165,7 +166,7 @@ DiskCache DiskCacheFor(const CompileOptions& options) {
 
 absl::StatusOr<std::shared_ptr<const Executable>> Client::Compile(std::unique_ptr<HloModule> module,
                                                                   absl::string_view platform,
-                                                                  const CompileOptions& options) {
+                                                                  const CompileOptions& options, std::string* kept) {
   XC_ASSIGN_OR_RETURN(Backend * backend, BackendByName(platform));
   XC_RETURN_IF_ERROR(VerifyModule(*module));
   XC_RETURN_IF_ERROR(CheckSizesKnown(*module));
@@ -173,7 +174,9 @@ absl::StatusOr<std::shared_ptr<const Executable>> Client::Compile(std::unique_pt
     return absl::ResourceExhaustedError(absl::StrCat("module ", module->name(), " has ", module->InstructionCount(),
                                                      " instructions; the limit is ", options.max_instructions));
   }
-  const auto compile = [&](const std::string& key) { return LoadOrCompile(std::move(module), backend, key, options); };
+  const auto compile = [&](const std::string& key) {
+    return LoadOrCompile(std::move(module), backend, key, options, kept);
+  };
   absl::StatusOr<std::shared_ptr<const Executable>> executable;
   if (options.dump || options.keep_texts || options.profile || options.store) {
     executable = compile("");
@@ -194,23 +197,38 @@ absl::StatusOr<std::shared_ptr<const Executable>> Client::Compile(std::unique_pt
 
 absl::StatusOr<std::shared_ptr<const Executable>> Client::LoadOrCompile(std::unique_ptr<HloModule> module,
                                                                         Backend* backend, const std::string& key,
-                                                                        const CompileOptions& options) {
+                                                                        const CompileOptions& options,
+                                                                        std::string* kept) {
+  const std::string given = kept == nullptr ? "" : std::exchange(*kept, "");
   const DiskCache disk = key.empty() ? DiskCache("", 0) : DiskCacheFor(options);
-  const std::string identity = disk.enabled() ? backend->Identity(options) : "";
+  const bool may_keep = disk.enabled() || (kept != nullptr && !key.empty());
+  const std::string identity = may_keep ? backend->Identity(options) : "";
   CompileOptions storing = options;
   if (!identity.empty()) {
     // The fingerprint in `key` keeps accidents away, not somebody who wants another module's code to be run.
-    const std::string disk_key = absl::StrCat(identity, "/", key, "/", ToHex(HashOf(*module)));
-    if (const absl::optional<std::string> program = disk.Get(disk_key)) {
+    const std::string long_key = absl::StrCat(identity, "/", key, "/", ToHex(HashOf(*module)));
+    if (!given.empty()) {
+      if (absl::StatusOr<std::string> program = UnwrapProgram(long_key, given); program.ok()) {
+        absl::StatusOr<std::unique_ptr<Executable>> executable = backend->Load(*module, *program);
+        if (executable.ok()) {
+          *kept = given;
+          return std::shared_ptr<const Executable>(*std::move(executable));
+        }
+      }
+    }
+    if (const absl::optional<std::string> program = disk.Get(long_key)) {
       absl::StatusOr<std::unique_ptr<Executable>> executable = backend->Load(*module, *program);
       if (executable.ok()) {
         cache_.CountDisk(/*hits=*/1, /*writes=*/0);
+        if (kept != nullptr) *kept = WrapProgram(long_key, *program);
         return std::shared_ptr<const Executable>(*std::move(executable));
       }
-      disk.Reject(disk_key, executable.status());
+      disk.Reject(long_key, executable.status());
     }
-    storing.store = [this, &disk, disk_key](const std::string& program) {
-      disk.Put(disk_key, program);
+    storing.store = [this, &disk, kept, long_key](const std::string& program) {
+      if (kept != nullptr) *kept = WrapProgram(long_key, program);
+      if (!disk.enabled()) return;
+      disk.Put(long_key, program);
       cache_.CountDisk(/*hits=*/0, /*writes=*/1);
     };
   }

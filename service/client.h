@@ -79,15 +79,19 @@ class Client {
   // Verifies and compiles `module` for `platform` (backends/registry.h), or finds it in the cache. Requests that ask
   // for dumps or texts go around the cache. With a cache directory (options, or XC_CACHE_DIR), programs that another
   // process compiled for an equal module, with equal options, by the same build and for the same machine are loaded.
+  // `kept`, if not null, is such a program for a caller to keep: bytes that an earlier call left there, in any process,
+  // are loaded if they are of this program, build and machine. What is compiled or read from the directory instead
+  // leaves its own bytes there, or nothing if another process could not run it. What the cache has leaves them alone.
   absl::StatusOr<std::shared_ptr<const Executable>> Compile(std::unique_ptr<HloModule> module,
                                                             absl::string_view platform,
-                                                            const CompileOptions& options = {});
+                                                            const CompileOptions& options = {},
+                                                            std::string* kept = nullptr);
   ExecutableCache& cache() { return cache_; }
 
  private:
   absl::StatusOr<std::shared_ptr<const Executable>> LoadOrCompile(std::unique_ptr<HloModule> module, Backend* backend,
-                                                                  const std::string& key,
-                                                                  const CompileOptions& options);
+                                                                  const std::string& key, const CompileOptions& options,
+                                                                  std::string* kept);
 
   ExecutableCache cache_;
 };

@@ -157,6 +157,39 @@ ENTRY e { p = f32[64,64] parameter(0)
   EXPECT_NE(refused().message().find("bytes of temporary memory; the limit is 1000"), std::string::npos) << refused();
 }
 
+TEST(Client, ProgramsThatCallersKeepAreLoaded) {
+  std::string kept;
+  ASSERT_TRUE(Client().Compile(Scale("a", 3), "cpu", {}, &kept).ok());
+  ASSERT_FALSE(kept.empty());
+  const std::string of_three = kept;
+  // Another client, as of another process.
+  Client other;
+  auto loaded = other.Compile(Scale("b", 3), "cpu", {}, &kept);
+  ASSERT_TRUE(loaded.ok()) << loaded.status();
+  EXPECT_TRUE((*loaded)->loaded());
+  EXPECT_EQ(kept, of_three);
+  const Literal input = FourFloats(1);
+  const Literal* inputs[] = {&input};
+  auto results = RunOnLiterals(**loaded, inputs);
+  ASSERT_TRUE(results.ok()) << results.status();
+  EXPECT_EQ(results->at(0).data<float>()[3], 12);
+  // What the cache has is neither compiled nor loaded, and leaves the bytes alone.
+  std::string none;
+  ASSERT_TRUE(other.Compile(Scale("c", 3), "cpu", {}, &none).ok());
+  EXPECT_TRUE(none.empty());
+  // Bytes of another program and damaged ones are not run.
+  for (std::string bytes : {of_three, of_three.substr(0, of_three.size() - 1), std::string("garbage")}) {
+    Client fresh;
+    auto compiled = fresh.Compile(Scale("a", 5), "cpu", {}, &bytes);
+    ASSERT_TRUE(compiled.ok()) << compiled.status();
+    EXPECT_FALSE((*compiled)->loaded());
+    auto scaled = RunOnLiterals(**compiled, inputs);
+    ASSERT_TRUE(scaled.ok()) << scaled.status();
+    EXPECT_EQ(scaled->at(0).data<float>()[3], 20);
+    EXPECT_NE(bytes, of_three);
+  }
+}
+
 TEST(Client, RefusesWithAReason) {
   Client client;
   auto error = [&client](const std::string& text, const CompileOptions& options = {}) {

@@ -64,7 +64,8 @@ void CopyPart(const DeviceTiling& tiling, int64_t device, const Shape& whole, ch
 absl::StatusOr<std::shared_ptr<const DeviceProgram>> DeviceProgram::Compile(Client* client,
                                                                             std::unique_ptr<HloModule> module,
                                                                             absl::string_view platform, Form form,
-                                                                            const CompileOptions& options) {
+                                                                            const CompileOptions& options,
+                                                                            std::string* kept) {
   const int64_t devices = DeviceCount(*module);
   if (devices > kMaxDevices) {
     return absl::UnimplementedError(
@@ -94,7 +95,7 @@ absl::StatusOr<std::shared_ptr<const DeviceProgram>> DeviceProgram::Compile(Clie
       XC_RETURN_IF_ERROR(LocalizeManualParts(module.get(), program->tilings_));
     }
   }
-  XC_ASSIGN_OR_RETURN(program->executable_, client->Compile(std::move(module), platform, options));
+  XC_ASSIGN_OR_RETURN(program->executable_, client->Compile(std::move(module), platform, options, kept));
   program->parameter_leaves_ = program->executable_->parameter_leaves();
   program->result_leaves_ = program->executable_->result_leaves();
   if (program->whole_) {

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -31,10 +32,12 @@ class DeviceProgram {
     kWholeArrays,  // what all compute together: shardings say how whole arrays lie on the partitions, of one replica
   };
   // A module of whole arrays runs once for all devices, whose memory is one; if parts of it are written for single
-  // devices (shard_map), each device runs it, and arrays are gathered and cut where such parts begin and end.
+  // devices (shard_map), each device runs it, and arrays are gathered and cut where such parts begin and end. `kept`:
+  // as of Client::Compile.
   static absl::StatusOr<std::shared_ptr<const DeviceProgram>> Compile(Client* client, std::unique_ptr<HloModule> module,
                                                                       absl::string_view platform, Form form,
-                                                                      const CompileOptions& options = {});
+                                                                      const CompileOptions& options = {},
+                                                                      std::string* kept = nullptr);
 
   int64_t replicas() const { return replicas_; }
   int64_t partitions() const { return partitions_; }
