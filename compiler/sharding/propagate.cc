@@ -24,7 +24,9 @@ Leaves_ Unknown(const Shape& shape) {
 
 class Propagation {
  public:
-  explicit Propagation(int64_t devices) : devices_(devices) {}
+  // Remembers how the operands of `watched`, if it is not null, lie.
+  explicit Propagation(int64_t devices, const HloInstruction* watched = nullptr)
+      : devices_(devices), watched_(watched) {}
 
   absl::StatusOr<Leaves_> Run(const HloComputation& computation, std::vector<Leaves_> arguments) {
     absl::flat_hash_map<const HloInstruction*, Leaves_> values;
@@ -41,6 +43,8 @@ class Propagation {
     }
     return std::move(values.at(computation.root()));
   }
+
+  const std::vector<DeviceTiling>& at_watched() const { return at_watched_; }
 
   // What a `sharding` attribute says of the leaves of a value of `shape`.
   absl::StatusOr<Leaves_> Said(const Sharding& sharding, const Shape& shape) const {
@@ -142,7 +146,7 @@ class Propagation {
       case O::kGather:
         VisitGather(i, x, to);
         return absl::OkStatus();
-      // Dimensions of which all is kept.
+      // Dimensions stay where they are, though they may become longer or shorter.
       case O::kSlice:
       case O::kDynamicSlice:
       case O::kDynamicUpdateSlice:
@@ -169,6 +173,10 @@ class Propagation {
 
   absl::Status VisitCall(const HloInstruction& i, const Operands& x, Leaves_* out) {
     const std::string& target = i.custom_call_target();
+    if (&i == watched_) {
+      at_watched_.clear();
+      for (const Leaves_* operand : x) at_watched_.push_back(operand->empty() ? DeviceTiling() : (*operand)[0]);
+    }
     if (x.size() == 1 && out->size() == x[0]->size()) {
       for (size_t l = 0; l < out->size(); ++l) {
         if ((*out)[l].rank() == (*x[0])[l].rank() && !absl::StartsWith(target, "SPMD")) (*out)[l] = (*x[0])[l];
@@ -207,7 +215,6 @@ class Propagation {
   }
 
   void Keep(const HloInstruction& i, const Operands& x, Leaves_* out) {
-    const bool along = i.opcode() == O::kConcatenate || i.opcode() == O::kSort;
     const auto leaves = Leaves(i.shape());
     for (size_t l = 0; l < out->size(); ++l) {
       const bool solves = i.opcode() == O::kCholesky || i.opcode() == O::kTriangularSolve;
@@ -216,15 +223,23 @@ class Propagation {
       const Shape& result = *leaves[l].second;
       if (!operand.IsArray() || !result.IsArray() || operand.rank() != result.rank()) continue;
       for (int64_t d = 0; d < result.rank(); ++d) {
-        if (operand.dim(d) != result.dim(d) || (along && i.dimensions()[0] == d)) continue;
         if (solves && d >= result.rank() - 2) continue;
         if (i.opcode() == O::kFft && d >= result.rank() - static_cast<int64_t>(i.attr<AttrKind::kFftLength>().size())) {
           continue;
         }
-        if (i.opcode() == O::kReduceWindow && i.window().dims[d].size != 1) continue;
-        Move(x, o, d, &(*out)[l], d);
+        MoveEven(x, o, d, result.dim(d), &(*out)[l], d);
+        // What is put into an array, or beside it, says where the array says nothing.
+        if (i.opcode() == O::kDynamicUpdateSlice && i.operand(1)->shape().dim(d) == result.dim(d)) {
+          Move(x, 1, d, &(*out)[l], d);
+        }
       }
     }
+  }
+
+  // Move to a dimension of `size`, where the parts are of one size there.
+  static void MoveEven(const Operands& x, size_t o, int64_t from, int64_t size, DeviceTiling* to, int64_t d) {
+    if (x[o]->empty() || from >= (*x[o])[0].rank() || size % (*x[o])[0].Tiles(from) != 0) return;
+    Move(x, o, from, to, d);
   }
 
   // Dimensions that stay, and the first of those that are joined or split.
@@ -294,6 +309,8 @@ class Propagation {
   }
 
   int64_t devices_;
+  const HloInstruction* watched_;
+  std::vector<DeviceTiling> at_watched_;
 };
 
 // Without dimensions whose parts would differ in size.
@@ -306,10 +323,7 @@ void DropUneven(const Shape& shape, Leaves_* tilings) {
   }
 }
 
-}  // namespace
-
-absl::StatusOr<EntryTilings> PropagateShardings(const HloModule& module, int64_t devices) {
-  Propagation propagation(devices);
+absl::StatusOr<EntryTilings> Follow(const HloModule& module, Propagation& propagation) {
   EntryTilings tilings;
   std::vector<Leaves_> arguments;
   for (const HloInstruction* parameter : module.entry()->parameters()) {
@@ -335,6 +349,36 @@ absl::StatusOr<EntryTilings> PropagateShardings(const HloModule& module, int64_t
     XC_ASSIGN_OR_RETURN(tilings.results, propagation.Said(*sharding, root->shape()));
   }
   DropUneven(root->shape(), &tilings.results);
+  return tilings;
+}
+
+}  // namespace
+
+absl::StatusOr<EntryTilings> PropagateShardings(const HloModule& module, int64_t devices) {
+  Propagation propagation(devices);
+  return Follow(module, propagation);
+}
+
+absl::StatusOr<std::vector<DeviceTiling>> OperandTilings(const HloModule& module, int64_t devices,
+                                                         const HloInstruction* call) {
+  Propagation propagation(devices, call);
+  XC_RETURN_IF_ERROR(Follow(module, propagation).status());
+  std::vector<DeviceTiling> tilings = propagation.at_watched();
+  // The entry does not reach it.
+  if (static_cast<int64_t>(tilings.size()) != call->operand_count()) {
+    tilings.clear();
+    for (const HloInstruction* operand : call->operands()) {
+      tilings.push_back(DeviceTiling::Replicated(RankOf(operand->shape())));
+    }
+  }
+  for (size_t o = 0; o < tilings.size(); ++o) {
+    if (!call->operand(o)->shape().IsArray()) {
+      return absl::UnimplementedError(absl::StrCat(call->name(), ": has an operand that is no array"));
+    }
+    Leaves_ leaves = {std::move(tilings[o])};
+    DropUneven(call->operand(o)->shape(), &leaves);
+    tilings[o] = std::move(leaves[0]);
+  }
   return tilings;
 }
 

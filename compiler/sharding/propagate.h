@@ -22,6 +22,10 @@ struct EntryTilings {
 // shardings that do not fit their arrays.
 absl::StatusOr<EntryTilings> PropagateShardings(const HloModule& module, int64_t devices);
 
+// How the operands of a custom call, arrays, lie by the same rules; where it is run more than once, at the last time.
+absl::StatusOr<std::vector<DeviceTiling>> OperandTilings(const HloModule& module, int64_t devices,
+                                                         const HloInstruction* call);
+
 }  // namespace xc
 
 #endif  // XC_COMPILER_SHARDING_PROPAGATE_H_

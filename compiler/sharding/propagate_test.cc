@@ -54,7 +54,7 @@ TEST(Propagate, Movement) {
   EXPECT_EQ(Entry("a = f32[8,4] parameter(0), $XY\nROOT r = f32[8,2,2] reshape(a)"), "[x,y,]");
   EXPECT_EQ(Entry("a = f32[8,4] parameter(0), $X\nROOT r = f32[32] reshape(a)"), "[x]");
   EXPECT_EQ(Entry("a = f32[8,4] parameter(0), $XY\nROOT r = f32[3,8,4] broadcast(a), dimensions={1,2}"), "[,x,y]");
-  EXPECT_EQ(Entry("a = f32[8,4] parameter(0), $XY\nROOT r = f32[8,2] slice(a), slice={[0:8],[0:2]}"), "[x,]");
+  EXPECT_EQ(Entry("a = f32[8,4] parameter(0), $XY\nROOT r = f32[8,2] slice(a), slice={[0:8],[0:2]}"), "[x,y]");
 }
 
 TEST(Propagate, ProductsAndSums) {
