@@ -20,8 +20,26 @@ class Recorder {
 
   // Forgets what was recorded, and begins.
   void Start();
-  // Ends; gives a trace (JSON of the Trace Event format): each launch with its thread, and, of code that was compiled
-  // while something was recorded, its kernels, library calls and loops.
+  // What one thread did for a while: a launch, or, of code that was compiled for profiling, a kernel, library call or
+  // loop of it. Times are ProfileClock's.
+  struct Fact {
+    const char* name;
+    std::string value;
+    bool is_number = false;  // or a truth value: JSON as it is
+  };
+  struct Event {
+    std::string name, category;
+    std::vector<Fact> facts;
+    int track = 0;
+    int64_t start_ns = 0, end_ns = 0;
+  };
+  struct Recording {
+    std::vector<Event> events;
+    int64_t dropped = 0;  // events that there was no room for
+  };
+  // Ends; gives what was recorded.
+  Recording Take();
+  // The same as a trace: JSON of the Trace Event format.
   std::string Stop();
   // Whether code should be compiled for profiling, and runs be told.
   bool on() const { return on_.load(std::memory_order_relaxed); }
@@ -33,16 +51,9 @@ class Recorder {
  private:
   // Events of one run are kept beyond this number of them all as sums only.
   static constexpr size_t kMostEvents = size_t{1} << 18;
-  struct Event {
-    std::string name, category, args;  // args: JSON
-    int track = 0;
-    int64_t start_ns = 0, end_ns = 0;
-  };
-
   std::atomic<bool> on_{false};
   std::mutex mu_;
-  std::vector<Event> events_;  // guarded by mu_
-  int64_t dropped_ = 0;
+  Recording recording_;  // guarded by mu_
 };
 
 }  // namespace xc
