@@ -1,5 +1,5 @@
-// Parts of the PJRT C API beside its table: the extension by which custom calls of XLA's FFI reach a plugin, and the
-// one that tells how arrays lie in memory.
+// Parts of the PJRT C API beside its table: the extension by which custom calls of XLA's FFI reach a plugin, the one
+// that tells how arrays lie in memory, and the one that profilers collect traces by.
 #ifndef XC_SERVICE_PJRT_API_EXTENSIONS_H_
 #define XC_SERVICE_PJRT_API_EXTENSIONS_H_
 
@@ -112,6 +112,72 @@ struct LayoutsExtension {
 
 // The one of this plugin, behind the other.
 LayoutsExtension* GetLayoutsExtension();
+
+// The interface of profilers has a form of its own, of version 1: errors are its own, and structs have no extensions.
+struct Profiler;
+
+struct Profiler_Error_Destroy_Args {
+  size_t struct_size;
+  void* priv;
+  Error* error;
+};
+
+struct Profiler_Error_Message_Args {
+  size_t struct_size;
+  void* priv;
+  const Error* error;
+  const char* message;
+  size_t message_size;
+};
+
+struct Profiler_Error_GetCode_Args {
+  size_t struct_size;
+  void* priv;
+  const Error* error;
+  int code;
+};
+
+struct Profiler_Create_Args {
+  size_t struct_size;
+  const char* options;
+  size_t options_size;
+  Profiler* profiler;
+};
+
+// Destroys, starts and stops.
+struct Profiler_Args {
+  size_t struct_size;
+  Profiler* profiler;
+};
+
+struct Profiler_CollectData_Args {
+  size_t struct_size;
+  Profiler* profiler;
+  uint8_t* buffer;  // null: the plugin gives its own
+  size_t buffer_size_in_bytes;
+};
+
+struct ProfilerApi {
+  size_t struct_size;
+  void* priv;
+  void (*error_destroy)(Profiler_Error_Destroy_Args* args);
+  void (*error_message)(Profiler_Error_Message_Args* args);
+  Error* (*error_get_code)(Profiler_Error_GetCode_Args* args);
+  Error* (*create)(Profiler_Create_Args* args);
+  Error* (*destroy)(Profiler_Args* args);
+  Error* (*start)(Profiler_Args* args);
+  Error* (*stop)(Profiler_Args* args);
+  Error* (*collect_data)(Profiler_CollectData_Args* args);
+};
+
+struct ProfilerExtension {
+  ExtensionBase base;
+  ProfilerApi* api;
+  int64_t traceme_context_id;  // of calls alone
+};
+
+// The one of this plugin, the last of the list.
+ProfilerExtension* GetProfilerExtension();
 
 }  // namespace xc::pjrt
 

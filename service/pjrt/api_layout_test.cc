@@ -6,6 +6,7 @@
 #include "xla/pjrt/c/pjrt_c_api.h"
 #include "xla/pjrt/c/pjrt_c_api_ffi_extension.h"
 #include "xla/pjrt/c/pjrt_c_api_layouts_extension.h"
+#include "xla/pjrt/c/pjrt_c_api_profiler_extension.h"
 
 // XC_EACH(m, a, b, f, g, …): m(a, b, f) m(a, b, g) ….
 #define XC_PARENS ()
@@ -202,6 +203,20 @@ static_assert(sizeof(xc::pjrt::LayoutsExtension) == sizeof(::PJRT_Layouts_Extens
 static_assert(offsetof(xc::pjrt::LayoutsExtension, of_buffer) ==
               offsetof(::PJRT_Layouts_Extension, PJRT_Layouts_PJRT_Buffer_MemoryLayout));
 static_assert(static_cast<int>(xc::pjrt::kLayoutsExtension) == PJRT_Extension_Type_Layouts);
+
+XC_SAME(Profiler_Error_Destroy_Args, PLUGIN_Profiler_Error_Destroy_Args, error)
+XC_SAME(Profiler_Error_Message_Args, PLUGIN_Profiler_Error_Message_Args, error, message, message_size)
+XC_SAME(Profiler_Error_GetCode_Args, PLUGIN_Profiler_Error_GetCode_Args, error, code)
+XC_SAME(Profiler_Create_Args, PLUGIN_Profiler_Create_Args, options, options_size, profiler)
+XC_SAME(Profiler_Args, PLUGIN_Profiler_Start_Args, profiler)
+XC_SAME(Profiler_Args, PLUGIN_Profiler_Stop_Args, profiler)
+XC_SAME(Profiler_Args, PLUGIN_Profiler_Destroy_Args, profiler)
+XC_SAME(Profiler_CollectData_Args, PLUGIN_Profiler_CollectData_Args, profiler, buffer, buffer_size_in_bytes)
+XC_SAME(ProfilerApi, PLUGIN_Profiler_Api, error_destroy, error_message, error_get_code, create, destroy, start, stop,
+        collect_data)
+static_assert(sizeof(xc::pjrt::ProfilerExtension) == sizeof(::PJRT_Profiler_Extension));
+static_assert(offsetof(xc::pjrt::ProfilerExtension, api) == offsetof(::PJRT_Profiler_Extension, profiler_api));
+static_assert(static_cast<int>(xc::pjrt::kProfilerExtension) == PJRT_Extension_Type_Profiler);
 
 #define XC_PJRT_CALL(name) static_assert(offsetof(xc::pjrt::Api, name) == offsetof(::PJRT_Api, PJRT_##name), #name);
 #define XC_PJRT_NONE(name) XC_PJRT_CALL(name)

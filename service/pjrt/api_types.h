@@ -16,7 +16,12 @@ namespace xc::pjrt {
 inline constexpr int kApiMajor = 0;
 inline constexpr int kApiMinor = 90;
 
-enum ExtensionType : int { kLayoutsExtension = 4, kFfiExtension = 5, kMemoryDescriptionsExtension = 6 };
+enum ExtensionType : int {
+  kProfilerExtension = 1,
+  kLayoutsExtension = 4,
+  kFfiExtension = 5,
+  kMemoryDescriptionsExtension = 6
+};
 
 struct ExtensionBase {
   size_t struct_size;

@@ -4,12 +4,17 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "compiler/sharding/partitioned_calls.h"
+#include "compiler/sharding/propagate.h"
 #include "hlo/analysis/fingerprint.h"
+#include "hlo/base/exceptions.h"
 #include "hlo/base/status.h"
 #include "importers/io.h"
 #include "proto/compile_options.pb.h"
 #include "service/pjrt/events.h"
 #include "service/pjrt/executables.h"
+#include "service/pjrt/python_host.h"
 
 namespace xc::pjrt {
 namespace {
@@ -85,8 +90,9 @@ std::vector<bool> DonatedLeaves(const HloModule& module) {
 
 // The number of a memory, in the order of a device's, for what a layout says of it.
 size_t MemoryOf(const Shape& leaf) {
-  constexpr int64_t kHostMemory = 5;
-  return leaf.has_layout() && leaf.layout().memory_space == kHostMemory ? 1 : 0;
+  constexpr int64_t kHostMemory = 5, kUnpinnedHostMemory = 6;
+  if (!leaf.has_layout()) return 0;
+  return leaf.layout().memory_space == kHostMemory ? 1 : leaf.layout().memory_space == kUnpinnedHostMemory ? 2 : 0;
 }
 
 // Takes the layouts that are not row-major out of the module's entry.
@@ -112,6 +118,39 @@ void TakeLayouts(HloModule* module, CompiledProgram* compiled) {
   }
 }
 
+absl::StatusOr<xc::CompileOptions> ReadOptions(absl::string_view serialized, pb::CompileOptionsProto* proto) {
+  if (!proto->ParseFromArray(serialized.data(), static_cast<int>(serialized.size()))) {
+    return absl::InvalidArgumentError("the compile options are no CompileOptionsProto");
+  }
+  xc::CompileOptions options;
+  for (const auto& [name, value] : proto->env_option_overrides()) XC_RETURN_IF_ERROR(SetOption(name, value, &options));
+  return options;
+}
+
+// The module that a program is made of, in the form that is compiled; fills in the layouts at its entry.
+absl::StatusOr<std::unique_ptr<HloModule>> ReadSource(CompiledProgram* compiled) {
+  XC_ASSIGN_OR_RETURN(std::unique_ptr<HloModule> module, ReadModule(compiled->source));
+  module->config().replica_count = compiled->num_replicas;
+  module->config().num_partitions = compiled->num_partitions;
+  TakeLayouts(module.get(), compiled);
+  return module;
+}
+
+// Tells those who asked for it how arrays lie, and takes their calls out of the module; on one device they are whole.
+absl::Status AnswerInspections(HloModule* module, int64_t devices) {
+  for (HloComputation* computation : module->ComputationPostOrder()) {
+    for (HloInstruction* i : computation->PostOrder()) {
+      if (i->opcode() != HloOpcode::kCustomCall || i->custom_call_target() != "InspectSharding") continue;
+      if (i->operand_count() != 1) return absl::InvalidArgumentError("InspectSharding takes one array");
+      XC_ASSIGN_OR_RETURN(const std::vector<DeviceTiling> tilings, OperandTilings(*module, devices, i));
+      const auto* config = i->FindAttr<AttrKind::kBackendConfig>();
+      XC_RETURN_IF_ERROR(TellSharding(config == nullptr ? "" : config->text, tilings[0].ToSharding(devices)));
+      computation->Replace(i, i->operand(0));
+    }
+  }
+  return absl::OkStatus();
+}
+
 void DescribeResults(CompiledProgram* compiled) {
   for (const Shape& leaf : compiled->result_leaves()) {
     // Tokens are arrays without elements to JAX.
@@ -130,38 +169,33 @@ void DescribeResults(CompiledProgram* compiled) {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<LoadedExecutable>> CompileModule(Client* client, absl::string_view source,
-                                                                absl::string_view options) {
+                                                                absl::string_view options, std::string code) {
   pb::CompileOptionsProto proto;
-  if (!proto.ParseFromArray(options.data(), static_cast<int>(options.size()))) {
-    return absl::InvalidArgumentError("the compile options are no CompileOptionsProto");
-  }
-  xc::CompileOptions compile_options;
-  for (const auto& [name, value] : proto.env_option_overrides()) {
-    XC_RETURN_IF_ERROR(SetOption(name, value, &compile_options));
-  }
+  XC_ASSIGN_OR_RETURN(const xc::CompileOptions compile_options, ReadOptions(options, &proto));
   auto compiled = std::make_shared<CompiledProgram>();
   XC_ASSIGN_OR_RETURN(compiled->devices, AssignedDevices(*client, proto.executable_build_options()));
   compiled->num_replicas = static_cast<int>(std::max<int64_t>(1, proto.executable_build_options().num_replicas()));
   compiled->num_partitions = static_cast<int>(std::max<int64_t>(1, proto.executable_build_options().num_partitions()));
-  XC_ASSIGN_OR_RETURN(std::unique_ptr<HloModule> module, ReadModule(source));
-  module->config().replica_count = compiled->num_replicas;
-  module->config().num_partitions = compiled->num_partitions;
-  TakeLayouts(module.get(), compiled.get());
-  compiled->name = module->name();
   compiled->source = std::string(source);
   compiled->options = std::string(options);
+  XC_ASSIGN_OR_RETURN(std::unique_ptr<HloModule> module, ReadSource(compiled.get()));
+  compiled->name = module->name();
   compiled->donated = DonatedLeaves(*module);
   compiled->any_donated =
       std::find(compiled->donated.begin(), compiled->donated.end(), true) != compiled->donated.end();
   compiled->fingerprint = absl::StrCat(FingerprintOf(*module).ToHex(), "/", compile_options.KeyText());
+  compiled->code = std::move(code);
   if (compiled->devices.size() == 1) {
-    XC_ASSIGN_OR_RETURN(compiled->for_one, client->compiler->Compile(std::move(module), kPlatform, compile_options));
+    XC_ASSIGN_OR_RETURN(compiled->for_one,
+                        client->compiler->Compile(std::move(module), kPlatform, compile_options, &compiled->code));
   } else {
     const bool whole = proto.executable_build_options().use_spmd_partitioning() && compiled->num_partitions > 1;
+    if (whole) XC_RETURN_IF_ERROR(PartitionCalls(module.get(), compiled->num_partitions, PartitionByJax));
+    XC_RETURN_IF_ERROR(AnswerInspections(module.get(), whole ? compiled->num_partitions : 1));
     XC_ASSIGN_OR_RETURN(compiled->for_several, DeviceProgram::Compile(client->compiler, std::move(module), kPlatform,
                                                                       whole ? DeviceProgram::Form::kWholeArrays
                                                                             : DeviceProgram::Form::kOfDevices,
-                                                                      compile_options));
+                                                                      compile_options, &compiled->code));
   }
   DescribeResults(compiled.get());
   auto loaded = std::make_unique<LoadedExecutable>();
@@ -170,29 +204,62 @@ absl::StatusOr<std::unique_ptr<LoadedExecutable>> CompileModule(Client* client, 
   return loaded;
 }
 
-// "xcpjrt1\n", the size of the options in eight bytes, low ones first; options; module.
-constexpr absl::string_view kMagic = "xcpjrt1\n";
+const xc::Executable& CompiledProgram::for_profile(xc::Client* compiler) const {
+  std::call_once(profile_once_, [&] {
+    const auto compile = [&]() -> absl::StatusOr<std::shared_ptr<const xc::Executable>> {
+      pb::CompileOptionsProto proto;
+      XC_ASSIGN_OR_RETURN(xc::CompileOptions compile_options, ReadOptions(options, &proto));
+      compile_options.profile = true;
+      CompiledProgram again;
+      again.source = source;
+      XC_ASSIGN_OR_RETURN(std::unique_ptr<HloModule> module, ReadSource(&again));
+      return compiler->Compile(std::move(module), kPlatform, compile_options);
+    };
+    absl::StatusOr<std::shared_ptr<const xc::Executable>> made = CatchExceptions(compile);
+    for_profile_ = made.ok() ? *std::move(made) : for_one;
+  });
+  return *for_profile_;
+}
+
+namespace {
+
+// The beginning of serialized executables. Options, module and code follow, each after its size in eight bytes, low
+// ones first.
+constexpr absl::string_view kMagic = "xcpjrt2\n";
+
+void PutPart(absl::string_view part, std::string* out) {
+  for (int i = 0; i < 8; ++i) out->push_back(static_cast<char>(uint64_t{part.size()} >> (8 * i)));
+  out->append(part.data(), part.size());
+}
+
+// Takes a part off the front of `rest`; false where it is cut off.
+bool TakePart(absl::string_view* rest, absl::string_view* part) {
+  if (rest->size() < 8) return false;
+  uint64_t size = 0;
+  for (int i = 0; i < 8; ++i) size |= uint64_t{static_cast<uint8_t>((*rest)[i])} << (8 * i);
+  rest->remove_prefix(8);
+  if (size > rest->size()) return false;
+  *part = rest->substr(0, size);
+  rest->remove_prefix(size);
+  return true;
+}
+
+}  // namespace
 
 std::string SerializeProgram(const CompiledProgram& compiled) {
   std::string out(kMagic);
-  for (int i = 0; i < 8; ++i) out.push_back(static_cast<char>(uint64_t{compiled.options.size()} >> (8 * i)));
-  absl::StrAppend(&out, compiled.options, compiled.source);
+  for (const std::string* part : {&compiled.options, &compiled.source, &compiled.code}) PutPart(*part, &out);
   return out;
 }
 
 absl::StatusOr<std::unique_ptr<LoadedExecutable>> LoadProgram(Client* client, absl::string_view serialized,
                                                               absl::string_view overridden_options) {
-  const size_t head = kMagic.size() + 8;
-  uint64_t size = 0;
-  if (serialized.size() >= head) {
-    for (int i = 0; i < 8; ++i) size |= uint64_t{static_cast<uint8_t>(serialized[kMagic.size() + i])} << (8 * i);
-  }
-  if (serialized.size() < head || serialized.substr(0, kMagic.size()) != kMagic || size > serialized.size() - head) {
+  absl::string_view rest = serialized, options, source, code;
+  if (!absl::ConsumePrefix(&rest, kMagic) || !TakePart(&rest, &options) || !TakePart(&rest, &source) ||
+      !TakePart(&rest, &code) || !rest.empty()) {
     return absl::InvalidArgumentError("this is no executable that this plugin serialized");
   }
-  const absl::string_view options = serialized.substr(head, size);
-  return CompileModule(client, serialized.substr(head + size),
-                       overridden_options.empty() ? options : overridden_options);
+  return CompileModule(client, source, overridden_options.empty() ? options : overridden_options, std::string(code));
 }
 
 Error* Client_Compile(Client_Compile_Args* args) {

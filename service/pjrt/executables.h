@@ -34,6 +34,8 @@ struct CompiledProgram {
   std::string name, fingerprint;
   // What it was made of: the module in the form that it came in, and a serialized CompileOptionsProto.
   std::string source, options;
+  // Its code, for other processes (`kept` of xc::Client::Compile); empty where there is none to keep.
+  std::string code;
   int num_replicas = 1, num_partitions = 1;
   std::vector<Device*> devices;  // replica by replica, partition by partition
   // By parameter leaf: whether a caller that hands over a buffer loses it.
@@ -57,10 +59,15 @@ struct CompiledProgram {
     std::vector<NamedValue> values;
   };
   const Costs& costs() const;
+  // The program, of one device, with code that tells its parts to profiles; compiled when it is first asked for. Where
+  // that fails, for_one.
+  const xc::Executable& for_profile(xc::Client* compiler) const;
 
  private:
   mutable std::once_flag cost_once_;
   mutable Costs costs_;
+  mutable std::once_flag profile_once_;
+  mutable std::shared_ptr<const xc::Executable> for_profile_;
 };
 
 // A layout as the extension for layouts hands it out, in XLA's text form.
@@ -86,11 +93,13 @@ struct ExecuteContext {
   CallUserData user_data;
 };
 
-// Compiles a module for the devices that the options (a CompileOptionsProto) name.
+// Compiles a module for the devices that the options (a CompileOptionsProto) name. `code`: of such a program that was
+// compiled before, or nothing.
 absl::StatusOr<std::unique_ptr<LoadedExecutable>> CompileModule(Client* client, absl::string_view module,
-                                                                absl::string_view options);
+                                                                absl::string_view options, std::string code = "");
 
-// An executable's serialized form and back: the module and its options, which are compiled when it is loaded.
+// An executable's serialized form and back: the module, its options, and its code, which is loaded where it is of this
+// build and machine; otherwise the module is compiled. `overridden_options` stand in the place of its own if not empty.
 std::string SerializeProgram(const CompiledProgram& compiled);
 absl::StatusOr<std::unique_ptr<LoadedExecutable>> LoadProgram(Client* client, absl::string_view serialized,
                                                               absl::string_view overridden_options);

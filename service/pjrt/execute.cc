@@ -8,6 +8,7 @@
 #include "hlo/base/status.h"
 #include "service/pjrt/events.h"
 #include "service/pjrt/executables.h"
+#include "service/recorder.h"
 
 namespace xc::pjrt {
 namespace {
@@ -96,10 +97,12 @@ struct Results {
 };
 
 // Results that are computed in the memory of an argument which is given up get that memory.
-absl::StatusOr<Results> AllocateResults(const CompiledProgram& compiled, const Arguments& arguments) {
+// `executable` is null for several devices.
+absl::StatusOr<Results> AllocateResults(const CompiledProgram& compiled, const xc::Executable* executable,
+                                        const Arguments& arguments) {
   Results results;
   for (size_t i = 0; i < compiled.result_shapes.size(); ++i) {
-    const int64_t parameter = compiled.for_one == nullptr ? -1 : compiled.for_one->ResultParameter(i);
+    const int64_t parameter = executable == nullptr ? -1 : executable->ResultParameter(i);
     std::shared_ptr<Storage> storage;
     if (parameter >= 0 && arguments.writable[parameter] != 0) {
       storage = arguments.held[parameter];
@@ -137,15 +140,21 @@ RunOptions OptionsOf(const ExecuteContext* context) {
   return options;
 }
 
-absl::Status RunOnOne(const CompiledProgram& compiled, absl::Span<Buffer* const> buffers,
-                      absl::Span<const int64_t> kept, const ExecuteContext* context, Device* device, Buffer** out) {
+absl::Status RunOnOne(const LoadedExecutable& loaded, absl::Span<Buffer* const> buffers, absl::Span<const int64_t> kept,
+                      const ExecuteContext* context, Device* device, Buffer** out) {
+  const CompiledProgram& compiled = *loaded.compiled;
   XC_ASSIGN_OR_RETURN(Arguments arguments, TakeArguments(compiled, buffers, kept));
-  XC_ASSIGN_OR_RETURN(Results results, AllocateResults(compiled, arguments));
+  Recorder& recorder = Recorder::Get();
+  const bool told = recorder.on();
+  const xc::Executable& executable = told ? compiled.for_profile(loaded.client->compiler) : *compiled.for_one;
+  XC_ASSIGN_OR_RETURN(Results results, AllocateResults(compiled, &executable, arguments));
   RunOptions options = OptionsOf(context);
   options.device.ordinal = device->description.id;
   options.writable = arguments.writable;
-  XC_RETURN_IF_ERROR(compiled.for_one->Run(arguments.pointers,
-                                           absl::MakeSpan(results.pointers.data(), results.pointers.size()), options));
+  const auto run = [&](const RunOptions& how) {
+    return executable.Run(arguments.pointers, absl::MakeSpan(results.pointers.data(), results.pointers.size()), how);
+  };
+  XC_RETURN_IF_ERROR(told ? recorder.Run(compiled.name, executable, options, run) : run(options));
   return MakeBuffers(compiled, device, &results, out);
 }
 
@@ -158,11 +167,14 @@ absl::Status RunOnSeveral(const CompiledProgram& compiled, const LoadedExecutabl
   for (size_t d = 0; d < count; ++d) {
     XC_ASSIGN_OR_RETURN(arguments[d],
                         TakeArguments(compiled, absl::MakeConstSpan(args.argument_lists[d], args.num_args), kept));
-    XC_ASSIGN_OR_RETURN(results[d], AllocateResults(compiled, arguments[d]));
+    XC_ASSIGN_OR_RETURN(results[d], AllocateResults(compiled, nullptr, arguments[d]));
     buffers[d].parameters = arguments[d].pointers;
     buffers[d].results = absl::MakeSpan(results[d].pointers.data(), results[d].pointers.size());
   }
-  XC_RETURN_IF_ERROR(compiled.for_several->Run(buffers, OptionsOf(context)));
+  Recorder& recorder = Recorder::Get();
+  const auto run = [&](const RunOptions& options) { return compiled.for_several->Run(buffers, options); };
+  XC_RETURN_IF_ERROR(recorder.on() ? recorder.Run(compiled.name, compiled.executable(), OptionsOf(context), run)
+                                   : run(OptionsOf(context)));
   for (size_t d = 0; d < count; ++d) {
     XC_RETURN_IF_ERROR(MakeBuffers(compiled, compiled.devices[d], &results[d], args.output_lists[d]));
     if (args.device_complete_events != nullptr) args.device_complete_events[d] = NewEvent(nullptr);
@@ -188,8 +200,8 @@ absl::Status Execute(LoadedExecutable_Execute_Args* args) {
   }
   if (compiled.for_one == nullptr) return RunOnSeveral(compiled, *args, kept, context);
   Device* const device = args->execute_device != nullptr ? args->execute_device : compiled.devices[0];
-  XC_RETURN_IF_ERROR(RunOnOne(compiled, absl::MakeConstSpan(args->argument_lists[0], args->num_args), kept, context,
-                              device, args->output_lists[0]));
+  XC_RETURN_IF_ERROR(RunOnOne(*args->executable, absl::MakeConstSpan(args->argument_lists[0], args->num_args), kept,
+                              context, device, args->output_lists[0]));
   if (args->device_complete_events != nullptr) args->device_complete_events[0] = NewEvent(nullptr);
   return absl::OkStatus();
 }

@@ -72,7 +72,7 @@ Error* OutputLayouts(Layouts_Executable_GetOutputLayouts_Args* args) {
 }  // namespace
 
 LayoutsExtension* GetLayoutsExtension() {
-  static LayoutsExtension extension = {{sizeof(LayoutsExtension), kLayoutsExtension, nullptr},
+  static LayoutsExtension extension = {{sizeof(LayoutsExtension), kLayoutsExtension, &GetProfilerExtension()->base},
                                        MemoryLayoutDestroy,
                                        MemoryLayoutSerialize,
                                        ClientDefaultLayout,

@@ -1,16 +1,12 @@
 #include "service/pjrt/python_host.h"
 
-#include <dlfcn.h>
-
 #include <cstdint>
-#include <cstdio>
-#include <initializer_list>
 #include <mutex>
 #include <string>
 
-#include "absl/strings/str_cat.h"
 #include "backends/ffi/ffi.h"
 #include "hlo/base/per_thread.h"
+#include "service/pjrt/python_code.h"
 
 namespace xc::pjrt {
 namespace {
@@ -29,13 +25,23 @@ const char* RegisterFromPython(const char* name, const char* platform, void* ins
   return message.c_str();
 }
 
-// %s is the address of RegisterFromPython. Handlers are capsules, or dictionaries of capsules by stage. Only typed ones
-// (API version 1) have the convention that is handed on.
+// The same for a type that handlers keep states of.
+const char* RegisterTypeFromPython(const char* name, int64_t* id, const ffi::TypeInfo* info) {
+  static PerThread<std::string> messages;
+  const absl::Status status = ffi::RegisterType(name, id, info == nullptr ? nullptr : info->deleter);
+  if (status.ok()) return nullptr;
+  std::string& message = messages.Get();
+  message = std::string(status.message());
+  return message.c_str();
+}
+
+// %s are the addresses of RegisterFromPython and RegisterTypeFromPython. Handlers are capsules, or dictionaries of
+// capsules by stage. Only typed ones (API version 1) have the convention that is handed on.
 constexpr char kCode[] = R"(
-def _xc_share_handlers(address):
+def _xc_share_handlers(address, type_address):
     import ctypes, sys
     client = sys.modules.get("jaxlib.xla_client")
-    if not all(hasattr(client, name) for name in ("_xla", "_custom_callback_handler", "_custom_callback_lock")):
+    if not all(hasattr(client, name) for name in ("_xla", "_custom_callback_handler", "_custom_type_id_handler")):
         return
     names = [ctypes.c_char_p, ctypes.c_char_p] + [ctypes.c_void_p] * 4 + [ctypes.c_uint32]
     register = ctypes.CFUNCTYPE(ctypes.c_char_p, *names)(address)
@@ -51,9 +57,29 @@ def _xc_share_handlers(address):
             return
         pointers = [pointer(stages.get(stage)) for stage in ("instantiate", "prepare", "initialize", "execute")]
         number = getattr(traits, "value", traits)
-        problem = register(text(name).encode(), text(platform).encode(), *pointers, number)
+        tell(name, register(text(name).encode(), text(platform).encode(), *pointers, number))
+
+    def tell(name, problem):
         if problem:
-            print("xc: custom call", text(name) + ":", problem.decode(), file=sys.stderr)
+            print("xc: custom call", text(name) + ":", getattr(problem, "decode", lambda: problem)(), file=sys.stderr)
+
+    # Types first: handlers use them.
+    register_type = ctypes.CFUNCTYPE(ctypes.c_char_p, ctypes.c_char_p, ctypes.c_void_p, ctypes.c_void_p)(type_address)
+    own_types = client._custom_type_id_handler.get("Host") or client._xla.register_custom_type
+
+    def type_handler(name, registration):
+        own_types(name, registration)
+        parts = registration if isinstance(registration, dict) else {"type_id": registration}
+        tell(name, register_type(text(name).encode(), pointer(parts.get("type_id")), pointer(parts.get("type_info"))))
+
+    with client._custom_type_id_lock:
+        client._custom_type_id_handler["Host"] = type_handler
+        waiting_types = client._custom_type_id.pop("Host", [])
+    for name, registration in waiting_types:
+        try:
+            type_handler(name, registration)
+        except Exception as problem:
+            tell(name, problem)
 
     # What jaxlib would put there itself, but only when its own client is made.
     own = client._custom_callback_handler.get("Host") or client._xla.register_custom_call_target
@@ -66,13 +92,16 @@ def _xc_share_handlers(address):
         client._custom_callback_handler["Host"] = handler
         waiting = client._custom_callback.pop("Host", [])
     for name, function, api_version, traits in waiting:
-        handler(name, function, "Host", api_version, traits)
+        try:
+            handler(name, function, "Host", api_version, traits)
+        except Exception as problem:
+            tell(name, problem)
     # Handlers of this process before now. Python's callbacks need a state of jaxlib's and have functions here.
     for name, function in client.custom_call_targets("Host").items():
         if "python_cpu_callback" not in text(name):
             give(name, function, "Host", 1, 0)
 
-_xc_share_handlers(%s)
+_xc_share_handlers(%s, %s)
 )";
 
 // Called by the code below.
@@ -90,32 +119,14 @@ def _xc_count_devices(number, address):
 _xc_count_devices(%s, %s)
 )";
 
-template <typename F>
-F Symbol(const char* name) {
-  return reinterpret_cast<F>(dlsym(RTLD_DEFAULT, name));
-}
-
-// Runs `code` in the process's Python, if it has one. The last "%s" in it are the addresses, in their order.
-void RunInPython(std::string code, std::initializer_list<const void*> addresses) {
-  const auto is_initialized = Symbol<int (*)()>("Py_IsInitialized");
-  const auto ensure = Symbol<int (*)()>("PyGILState_Ensure");
-  const auto release = Symbol<void (*)(int)>("PyGILState_Release");
-  const auto run = Symbol<int (*)(const char*, void*)>("PyRun_SimpleStringFlags");
-  if (is_initialized == nullptr || ensure == nullptr || release == nullptr || run == nullptr) return;
-  if (is_initialized() == 0) return;
-  for (const void* const* address = addresses.end(); address-- != addresses.begin();) {
-    code.replace(code.rfind("%s"), 2, absl::StrCat(reinterpret_cast<uintptr_t>(*address)));
-  }
-  const int state = ensure();
-  run(code.c_str(), nullptr);
-  release(state);
-}
-
 }  // namespace
 
 void ShareHandlersOfJaxlib() {
   static std::once_flag once;
-  std::call_once(once, [] { RunInPython(kCode, {reinterpret_cast<const void*>(&RegisterFromPython)}); });
+  std::call_once(once, [] {
+    RunInPython(kCode, {reinterpret_cast<const void*>(&RegisterFromPython),
+                        reinterpret_cast<const void*>(&RegisterTypeFromPython)});
+  });
 }
 
 int64_t DevicesOfJaxSetting() {

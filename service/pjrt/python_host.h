@@ -1,9 +1,15 @@
 // In a process of Python that has jaxlib: what JAX registers for custom calls on the CPU reaches this compiler, too,
-// and so does its setting for the number of devices.
+// and so do its setting for the number of devices and what programs say of how devices share custom calls.
 #ifndef XC_SERVICE_PJRT_PYTHON_HOST_H_
 #define XC_SERVICE_PJRT_PYTHON_HOST_H_
 
 #include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "compiler/sharding/partitioned_calls.h"
 
 namespace xc::pjrt {
 
@@ -14,6 +20,15 @@ void ShareHandlersOfJaxlib();
 
 // What JAX's setting `jax_num_cpu_devices` says, which it gives its own client alone; 0 where it says nothing.
 int64_t DevicesOfJaxSetting();
+
+// Asks the function of jax.experimental.custom_partitioning that a call is registered with (a CallPartitioner of
+// PartitionCalls). FailedPrecondition in a process without JAX; InvalidArgument with what the function raises.
+absl::StatusOr<PartitionedCall> PartitionByJax(const std::string& key, const std::vector<ShardedShape>& operands,
+                                               const std::vector<ShardedShape>& results);
+
+// Hands the sharding of an array to the function that asks for it (jax.debug.inspect_array_sharding); `callback` is the
+// backend_config of the call "InspectSharding". Errors as above.
+absl::Status TellSharding(const std::string& callback, const Sharding& sharding);
 
 }  // namespace xc::pjrt
 

@@ -35,7 +35,11 @@ cc_library(
 # The C interface of XLA's plugins alone.
 cc_library(
     name = "pjrt_c_api",
-    hdrs = glob(["include/xla/pjrt/c/*.h", "include/xla/ffi/api/*.h"]),
+    hdrs = glob([
+        "include/xla/backends/profiler/plugin/*.h",
+        "include/xla/ffi/api/*.h",
+        "include/xla/pjrt/c/*.h",
+    ]),
     includes = ["include"],
     visibility = ["//visibility:public"],
 )

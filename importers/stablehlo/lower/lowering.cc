@@ -263,16 +263,19 @@ const Attr* LayoutMode(const AttrList& attributes) {
   return any ? nullptr : mode;
 }
 
-bool IsOnHost(const AttrList& attributes) {
+// The number of the memory that the attributes ask for: XLA's for the host's, and the next for the part of it that is
+// not pinned, for which XLA's layouts have none.
+int64_t MemorySpace(const AttrList& attributes) {
+  constexpr int64_t kHostMemory = 5, kUnpinnedHostMemory = 6;
   const Attr* const kind = FindAttr(attributes, "mhlo.memory_kind");
-  return kind != nullptr && kind->text == "pinned_host";
+  if (kind == nullptr) return 0;
+  return kind->text == "pinned_host" ? kHostMemory : kind->text == "unpinned_host" ? kUnpinnedHostMemory : 0;
 }
 
 }  // namespace
 
 // Gives `shape` the layout and the memory that its attributes ask for.
 absl::Status Lowering::SetEntryLayout(const std::vector<AttrList>& lists, size_t i, Shape* shape) const {
-  constexpr int64_t kHostMemory = 5;
   *shape = WithDefaultLayout(*shape);
   if (i >= lists.size() || !shape->IsArray()) return absl::OkStatus();
   if (const Attr* mode = LayoutMode(lists[i]); mode != nullptr && shape->rank() > 0) {
@@ -285,14 +288,14 @@ absl::Status Lowering::SetEntryLayout(const std::vector<AttrList>& lists, size_t
     }
     *shape->mutable_layout() = given->layout();
   }
-  if (IsOnHost(lists[i])) shape->mutable_layout()->memory_space = kHostMemory;
+  if (const int64_t space = MemorySpace(lists[i]); space != 0) shape->mutable_layout()->memory_space = space;
   return absl::OkStatus();
 }
 
 // The layouts that JAX asks for, and XLA's number for the host's memory for what it puts there.
 absl::Status Lowering::SetEntryLayouts(const Function& entry, HloModule* module) const {
   const auto asks = [](const AttrList& attributes) {
-    return IsOnHost(attributes) || LayoutMode(attributes) != nullptr;
+    return MemorySpace(attributes) != 0 || LayoutMode(attributes) != nullptr;
   };
   const auto any = [&](const std::vector<AttrList>& lists) { return std::any_of(lists.begin(), lists.end(), asks); };
   if (!any(entry.argument_attributes) && !any(entry.result_attributes)) return absl::OkStatus();

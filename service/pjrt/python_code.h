@@ -1,0 +1,16 @@
+// Runs code in the Python of this process, if it has one.
+#ifndef XC_SERVICE_PJRT_PYTHON_CODE_H_
+#define XC_SERVICE_PJRT_PYTHON_CODE_H_
+
+#include <initializer_list>
+#include <string>
+
+namespace xc::pjrt {
+
+// Runs `code`, in which the last "%s" stand for the addresses, in their order. Nothing happens in a process without
+// Python; what the code raises is printed on stderr.
+void RunInPython(std::string code, std::initializer_list<const void*> addresses);
+
+}  // namespace xc::pjrt
+
+#endif  // XC_SERVICE_PJRT_PYTHON_CODE_H_
