@@ -1,0 +1,63 @@
+"""Functions whose author says how devices share them (jax.experimental.custom_partitioning): with --devices=8."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+from jax.sharding import NamedSharding
+from jax.sharding import PartitionSpec as P
+
+from suite_parallel import mesh, put, shards
+
+
+def cases():
+    from jax.experimental.custom_partitioning import custom_partitioning
+
+    m42 = mesh(4, 2)
+    x = np.linspace(-1, 1, 64, dtype="float32").reshape(8, 8)
+
+    def made(f, partition, rule, **kinds):
+        function = custom_partitioning(f, **kinds)
+        function.def_partition(partition=partition, sharding_rule=rule)
+        return function
+
+    def as_operand(mesh, operands, results):
+        return mesh, jnp.sin, operands[0].sharding, (operands[0].sharding,)
+
+    sine = made(jnp.sin, as_operand, "i j -> i j")
+    for spec in (P("x", "y"), P("x"), P(None, "y"), P()):
+        yield f"partitioned_{spec}", lambda spec=spec: (lambda y: [shards(y), str(y.sharding.spec)])(
+            jax.jit(sine)(put(x, m42, *spec))
+        )
+    yield "partitioned_between", lambda: shards(
+        jax.jit(lambda a: sine(sine(a * 2) + 1).sum(0), out_shardings=NamedSharding(m42, P("y")))(put(x, m42, "x"))
+    )
+    yield "partitioned_scan", lambda: jax.jit(lambda a: lax.scan(lambda c, _: (sine(c), c.sum()), a, None, length=3))(
+        put(x, m42, "x")
+    )
+    yield "partitioned_one_device", lambda: jax.jit(sine)(x)
+
+    def by_sums(mesh, operands, results):
+        lies = lambda *spec: NamedSharding(mesh, P(*spec))
+        return mesh, lambda a, b: lax.psum(a @ b, "y"), lies("x", None), (lies("x", "y"), lies("y", None))
+
+    product = made(lambda a, b: a @ b, by_sums, "i k, k j -> i j")
+    yield "partitioned_product", lambda: shards(jax.jit(product)(put(x, m42, "x", "y"), put(x, m42, "y")))
+
+    def by_rows(mesh, operands, results):
+        rows = NamedSharding(mesh, P("x", None))
+        return mesh, lambda a, b: (a + b, a * b), (rows, rows), (rows, rows)
+
+    two = made(lambda a, b: (a + b, a * b), by_rows, "i j, i j -> i j, i j")
+    yield "partitioned_two_results", lambda: jax.jit(two)(put(x, m42, "x"), put(x, m42, None, "y"))
+
+    def scaled(n, mesh, operands, results):
+        return mesh, lambda a: a * n, operands[0].sharding, (operands[0].sharding,)
+
+    times = made(lambda a, n: a * n, scaled, "i j -> i j", static_argnums=(1,))
+    yield "partitioned_static", lambda: shards(jax.jit(lambda a: times(a, 3))(put(x, m42, "x")))
+
+    def wrong(mesh, operands, results):
+        raise ValueError("cannot be shared")
+
+    yield "partitioned_raises", lambda: jax.jit(made(jnp.sin, wrong, "i j -> i j"))(put(x, m42, "x"))
