@@ -5,6 +5,7 @@
 #include "compiler/make.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "hlo/base/choices.h"
 #include "hlo/text/parser.h"
 #include "hlo/verifier/verifier.h"
 
@@ -100,6 +101,38 @@ TEST(Driver, RequiredRowsRunWhateverIsLeftOut) {
     ASSERT_TRUE(RunPipeline(module.get(), context, {}, rows).ok());
     EXPECT_EQ(context.counters["wrap"], required ? 3 : 1);
   }
+}
+
+// Adds one to a module of two instructions.
+absl::StatusOr<bool> WrapSmall(HloModule* module, PassContext& context) {
+  return module->entry()->instruction_count() > 2 ? Nothing(module, context) : Wrap(module, context);
+}
+
+TEST(Driver, WhatDidNothingForAProgramIsNotDoneForOthersOfItsForm) {
+  const PipelineRow rows[] = {{"p", "idle", WrapSmall, 1, ""},
+                              {"p", "wrap", Wrap, 1, ""},
+                              {"p", "required", Nothing, 0, "", nullptr, true}};
+  auto run = [&](HloModule* module, Choices* choices) {
+    const ChoicesScope scope(choices);
+    PassContext context;
+    EXPECT_TRUE(RunPipeline(module, context, {}, rows).ok());
+    return context.counters;
+  };
+  Choices choices;
+  auto first = Parse();
+  HloComputation* e = first->entry();
+  e->set_root(e->Add(HloOpcode::kNegate, e->root()->shape(), {e->root()}));
+  // Two rounds with a change by `wrap`, one without any; then the required row.
+  auto counters = run(first.get(), &choices);
+  EXPECT_EQ(counters["wrap"], 3);
+  EXPECT_EQ(counters["nothing"], 4);
+  choices.Replay();
+  auto other = Parse();
+  counters = run(other.get(), &choices);
+  EXPECT_TRUE(choices.done());
+  EXPECT_EQ(counters["wrap"], 2);
+  EXPECT_EQ(counters["nothing"], 1) << "of the required row";
+  EXPECT_EQ(other->entry()->instruction_count(), 4) << "`idle` would have added one";
 }
 
 TEST(Driver, ErrorsNameThePass) {

@@ -11,10 +11,11 @@ namespace xc::plan {
 
 absl::StatusOr<BufferAssignment> Prepare(HloModule* module, const PrepareOptions& options) {
   PassContext context;
-  XC_RETURN_IF_ERROR(AssignLayouts(module, context).status());
-  for (const auto& computation : module->computations()) computation->RemoveDead();
-  XC_RETURN_IF_ERROR(FlattenCalls(module).status());
-  XC_RETURN_IF_ERROR(ScheduleModule(module));
+  XC_ASSIGN_OR_RETURN(bool changed, AssignLayouts(module, context));
+  for (const auto& computation : module->computations()) changed |= computation->RemoveDead();
+  XC_ASSIGN_OR_RETURN(const bool flattened, FlattenCalls(module));
+  // The last pass has made a schedule.
+  if (changed || flattened || !VerifySchedule(module).ok()) XC_RETURN_IF_ERROR(ScheduleModule(module));
   XC_ASSIGN_OR_RETURN(BufferAssignment buffers, AssignBuffers(module));
   if (options.max_memory_bytes > 0 && buffers.arena_bytes() > options.max_memory_bytes) {
     return absl::ResourceExhaustedError(absl::StrCat("the program needs ", buffers.arena_bytes(),

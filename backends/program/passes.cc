@@ -2,6 +2,7 @@
 
 #include "absl/time/clock.h"
 #include "compiler/driver.h"
+#include "hlo/base/choices.h"
 #include "hlo/base/format.h"
 #include "hlo/base/status.h"
 #include "hlo/verifier/verifier.h"
@@ -53,7 +54,7 @@ absl::StatusOr<std::string> RunPasses(HloModule* module, const CompileOptions& o
   for (const PassRun& run : report.runs) {
     if (options.timeline != nullptr) options.timeline->Add(run.pass, "pass", run.start_ns, run.end_ns);
   }
-  return report.ToString(context);
+  return ForAllSizes() && !options.keep_texts ? "" : report.ToString(context);
 }
 
 }  // namespace xc

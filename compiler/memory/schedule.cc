@@ -205,19 +205,6 @@ int64_t Peak(const Graph& graph, const std::vector<int>& order) {
   return peak;
 }
 
-// Whether `order` has all nodes, each after what it needs.
-bool IsOrder(const Graph& graph, const std::vector<int>& order) {
-  const int n = static_cast<int>(graph.nodes.size());
-  std::vector<int> waiting = graph.predecessor_count;
-  if (static_cast<int>(order.size()) != n) return false;
-  for (int i : order) {
-    if (i < 0 || i >= n || waiting[i] != 0) return false;
-    waiting[i] = -1;
-    for (int next : graph.successors[i]) --waiting[next];
-  }
-  return true;
-}
-
 // Greedy: of the ready instructions takes the one that frees most bytes net; among equals the earliest in post-order.
 // A node's gain changes only when it becomes the last reader of a buffer, which is when it is queued again.
 std::vector<int> ListOrder(const Graph& graph) {
@@ -323,6 +310,42 @@ std::vector<int> SinkProducers(const Graph& graph, const std::vector<int>& order
   return sunk;
 }
 
+// Whether each of `nodes`, a computation's, comes in `order` after its operands, control predecessors, and side effects
+// before its own.
+bool IsOrderOf(const std::vector<HloInstruction*>& nodes, const std::vector<int>& order) {
+  const int n = static_cast<int>(nodes.size());
+  absl::flat_hash_map<const HloInstruction*, int> place;
+  place.reserve(n);
+  int last_effect = -1;
+  for (int at : order) {
+    if (at < 0 || at >= n) return false;
+    const HloInstruction* instruction = nodes[at];
+    const auto is_done = [&](const HloInstruction* before) { return place.contains(before); };
+    if (!std::all_of(instruction->operands().begin(), instruction->operands().end(), is_done)) return false;
+    const auto& control = instruction->control_predecessors();
+    if (!std::all_of(control.begin(), control.end(), is_done)) return false;
+    if (instruction->HasSideEffect()) {
+      if (at < last_effect) return false;
+      last_effect = at;
+    }
+    if (!place.try_emplace(instruction, at).second) return false;
+  }
+  return static_cast<int>(order.size()) == n;
+}
+
+// The order that another program of the same form has; false if there is none.
+bool ReplayOrder(HloModule* module, HloComputation* computation) {
+  const std::vector<HloInstruction*> nodes = computation->PostOrder();
+  std::vector<int> order;
+  order.reserve(nodes.size());
+  for (size_t i = 0; i < nodes.size(); ++i) order.push_back(ChooseAny(-1));
+  if (!IsOrderOf(nodes, order)) return false;
+  auto& sequence = module->schedule()[computation];
+  sequence.reserve(order.size());
+  for (int i : order) sequence.push_back(nodes[i]);
+  return true;
+}
+
 }  // namespace
 
 absl::Status ScheduleModule(HloModule* module) {
@@ -330,7 +353,15 @@ absl::Status ScheduleModule(HloModule* module) {
   std::vector<HloComputation*> computations = EmittedComputations(module);
   std::reverse(computations.begin(), computations.end());  // callees first: their peaks count in their callers
   CalleePeaks peaks;
+  const bool replays = ForAllSizes() && Choices::current()->replays();
   for (HloComputation* computation : computations) {
+    if (replays && !Choices::current()->failed()) {
+      if (ReplayOrder(module, computation)) continue;
+      Choices::current()->Fail();
+    }
+    // The order is all that is chosen here.
+    Choices* const choices = Choices::current();
+    const ChoicesScope natural(nullptr);
     const Graph graph = BuildGraph(computation, peaks);
     std::vector<int> list = ListOrder(graph), plain = InOrder(graph);
     if (list.size() != graph.nodes.size() || plain.size() != graph.nodes.size()) {
@@ -346,19 +377,10 @@ absl::Status ScheduleModule(HloModule* module) {
       best = &order;
       lowest = peak;
     }
-    std::vector<int> chosen = *best;
-    if (ForAllSizes()) {
-      for (int& i : chosen) i = ChooseAny(i);
-      if (!IsOrder(graph, chosen)) {
-        Choices::current()->Fail();
-        chosen = *best;
-      }
-      lowest = Peak(graph, chosen);
-    }
     peaks[computation] = lowest;
     auto& sequence = module->schedule()[computation];
-    sequence.reserve(chosen.size());
-    for (int i : chosen) sequence.push_back(graph.nodes[i]);
+    sequence.reserve(best->size());
+    for (int i : *best) sequence.push_back(graph.nodes[choices == nullptr ? i : choices->Any(i)]);
   }
   return absl::OkStatus();
 }

@@ -21,6 +21,12 @@ class Choices {
   int64_t Any(int64_t natural, const char* file = __builtin_FILE(), int line = __builtin_LINE());
   // A choice that 0 is right for whatever the sizes are, others only where they come about by themselves.
   int64_t Safe(int64_t natural, const char* file = __builtin_FILE(), int line = __builtin_LINE());
+  // Around work that may be left out, since programs are right without it: whether to do it; after it, whether it did
+  // something, or at least left traces that later work goes by. What did and left nothing for the program that was
+  // taken down is not done for others.
+  bool Begin(const char* file = __builtin_FILE(), int line = __builtin_LINE());
+  // Whether it did something for the program that was taken down, which the caller goes by.
+  bool End(bool did, bool left_trace);
   // The programs differ in more than numbers; nothing is chosen any more.
   void Fail(const char* file = __builtin_FILE(), int line = __builtin_LINE());
   bool failed() const { return failed_; }
@@ -34,8 +40,10 @@ class Choices {
   static Choices* current();
 
  private:
+  enum { kNothing, kDid, kLeftTrace };  // of work that may be left out
   std::vector<int64_t> made_;
   size_t next_ = 0;
+  std::vector<size_t> begun_;  // places in made_, of work that is being done
   bool replays_ = false, failed_ = false;
   const char* file_ = "";
   int line_ = 0;
