@@ -296,7 +296,7 @@ absl::StatusOr<Element> FusedEmitter::EmitPad(const HloInstruction* pad, const s
       require(b.CreateICmpEQ(b.CreateURem(x, width), llvm::Constant::getNullValue(x->getType())));
       V q = b.CreateUDiv(x, width);
       t = q->getType()->isVectorTy() ? Term{nullptr, 0, q, false} : index_.Uniform(q);
-    } else if (p.low != 0 || p.high != 0) {
+    } else if (!ChooseSafe(p.low == 0 && p.high == 0)) {
       require(InRange(t, from.dim(i)));
     }
     to.push_back(t);

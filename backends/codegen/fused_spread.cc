@@ -3,6 +3,7 @@
 #include "absl/types/span.h"
 #include "backends/codegen/fused_emitter.h"
 #include "backends/codegen/fused_internal.h"
+#include "hlo/base/choices.h"
 #include "llvm/IR/IRBuilder.h"
 
 namespace xc::codegen {
@@ -39,7 +40,7 @@ absl::StatusOr<Element> FusedEmitter::EmitSpread(const HloInstruction* pad, cons
       uniform = And(uniform, b.CreateICmpULT(x, b.getInt64((from.dim(i) - 1) * (p.interior + 1) + 1)));
       uniform = And(uniform, b.CreateICmpEQ(b.CreateURem(x, width), b.getInt64(0)));
       to[i] = index_.Uniform(b.CreateUDiv(x, width));
-    } else if (p.low != 0 || p.high != 0) {
+    } else if (!ChooseSafe(p.low == 0 && p.high == 0)) {
       uniform = And(uniform, InRange(to[i], from.dim(i)));
     }
   }

@@ -83,7 +83,7 @@ absl::StatusOr<std::vector<Element>> FusedEmitter::EmitReduceWindow(const HloIns
       require(b.CreateICmpEQ(b.CreateURem(x, step), llvm::Constant::getNullValue(x->getType())));
       V q = b.CreateUDiv(x, step);
       t = q->getType()->isVectorTy() ? Term{nullptr, 0, q, false} : index_.Uniform(q);
-    } else if (w.padding_low != 0 || w.padding_high != 0) {
+    } else if (!ChooseSafe(w.padding_low == 0 && w.padding_high == 0)) {
       require(InRange(t, from.dim(d)));
     }
     to[d] = t;

@@ -144,6 +144,10 @@ Term IndexArithmetic::Add(const Term& x, const Term& y) {
   return {nullptr, 0, Add(Lanes(x), Lanes(y)), false};
 }
 
+Term IndexArithmetic::AddConst(const Term& x, int64_t value) {
+  return ChooseSafe(value == 0) ? x : Add(x, Constant(value));
+}
+
 Term IndexArithmetic::Scale(const Term& x, int64_t factor) {
   if (ChooseSafe(factor == 1)) return x;
   if (x.vec != nullptr) return {nullptr, 0, Mul(x.vec, Const(factor)), false};

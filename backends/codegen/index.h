@@ -63,7 +63,7 @@ class IndexArithmetic {
   Term Constant(int64_t value) { return Uniform(Const(value)); }
   Term Add(const Term& x, const Term& y);
   Term Scale(const Term& x, int64_t factor);
-  Term AddConst(const Term& x, int64_t value) { return value == 0 ? x : Add(x, Constant(value)); }
+  Term AddConst(const Term& x, int64_t value);
   Term Negate(const Term& x) { return Scale(x, -1); }
   // The term limited to [0, high]; `high` >= 0.
   Term Clamp(const Term& x, int64_t high);
