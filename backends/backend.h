@@ -152,6 +152,8 @@ class GeneralProgram {
                                                           const CompileOptions& options) const = 0;
   // Bytes that it keeps, roughly.
   virtual int64_t size_bytes() const = 0;
+  // Whether its code was not generated but came from what Backend::CompileGeneral was given.
+  virtual bool loaded() const { return false; }
 };
 
 class Backend {
@@ -165,9 +167,10 @@ class Backend {
   // Compiles code that serves `samples`, programs of one origin for different sizes (two at least; further ones are
   // left out where they differ in more than numbers), and others like them. What differs between the samples will be
   // read from a table: sizes that are large and prime say best what may differ. Unimplemented: the samples differ in
-  // more than numbers; the message says where.
+  // more than numbers; the message says where. `program`: what options.store received for equal samples in a process of
+  // the same identity, whose code is taken where it is what would be generated; empty for none.
   virtual absl::StatusOr<std::shared_ptr<const GeneralProgram>> CompileGeneral(
-      std::vector<std::unique_ptr<HloModule>> samples, const CompileOptions& options) {
+      std::vector<std::unique_ptr<HloModule>> samples, const CompileOptions& options, absl::string_view program = "") {
     return absl::UnimplementedError("this backend makes code for known sizes only");
   }
 

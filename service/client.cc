@@ -236,6 +236,25 @@ absl::StatusOr<std::shared_ptr<const Executable>> Client::LoadOrCompile(std::uni
   return std::shared_ptr<const Executable>(std::move(executable));
 }
 
+absl::StatusOr<std::shared_ptr<const GeneralProgram>> Client::CompileGeneral(
+    std::vector<std::unique_ptr<HloModule>> samples, absl::string_view platform, const CompileOptions& options) {
+  XC_ASSIGN_OR_RETURN(Backend * backend, BackendByName(platform));
+  const DiskCache disk = DiskCacheFor(options);
+  const std::string identity = disk.enabled() ? backend->Identity(options) : "";
+  if (identity.empty()) return backend->CompileGeneral(std::move(samples), options);
+  std::string key = absl::StrCat(identity, "/", backend->name(), "/general/", options.KeyText());
+  for (const auto& sample : samples) absl::StrAppend(&key, "/", ToHex(HashOf(*sample)));
+  const absl::optional<std::string> program = disk.Get(key);
+  CompileOptions storing = options;
+  storing.store = [&](const std::string& made) {
+    disk.Put(key, made);
+    cache_.CountDisk(/*hits=*/0, /*writes=*/1);
+  };
+  auto general = backend->CompileGeneral(std::move(samples), storing, program.has_value() ? *program : "");
+  if (general.ok() && (*general)->loaded()) cache_.CountDisk(/*hits=*/1, /*writes=*/0);
+  return general;
+}
+
 absl::StatusOr<std::vector<Literal>> RunOnLiterals(const Executable& executable,
                                                    absl::Span<const Literal* const> inputs, const RunOptions& options) {
   const std::vector<Shape>& parameters = executable.parameter_leaves();

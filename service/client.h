@@ -86,6 +86,11 @@ class Client {
                                                             absl::string_view platform,
                                                             const CompileOptions& options = {},
                                                             std::string* kept = nullptr);
+  // Code for several sizes, see Backend::CompileGeneral, of verified samples. With a cache directory, code that another
+  // process generated for equal samples is loaded.
+  absl::StatusOr<std::shared_ptr<const GeneralProgram>> CompileGeneral(std::vector<std::unique_ptr<HloModule>> samples,
+                                                                       absl::string_view platform,
+                                                                       const CompileOptions& options = {});
   ExecutableCache& cache() { return cache_; }
 
  private:

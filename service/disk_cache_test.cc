@@ -11,12 +11,14 @@
 #include <filesystem>
 #include <string>
 
+#include "absl/strings/str_cat.h"
 #include "backends/runtime/custom_call.h"
 #include "gtest/gtest.h"
 #include "hlo/text/parser.h"
 #include "service/client.h"
 #include "service/content_hash.h"
 #include "service/files.h"
+#include "service/general_code.h"
 
 namespace xc {
 namespace {
@@ -113,6 +115,45 @@ ENTRY e { p = f32[3,4] parameter(0) z = f32[] constant(1) q = f32[4] reduce(p, z
     EXPECT_EQ(*RunProgram(second, text, directory), *expected);  // from memory
     EXPECT_EQ(second.cache().stats().disk_hits, 1);
   }
+}
+
+// Code for several sizes: another process generates none, and the code serves sizes that neither has seen.
+TEST(DiskCache, CodeForSeveralSizesIsLoaded) {
+  const auto softmax = [](int64_t b, int64_t n) {
+    const std::string m = absl::StrCat("f32[", b, ",", n, "]"), v = absl::StrCat("f32[", b, "]");
+    return absl::StrCat("HloModule m\nadd { a = f32[] parameter(0) c = f32[] parameter(1) ROOT s = f32[] add(a, c) }\n",
+                        "ENTRY e { p = ", m, " parameter(0) x = ", m, " exponential(p) z = f32[] constant(0) s = ", v,
+                        " reduce(x, z), dimensions={1}, to_apply=add t = ", m, " broadcast(s), dimensions={0} ROOT r = ", m,
+                        " divide(x, t) }");
+  };
+  CompileOptions options;
+  options.cache_dir = TestDirectory();
+  const auto general_code = [&](Client& client) {
+    return GeneralCode(&client, "cpu", [&](int which) {
+      constexpr int64_t kSizes[] = {131, 137, 31, 503, 11};
+      return which < 4 ? ParseModule(softmax(kSizes[which], kSizes[which + 1])) : absl::OutOfRangeError("no more");
+    });
+  };
+  const auto find = [&](GeneralCode& code, int64_t b, int64_t n) {
+    const auto module = [&] { return ParseModule(softmax(b, n)); };
+    auto executable = code.Find(*module(), module, options);
+    EXPECT_TRUE(executable.ok()) << executable.status();
+    return *std::move(executable);
+  };
+  Client writer, reader;
+  GeneralCode made = general_code(writer), loaded = general_code(reader);
+  EXPECT_FALSE(find(made, 6, 10)->loaded());
+  EXPECT_EQ(writer.cache().stats().disk_writes, 1);
+  const std::shared_ptr<const Executable> executable = find(loaded, 5, 12);
+  EXPECT_TRUE(executable->loaded());
+  EXPECT_EQ(reader.cache().stats().disk_hits, 1);
+  EXPECT_EQ(reader.cache().stats().disk_writes, 0);
+  Literal x(Shape(ElementType::kF32, {5, 12}));
+  for (int64_t i = 0; i < 60; ++i) x.mutable_data<float>()[i] = 1.f;
+  const Literal* inputs[] = {&x};
+  auto results = RunOnLiterals(*executable, inputs);
+  ASSERT_TRUE(results.ok()) << results.status();
+  for (int64_t i = 0; i < 60; ++i) EXPECT_NEAR((*results)[0].data<float>()[i], 1.f / 12, 1e-6f);
 }
 
 TEST(DiskCache, OptionsHaveTheirOwnPrograms) {

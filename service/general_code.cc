@@ -3,14 +3,12 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "backends/registry.h"
 #include "hlo/base/status.h"
 #include "hlo/verifier/verifier.h"
 
 namespace xc {
 
 absl::StatusOr<std::shared_ptr<const GeneralProgram>> GeneralCode::Compile(const CompileOptions& options) {
-  XC_ASSIGN_OR_RETURN(Backend * backend, BackendByName(platform_));
   for (int which = static_cast<int>(samples_.size()); which < kSamples; ++which) {
     absl::StatusOr<std::unique_ptr<HloModule>> sample = sample_(which);
     if (sample.ok()) {
@@ -26,7 +24,7 @@ absl::StatusOr<std::shared_ptr<const GeneralProgram>> GeneralCode::Compile(const
   std::vector<std::unique_ptr<HloModule>> samples;
   for (const auto& sample : samples_) samples.push_back(sample->Clone());
   ++attempts_;
-  auto made = backend->CompileGeneral(std::move(samples), options);
+  auto made = client_->CompileGeneral(std::move(samples), platform_, options);
   // Whatever is wrong with the samples, a module by itself need not have it.
   if (made.ok() || absl::IsCancelled(made.status())) return made;
   return absl::UnimplementedError(made.status().message());
@@ -57,7 +55,7 @@ absl::StatusOr<std::shared_ptr<const GeneralProgram>> GeneralCode::Program(const
   return made;
 }
 
-bool GeneralCode::CompileAgain(const HloModule& module, const std::shared_ptr<const GeneralProgram>& tried,
+bool GeneralCode::CompileAgain(std::unique_ptr<HloModule> module, const std::shared_ptr<const GeneralProgram>& tried,
                                const CompileOptions& options) {
   std::lock_guard<std::mutex> compiling(compiling_);
   {
@@ -65,7 +63,7 @@ bool GeneralCode::CompileAgain(const HloModule& module, const std::shared_ptr<co
     if (program_ != tried) return true;  // made again meanwhile
     if (stats_.general >= kMostCompilations || attempts_ >= 2 * kMostCompilations) return false;
   }
-  samples_.push_back(module.Clone());
+  samples_.push_back(std::move(module));
   auto made = Compile(options);
   if (!made.ok()) {
     samples_.pop_back();  // another program, not other numbers
@@ -77,11 +75,16 @@ bool GeneralCode::CompileAgain(const HloModule& module, const std::shared_ptr<co
   return true;
 }
 
-absl::StatusOr<std::shared_ptr<const Executable>> GeneralCode::Find(const HloModule& module,
-                                                                    const CompileOptions& options, bool may_compile) {
+absl::StatusOr<std::shared_ptr<const Executable>> GeneralCode::Find(std::unique_ptr<HloModule> module,
+                                                                    const Again& again, const CompileOptions& options,
+                                                                    bool may_compile) {
   for (;;) {
     XC_ASSIGN_OR_RETURN(std::shared_ptr<const GeneralProgram> program, Program(options, may_compile));
-    absl::StatusOr<std::unique_ptr<Executable>> executable = program->For(module.Clone(), options);
+    if (module == nullptr) {
+      XC_ASSIGN_OR_RETURN(module, again());
+    }
+    absl::StatusOr<std::unique_ptr<Executable>> executable = program->For(std::move(module), options);
+    module = nullptr;
     if (executable.ok()) {
       std::lock_guard<std::mutex> lock(mutex_);
       ++stats_.served;
@@ -94,7 +97,9 @@ absl::StatusOr<std::shared_ptr<const Executable>> GeneralCode::Find(const HloMod
       std::lock_guard<std::mutex> lock(mutex_);
       stats_.last_refusal = std::string(executable.status().message());
     }
-    if (!number || !CompileAgain(module, program, options)) {
+    if (!number) return absl::UnimplementedError(executable.status().message());
+    XC_ASSIGN_OR_RETURN(std::unique_ptr<HloModule> sample, again());
+    if (!CompileAgain(std::move(sample), program, options)) {
       return absl::UnimplementedError(executable.status().message());
     }
   }
@@ -102,7 +107,7 @@ absl::StatusOr<std::shared_ptr<const Executable>> GeneralCode::Find(const HloMod
 
 absl::StatusOr<std::shared_ptr<const Executable>> GeneralCode::Get(std::unique_ptr<HloModule> module,
                                                                    const CompileOptions& options) {
-  auto found = Find(*module, options, /*may_compile=*/true);
+  auto found = Find(module->Clone(), [&] { return module->Clone(); }, options, /*may_compile=*/true);
   if (found.ok() || !absl::IsUnimplemented(found.status())) return found;
   {
     std::lock_guard<std::mutex> lock(mutex_);

@@ -25,10 +25,11 @@ class GeneralCode {
 
   // An executable of `module`, which is verified: of the general code, which the first call compiles; where that does
   // not serve it, Unimplemented with the reason. Code that turns out to have a number in it which is no constant is
-  // made again, with `module` among the samples, at most kMostCompilations times. Without `may_compile` Unavailable
-  // where that would take a compilation. Thread-safe.
-  absl::StatusOr<std::shared_ptr<const Executable>> Find(const HloModule& module, const CompileOptions& options,
-                                                         bool may_compile = true);
+  // made again, with the module, which `again` gives once more, among the samples, at most kMostCompilations times.
+  // Without `may_compile` Unavailable where that would take a compilation. Thread-safe.
+  using Again = std::function<absl::StatusOr<std::unique_ptr<HloModule>>()>;
+  absl::StatusOr<std::shared_ptr<const Executable>> Find(std::unique_ptr<HloModule> module, const Again& again,
+                                                         const CompileOptions& options, bool may_compile = true);
   // The same as Find, or else the code that Client::Compile makes for the module alone.
   absl::StatusOr<std::shared_ptr<const Executable>> Get(std::unique_ptr<HloModule> module,
                                                         const CompileOptions& options);
@@ -49,7 +50,7 @@ class GeneralCode {
   // The code as it is, made if there is none.
   absl::StatusOr<std::shared_ptr<const GeneralProgram>> Program(const CompileOptions& options, bool may_compile);
   // Makes the code again, with `module` among the samples; whether there is other code than `tried` now.
-  bool CompileAgain(const HloModule& module, const std::shared_ptr<const GeneralProgram>& tried,
+  bool CompileAgain(std::unique_ptr<HloModule> module, const std::shared_ptr<const GeneralProgram>& tried,
                     const CompileOptions& options);
   // compiling_ is held.
   absl::StatusOr<std::shared_ptr<const GeneralProgram>> Compile(const CompileOptions& options);

@@ -23,11 +23,12 @@ class CpuBackendImpl : public Backend {
     });
   }
   absl::StatusOr<std::shared_ptr<const GeneralProgram>> CompileGeneral(std::vector<std::unique_ptr<HloModule>> samples,
-                                                                       const CompileOptions& options) override {
+                                                                       const CompileOptions& options,
+                                                                       absl::string_view program) override {
     for (const auto& sample : samples) {
       if (HasDynamicDimensions(*sample)) return absl::UnimplementedError("it has arrays of bounded sizes");
     }
-    return cpu::CompileGeneral(std::move(samples), options, &Evaluate);
+    return cpu::CompileGeneral(std::move(samples), options, program, &Evaluate);
   }
   absl::StatusOr<TargetInfo> Target(const CompileOptions& options) const override {
     XC_ASSIGN_OR_RETURN(const cpu::Target target, cpu::GetTarget(options.cpu, options.other_machine));

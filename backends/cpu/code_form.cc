@@ -204,6 +204,9 @@ class FunctionReader {
       hasher_.Add(integer->getValue().getLimitedValue());
     } else if (llvm::isa<llvm::ConstantPointerNull>(use.get())) {
       hasher_.Add('0');
+    } else if (llvm::isa<llvm::UndefValue>(use.get())) {
+      hasher_.Add(llvm::isa<llvm::PoisonValue>(use.get()) ? 'p' : 'u');
+      AddType(use->getType());
     } else {
       hasher_.Add('c');
       AddType(use->getType());
@@ -380,6 +383,20 @@ absl::StatusOr<std::string> SizeTable::Fill(const CodeForm& form) const {
     }
   }
   return table;
+}
+
+Fingerprint SizeTable::identity() const {
+  FingerprintHasher hasher;
+  for (const CodeForm::Module& module : first_.modules) {
+    hasher.AddText(module.name);
+    hasher.Add(module.fingerprint.high);
+    hasher.Add(module.fingerprint.low);
+    hasher.Add(module.numbers);
+  }
+  hasher.AddText(first_.numbers);
+  for (uint32_t end : first_.ends) hasher.Add(end);
+  for (int32_t place : places_) hasher.Add(static_cast<uint32_t>(place));
+  return hasher.Finish();
 }
 
 int64_t SizeTable::size_bytes() const {

@@ -52,6 +52,8 @@ class SizeTable {
   // is another one, or two that share a place differ; with the program among the samples they would not.
   absl::StatusOr<std::string> Fill(const CodeForm& form) const;
   int64_t table_bytes() const { return bytes_; }
+  // Of all that decides what Use makes of the first sample's code.
+  Fingerprint identity() const;
   int64_t size_bytes() const;
 
  private:

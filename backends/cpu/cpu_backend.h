@@ -24,7 +24,7 @@ absl::StatusOr<std::unique_ptr<Executable>> LoadModule(const HloModule& module, 
 // See Backend::CompileGeneral; of modules of static shapes.
 absl::StatusOr<std::shared_ptr<const GeneralProgram>> CompileGeneral(std::vector<std::unique_ptr<HloModule>> samples,
                                                                      const xc::CompileOptions& options,
-                                                                     Evaluate evaluate);
+                                                                     absl::string_view program, Evaluate evaluate);
 
 // What passes and planner are told of `target`.
 TargetInfo TargetInfoOf(const Target& target);

@@ -61,9 +61,16 @@ class ArenaPools {
   std::array<std::shared_ptr<ArenaPool>, 63> pools_;
 };
 
+// The code itself.
+struct GeneralCode {
+  std::shared_ptr<const CompiledCode> code;
+  Entry entry = nullptr;
+  bool loaded = false;
+};
+
 class GeneralExecutable : public ProgramExecutable {
  public:
-  GeneralExecutable(std::shared_ptr<const CompiledCode> code, Entry entry) : code_(std::move(code)), entry_(entry) {}
+  explicit GeneralExecutable(GeneralCode code) : code_(std::move(code)) {}
   absl::Status Init(PlannedModule planned, absl::string_view table, ArenaPools& arenas,
                     const xc::CompileOptions& options, const Evaluate& evaluate) {
     SetSignature(*planned.module);
@@ -76,24 +83,53 @@ class GeneralExecutable : public ProgramExecutable {
   }
   // The code is counted where it is kept.
   int64_t size_bytes() const override { return program_.constant_bytes + static_cast<int64_t>(sizes_.size()); }
+  bool loaded() const override { return code_.loaded; }
 
  protected:
-  void Start(const Frame& frame) const override { entry_(&frame); }
+  void Start(const Frame& frame) const override { code_.entry(&frame); }
 
  private:
-  const std::shared_ptr<const CompiledCode> code_;
-  const Entry entry_;
+  const GeneralCode code_;
 };
+
+// The code that GenerateCode stored as `program`, if it is that for `table`; else none.
+absl::StatusOr<GeneralCode> LoadCode(absl::string_view program, const SizeTable& table, const std::string& entry) {
+  if (program.empty()) return GeneralCode();
+  std::vector<std::string> objects;
+  absl::StatusOr<Program> stored = ReadProgram(program, &objects);
+  if (!stored.ok() || stored->entry != table.identity().ToHex()) return GeneralCode();
+  XC_ASSIGN_OR_RETURN(std::shared_ptr<const CompiledCode> code, LinkObjects(std::move(objects), AllSymbols(), {entry}));
+  return GeneralCode{std::move(code), nullptr, true};
+}
+
+absl::StatusOr<std::shared_ptr<const CompiledCode>> GenerateCode(EmittedProgram& program, const SizeTable& table,
+                                                                 const Target& target,
+                                                                 const xc::CompileOptions& options) {
+  XC_RETURN_IF_ERROR(table.Use(program.modules));
+  cpu::CompileOptions code_options;
+  code_options.target = target;
+  code_options.threads = options.compile_threads > 0 ? options.compile_threads : AvailableCpus();
+  code_options.deadline = options.deadline;
+  std::vector<std::string> objects;
+  if (options.store) code_options.objects = &objects;
+  XC_ASSIGN_OR_RETURN(std::shared_ptr<const CompiledCode> code,
+                      CompileModules(std::move(program.modules), AllSymbols(), {program.entry}, code_options));
+  if (options.store) {
+    Program stored;
+    stored.entry = table.identity().ToHex();
+    absl::StatusOr<std::string> bytes = WriteProgram(stored, objects);
+    if (bytes.ok()) options.store(*std::move(bytes));
+  }
+  return code;
+}
 
 class GeneralProgramImpl : public GeneralProgram {
  public:
-  GeneralProgramImpl(const Target& target, Choices choices, SizeTable table, std::shared_ptr<const CompiledCode> code,
-                     Entry entry, Evaluate evaluate)
+  GeneralProgramImpl(const Target& target, Choices choices, SizeTable table, GeneralCode code, Evaluate evaluate)
       : target_(target),
         choices_(std::move(choices)),
         table_(std::move(table)),
         code_(std::move(code)),
-        entry_(entry),
         evaluate_(std::move(evaluate)) {}
 
   absl::StatusOr<std::unique_ptr<Executable>> For(std::unique_ptr<HloModule> module,
@@ -103,18 +139,18 @@ class GeneralProgramImpl : public GeneralProgram {
     XC_ASSIGN_OR_RETURN(Emitted emitted, Emit(std::move(module), target_, options, evaluate_, &choices));
     XC_ASSIGN_OR_RETURN(const CodeForm form, FormBy(choices, emitted));
     XC_ASSIGN_OR_RETURN(const std::string table, table_.Fill(form));
-    auto executable = std::make_unique<GeneralExecutable>(code_, entry_);
+    auto executable = std::make_unique<GeneralExecutable>(code_);
     XC_RETURN_IF_ERROR(executable->Init(std::move(emitted.planned), table, arenas_, options, evaluate_));
     return std::unique_ptr<Executable>(std::move(executable));
   }
-  int64_t size_bytes() const override { return code_->memory_bytes() + table_.size_bytes() + choices_.bytes(); }
+  int64_t size_bytes() const override { return code_.code->memory_bytes() + table_.size_bytes() + choices_.bytes(); }
+  bool loaded() const override { return code_.loaded; }
 
  private:
   const Target target_;
   const Choices choices_;
   const SizeTable table_;
-  const std::shared_ptr<const CompiledCode> code_;
-  const Entry entry_;
+  const GeneralCode code_;
   const Evaluate evaluate_;
   mutable ArenaPools arenas_;
 };
@@ -123,7 +159,7 @@ class GeneralProgramImpl : public GeneralProgram {
 
 absl::StatusOr<std::shared_ptr<const GeneralProgram>> CompileGeneral(std::vector<std::unique_ptr<HloModule>> samples,
                                                                      const xc::CompileOptions& options,
-                                                                     Evaluate evaluate) {
+                                                                     absl::string_view program, Evaluate evaluate) {
   if (samples.size() < 2) return absl::InvalidArgumentError("one sample does not say what sizes may be");
   XC_ASSIGN_OR_RETURN(const Target target, GetTarget(options.cpu));
   Choices choices;
@@ -144,18 +180,14 @@ absl::StatusOr<std::shared_ptr<const GeneralProgram>> CompileGeneral(std::vector
     forms.push_back(*std::move(form));
   }
   SizeTable table(forms);
-  XC_RETURN_IF_ERROR(table.Use(first.program.modules));
-  cpu::CompileOptions code_options;
-  code_options.target = target;
-  code_options.threads = options.compile_threads > 0 ? options.compile_threads : AvailableCpus();
-  code_options.deadline = options.deadline;
-  XC_ASSIGN_OR_RETURN(
-      std::shared_ptr<const CompiledCode> code,
-      CompileModules(std::move(first.program.modules), AllSymbols(), {first.program.entry}, code_options));
-  const Entry entry = reinterpret_cast<Entry>(code->Find(first.program.entry));
-  if (entry == nullptr) return absl::InternalError("the program's entry was not linked");
+  XC_ASSIGN_OR_RETURN(GeneralCode code, LoadCode(program, table, first.program.entry));
+  if (code.code == nullptr) {
+    XC_ASSIGN_OR_RETURN(code.code, GenerateCode(first.program, table, target, options));
+  }
+  code.entry = reinterpret_cast<Entry>(code.code->Find(first.program.entry));
+  if (code.entry == nullptr) return absl::InternalError("the program's entry was not linked");
   return std::make_shared<const GeneralProgramImpl>(target, std::move(choices), std::move(table), std::move(code),
-                                                    entry, std::move(evaluate));
+                                                    std::move(evaluate));
 }
 
 }  // namespace xc::cpu

@@ -248,9 +248,13 @@ absl::StatusOr<ClusterCode> GeneralShapes::GetCode(const std::vector<ClusterArg>
   const int64_t start = now_(), used = thread_now_();
   auto out = std::make_shared<CompiledCluster>();
   out->name = graph_.name;
-  XC_ASSIGN_OR_RETURN(const std::unique_ptr<HloModule> module, Lower(args, &out->lowered));
+  XC_ASSIGN_OR_RETURN(std::unique_ptr<HloModule> module, Lower(args, &out->lowered));
+  const auto again = [&] {
+    LoweredCluster same;
+    return Lower(args, &same);
+  };
   const int64_t before = group->code->stats().general;
-  auto executable = group->code->Find(*module, options, may_compile);
+  auto executable = group->code->Find(std::move(module), again, options, may_compile);
   *compiled = group->code->stats().general > before;
   if (!executable.ok()) {
     if (absl::IsUnavailable(executable.status())) return executable.status();
@@ -265,7 +269,7 @@ absl::StatusOr<ClusterCode> GeneralShapes::GetCode(const std::vector<ClusterArg>
   group->ready = true;
   group->served.fetch_add(1);
   out->executable = *std::move(executable);
-  out->SetResults(graph_, module->entry()->root()->shape().tuple_shapes());
+  out->SetResults(graph_, out->executable->result_leaves());
   out->seconds = static_cast<double>(now_() - start) * 1e-9;
   if (*compiled) group->compile_seconds = out->seconds;
   out->general = true;
