@@ -1,4 +1,5 @@
 // The C API as a host program sees it.
+#include <cmath>
 #include <cstring>
 #include <string>
 
@@ -129,6 +130,48 @@ TEST(CApi, CompilationsCanBeCancelled) {
   EXPECT_EQ(Message(xc_compile_hlo_cancellable(text.data(), text.size(), nullptr, &cancel, &executable)), "");
   EXPECT_NE(executable, nullptr);
   xc_executable_free(executable);
+}
+
+TEST(CApi, OneCodeServesSizes) {
+  const auto text = [](int b, int n) {
+    std::string shape = "f32[" + std::to_string(b) + "," + std::to_string(n) + "]";
+    return "HloModule m\nENTRY e { p = " + shape + " parameter(0)\n t = " + shape + " tanh(p)\n ROOT a = " + shape +
+           " add(t, p) }\n";
+  };
+  const std::string a = text(31, 37), b = text(131, 139);
+  const char* samples[] = {a.data(), b.data()};
+  const size_t sizes[] = {a.size(), b.size()};
+  xc_general_code* general = nullptr;
+  EXPECT_NE(Message(xc_general_code_new(samples, sizes, 1, nullptr, &general)).find("two samples"), std::string::npos);
+  EXPECT_EQ(Message(xc_general_code_new(samples, sizes, 2, nullptr, &general)), "");
+  ASSERT_NE(general, nullptr);
+  std::vector<xc_executable*> executables;
+  for (int n : {3, 50, 64}) {
+    const std::string hlo = text(n, 2 * n);
+    int serves = -1;
+    executables.push_back(nullptr);
+    ASSERT_EQ(Message(xc_general_code_compile(general, hlo.data(), hlo.size(), nullptr, &serves, &executables.back())),
+              "");
+    EXPECT_EQ(serves, 1) << n;
+  }
+  // Another program has code of its own, and the reason is told.
+  const std::string other = "HloModule m\nENTRY e { p = f32[3,4] parameter(0)\n ROOT t = f32[3,4] negate(p) }\n";
+  int serves = -1;
+  executables.push_back(nullptr);
+  ASSERT_EQ(
+      Message(xc_general_code_compile(general, other.data(), other.size(), nullptr, &serves, &executables.back())), "");
+  EXPECT_EQ(serves, 0);
+  char* refusal = xc_general_code_refusal(general);
+  EXPECT_NE(std::string(refusal), "");
+  xc_string_free(refusal);
+  xc_general_code_free(general);
+  std::vector<float> x(18), y(18);
+  for (size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(i) / 10;
+  const void* inputs[] = {x.data()};
+  void* outputs[] = {y.data()};
+  ASSERT_EQ(Message(xc_executable_run(executables[0], inputs, 1, outputs, 1, 1)), "");
+  for (size_t i = 0; i < x.size(); ++i) EXPECT_NEAR(y[i], std::tanh(x[i]) + x[i], 1e-6);
+  for (xc_executable* executable : executables) xc_executable_free(executable);
 }
 
 TEST(CApi, LimitsAreOptions) {

@@ -16,7 +16,7 @@ extern "C" {
 #endif
 
 /* Grows by one with each addition. */
-#define XC_API_VERSION 5
+#define XC_API_VERSION 6
 int xc_api_version(void);
 
 /* Errors. */
@@ -65,6 +65,22 @@ xc_status* xc_load_program(const char* path, xc_executable** out);
 /* The same for bytes in memory, which must stay as long as the executable. */
 xc_status* xc_load_program_bytes(const void* bytes, size_t size, xc_executable** out);
 void xc_executable_free(xc_executable* executable);
+
+/* Code for modules of one origin at different sizes: one compilation serves those that differ in numbers alone. It
+ * starts from `count` modules of the origin, two at least, in the forms and with the options of xc_compile_hlo; large
+ * prime sizes, different from each other, say best what may differ. Executables that it gave may outlive it. */
+typedef struct xc_general_code xc_general_code;
+xc_status* xc_general_code_new(const char* const* samples, const size_t* sizes, size_t count, const char* options,
+                               xc_general_code** out);
+void xc_general_code_free(xc_general_code* general);
+/* The executable of a module, for which nothing is compiled where the code serves it (*serves is 1); the first call
+ * compiles the code. Whether it does is checked for each module; others (*serves is 0) are compiled as by
+ * xc_compile_hlo. `cancel` as there, or NULL; so may `serves` be. */
+xc_status* xc_general_code_compile(xc_general_code* general, const char* hlo, size_t size, const int* cancel,
+                                   int* serves, xc_executable** out);
+/* Why it did not serve the last module that it did not serve; "" if there is none. It belongs to the caller:
+ * xc_string_free. */
+char* xc_general_code_refusal(const xc_general_code* general);
 
 /* Inputs are the array leaves of the entry parameters in order, outputs those of the result. */
 size_t xc_executable_num_inputs(const xc_executable* executable);
