@@ -14,6 +14,9 @@ namespace xla_core {
   X(xc_status_message)          \
   X(xc_status_free)             \
   X(xc_compile_hlo_cancellable) \
+  X(xc_general_code_new)        \
+  X(xc_general_code_free)       \
+  X(xc_general_code_compile)    \
   X(xc_executable_free)         \
   X(xc_executable_num_inputs)   \
   X(xc_executable_num_outputs)  \

@@ -6,6 +6,7 @@
 #include <mutex>
 #include <stdexcept>
 #include <thread>
+#include <utility>
 
 namespace nb = nanobind;
 
@@ -18,18 +19,25 @@ constexpr std::chrono::milliseconds kSignalInterval{50};
 // What the two threads share: the one that asked may be gone when the compilation ends.
 struct Compilation {
   std::string hlo, options;
+  std::shared_ptr<xc_general_code> general;  // null: the module gets code of its own
   int cancel = 0;  // read by the core library
   std::mutex mutex;
   std::condition_variable ended;
   bool over = false;            // guarded by mutex, as are those below
   bool abandoned = false;       // nobody takes the result
+  int serves = 0;               // the general code
   xc_status* status = nullptr;  // what came out
   xc_executable* executable = nullptr;
 
   void Run() {
     xc_executable* made = nullptr;
-    xc_status* result = api.xc_compile_hlo_cancellable(hlo.data(), hlo.size(), options.c_str(), &cancel, &made);
+    int by_general = 0;
+    xc_status* result =
+        general != nullptr
+            ? api.xc_general_code_compile(general.get(), hlo.data(), hlo.size(), &cancel, &by_general, &made)
+            : api.xc_compile_hlo_cancellable(hlo.data(), hlo.size(), options.c_str(), &cancel, &made);
     std::lock_guard<std::mutex> lock(mutex);
+    serves = by_general;
     over = true;
     status = result;
     executable = made;
@@ -59,11 +67,13 @@ struct Compilation {
 
 }  // namespace
 
-xc_executable* CompileInterruptibly(const nb::bytes& hlo, const std::string& options) {
+xc_executable* CompileInterruptibly(const nb::bytes& hlo, const std::string& options,
+                                    std::shared_ptr<xc_general_code> general, bool* serves) {
   if (api.xc_compile_hlo_cancellable == nullptr) throw std::runtime_error("the core library is not loaded");
   auto compilation = std::make_shared<Compilation>();
   compilation->hlo.assign(hlo.c_str(), hlo.size());
   compilation->options = options;
+  compilation->general = std::move(general);
   std::thread([compilation] { compilation->Run(); }).detach();
   while (!compilation->Wait()) {
     if (PyErr_CheckSignals() != 0) {
@@ -72,6 +82,7 @@ xc_executable* CompileInterruptibly(const nb::bytes& hlo, const std::string& opt
     }
   }
   Check(compilation->status);
+  *serves = compilation->serves != 0;
   return compilation->executable;
 }
 

@@ -103,13 +103,17 @@ NB_MODULE(_core, m) {
       nb::arg("bytes"));
   m.def("buffers_kept", &KeptBytes, "Bytes of memory of former results that is kept for later ones.");
   m.def("buffers_set_limit", &SetKeptLimit, nb::arg("bytes"));
+  nb::class_<GeneralCode>(m, "GeneralCode", "Code for programs of one function at different sizes.")
+      .def(nb::init<std::vector<nb::bytes>, const std::string&>(), nb::arg("samples"), nb::arg("options"));
   nb::class_<Executable>(m, "Executable", "A compiled program.")
       .def(nb::init<nb::bytes, const std::string&, std::vector<nb::object>, std::vector<nb::object>,
-                    std::vector<std::pair<int, int>>>(),
-           nb::arg("hlo"), nb::arg("options"), nb::arg("output_dtypes"), nb::arg("constants"), nb::arg("donated"))
+                    std::vector<std::pair<int, int>>, const GeneralCode*>(),
+           nb::arg("hlo"), nb::arg("options"), nb::arg("output_dtypes"), nb::arg("constants"), nb::arg("donated"),
+           nb::arg("general").none() = nb::none())
       .def_prop_ro("num_inputs", &Executable::num_inputs)
       .def_prop_ro("num_outputs", &Executable::num_outputs)
       .def_prop_ro("temp_bytes", &Executable::temp_bytes)
+      .def_prop_ro("is_general", &Executable::is_general)
       .def_prop_ro("was_loaded", &Executable::was_loaded)
       .def_prop_ro("code_bytes", &Executable::code_bytes)
       .def_prop_ro("constant_bytes", &Executable::constant_bytes)

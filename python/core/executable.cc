@@ -109,10 +109,24 @@ void CheckDonated(const Leaf* leaves, size_t n, size_t donated) {
 
 }  // namespace
 
+GeneralCode::GeneralCode(std::vector<nb::bytes> samples, const std::string& options) {
+  if (api.xc_general_code_new == nullptr) throw std::runtime_error("the core library is not loaded");
+  std::vector<const char*> texts;
+  std::vector<size_t> sizes;
+  for (const nb::bytes& sample : samples) {
+    texts.push_back(sample.c_str());
+    sizes.push_back(sample.size());
+  }
+  xc_general_code* code = nullptr;
+  Check(api.xc_general_code_new(texts.data(), sizes.data(), texts.size(), options.c_str(), &code));
+  code_ = std::shared_ptr<xc_general_code>(code, api.xc_general_code_free);
+}
+
 Executable::Executable(nb::bytes hlo, const std::string& options, std::vector<nb::object> output_dtypes,
-                       std::vector<nb::object> constants, std::vector<std::pair<int, int>> donated)
+                       std::vector<nb::object> constants, std::vector<std::pair<int, int>> donated,
+                       const GeneralCode* general)
     : constants_(std::move(constants)), has_donated_(!donated.empty()) {
-  executable_ = CompileInterruptibly(hlo, options);
+  executable_ = CompileInterruptibly(hlo, options, general == nullptr ? nullptr : general->get(), &is_general_);
   const size_t n = api.xc_executable_num_inputs(executable_), m = api.xc_executable_num_outputs(executable_);
   for (size_t i = 0; i < n; ++i) inputs_.push_back(api.xc_executable_input(executable_, i).bytes);
   if (output_dtypes.size() != m || constants_.size() > n) throw std::runtime_error("wrong number of arrays");

@@ -4,6 +4,7 @@
 
 #include <nanobind/nanobind.h>
 
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -20,18 +21,32 @@ struct Leaf {
   Kind kind;
 };
 
+// Code for programs of one function at different sizes.
+class GeneralCode {
+ public:
+  // `samples`: HLO texts, two at least; nothing is compiled yet.
+  GeneralCode(std::vector<nanobind::bytes> samples, const std::string& options);
+  std::shared_ptr<xc_general_code> get() const { return code_; }
+
+ private:
+  std::shared_ptr<xc_general_code> code_;
+};
+
 class Executable {
  public:
-  // Compiles `hlo` with the C API's options. `output_dtypes` are the NumPy types of the results; `constants` are arrays
+  // Compiles `hlo` with the C API's options, or takes the code of `general` (null: none), whose options count, if that
+  // serves it. `output_dtypes` are the NumPy types of the results; `constants` are arrays
   // that follow the arguments of every run; `donated` are pairs of an output and the argument whose memory it takes.
   Executable(nanobind::bytes hlo, const std::string& options, std::vector<nanobind::object> output_dtypes,
-             std::vector<nanobind::object> constants, std::vector<std::pair<int, int>> donated);
+             std::vector<nanobind::object> constants, std::vector<std::pair<int, int>> donated,
+             const GeneralCode* general);
   ~Executable();
   Executable(const Executable&) = delete;
 
   size_t num_inputs() const { return inputs_.size(); }
   size_t num_outputs() const { return outputs_.size(); }
   size_t temp_bytes() const { return api.xc_executable_temp_bytes(executable_); }
+  bool is_general() const { return is_general_; }
   bool was_loaded() const { return api.xc_executable_was_loaded(executable_) != 0; }
   size_t code_bytes() const { return api.xc_executable_code_bytes(executable_); }
   size_t constant_bytes() const { return constant_bytes_; }
@@ -56,7 +71,7 @@ class Executable {
   std::vector<nanobind::object> constants_;
   std::vector<const void*> constant_data_;
   size_t constant_bytes_ = 0;
-  bool has_donated_ = false;
+  bool has_donated_ = false, is_general_ = false;
 };
 
 }  // namespace xla_core

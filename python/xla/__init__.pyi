@@ -77,6 +77,7 @@ def compile(
     platform: str = ...,
     threads: int = ...,
     options: Mapping[str, Any] | None = ...,
+    dynamic: bool | None = ...,
 ) -> CompiledFunction[_P, _R]: ...
 @overload
 def compile(
@@ -88,4 +89,5 @@ def compile(
     platform: str = ...,
     threads: int = ...,
     options: Mapping[str, Any] | None = ...,
+    dynamic: bool | None = ...,
 ) -> Callable[[Callable[_P, _R]], CompiledFunction[_P, _R]]: ...

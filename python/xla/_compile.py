@@ -12,7 +12,7 @@ from collections import OrderedDict, namedtuple
 
 import numpy as np
 
-from . import _core, _errors, _explain, _hlo, _notices, _pytree, _random_watch, _tracebacks
+from . import _core, _errors, _explain, _hlo, _notices, _pytree, _random_watch, _sizes, _tracebacks
 from ._lowered import Lowered, compile_text
 from ._options import options_text
 from ._trace import from_dlpack, result_of, signature_of, trace
@@ -36,8 +36,10 @@ def compile(
     platform=None,
     threads=0,
     options=None,
+    dynamic=None,
 ):
-    """Compiles a function of NumPy arrays, once for each combination of types and shapes that it is called with.
+    """Compiles a function of NumPy arrays, once for each combination of types and shapes that it is called with. Where
+    sizes keep changing, one code serves them all from the third signature on.
 
     Use it as a decorator, with or without arguments.
 
@@ -52,6 +54,9 @@ def compile(
       {"cache_dir": "~/.cache/xla"} keeps compiled code between processes (so does the environment's XC_CACHE_DIR);
       {"excess_precision": True} computes in f32 what is written in float16 or bfloat16, with fewer roundings.
       xla.options() has all of them with what they do.
+    dynamic: True makes code for all sizes in the first call, False never does. A further size is then traced and checked
+      to be the same program but for numbers, which takes milliseconds; where it is another one, it gets code of its own.
+      By default, no such code is made with the options dump_to, keep_texts and until_pass.
 
     >>> @compile
     ... def f(x, scale=2.0):          # x: any shape
@@ -73,10 +78,13 @@ def compile(
             platform=platform,
             threads=threads,
             options=options,
+            dynamic=dynamic,
         )
     if not callable(function):
         raise TypeError(f"xla.compile takes a function, not a {type(function).__name__}")
-    return CompiledFunction(function, static_argnums, static_argnames, donate_argnums, platform, threads, options)
+    return CompiledFunction(
+        function, static_argnums, static_argnames, donate_argnums, platform, threads, options, dynamic
+    )
 
 
 def _rebuild(function, settings):
@@ -134,7 +142,9 @@ class CompiledFunction(_core.Dispatcher):
     array([0, 2, 4])
     """
 
-    def __init__(self, function, static_argnums, static_argnames, donate_argnums, platform, threads, options):
+    def __init__(
+        self, function, static_argnums, static_argnames, donate_argnums, platform, threads, options, dynamic=None
+    ):
         as_tuple = lambda x: (x,) if isinstance(x, (int, str)) else tuple(x)
         nums, names, donated = as_tuple(static_argnums), as_tuple(static_argnames), as_tuple(donate_argnums)
         parameters = _parameters(function)
@@ -154,15 +164,18 @@ class CompiledFunction(_core.Dispatcher):
             _errors.fail(_errors.DonationError, "donate_argnums are counted from 0")
         super().__init__(list(nums), list(names), int(threads), MAX_SIGNATURES)
         functools.update_wrapper(self, function)
-        self._settings = (static_argnums, static_argnames, donate_argnums, platform, threads, options)
+        self._settings = (static_argnums, static_argnames, donate_argnums, platform, threads, options, dynamic)
         self._static_argnums, self._static_argnames, self._donated = nums, frozenset(names), donated
         self._options = options_text(platform, options)
         self._name = getattr(function, "__name__", type(function).__name__)
+        self._few = _sizes.wanted(dynamic, platform, options)
+        self._groups = {}  # by what their signatures have in common
         self._entries = OrderedDict()
         self._records = []
         self._lock = threading.Lock()
         self._compiling = {}
         self._misses = 0
+        self._general = 0  # of the misses: served by code for all sizes
         self._loaded = 0
         self._slow_hits = 0
         self._warned_of_random = False
@@ -292,26 +305,43 @@ class CompiledFunction(_core.Dispatcher):
                     traced = trace(self.__wrapped__, self._name, structure, signatures, self._caller(static), donated)
                 traced_at = time.perf_counter()
                 with _progress(self._name, traced):
-                    executable = compile_text(traced, self._options)
+                    # Tracing for other sizes would draw from the caller's random numbers.
+                    others = not random.drawn
+                    general = self._general_code(key, static, structure, signatures, donated, traced) if others else None
+                    executable = compile_text(traced, self._options, general)
                 entry = _Entry(executable, traced)
             finally:
                 with self._lock:
                     self._compiling.pop(key, None)
-            record = _explain.Record(key, traced_at - started, time.perf_counter() - traced_at)
+            general = executable.is_general
+            record = _explain.Record(key, traced_at - started, time.perf_counter() - traced_at, general)
             with self._lock:
                 self._misses += 1
+                self._general += general
                 self._loaded += executable.was_loaded
                 self._records.append(record)
                 del self._records[: -_explain.KEPT]
                 self._entries[key] = entry
                 while len(self._entries) > MAX_SIGNATURES:
                     self._entries.popitem(last=False)
-                records, count = list(self._records), self._misses
-            _notices.compiled(self._name, records, executable.was_loaded, count if self._warns else 0)
+                records, count = list(self._records), self._misses - self._general
+            _notices.compiled(self._name, records, executable.was_loaded, count if self._warns and not general else 0)
             if random.drawn and not self._warned_of_random:
                 self._warned_of_random = True
                 _notices.frozen(self._name, random.drawn)
             return entry
+
+    def _general_code(self, key, static, structure, signatures, donated, traced):
+        """Code for all sizes that may serve the signature; None where there is none."""
+        if not self._few:
+            return None
+        with self._lock:
+            if len(self._groups) >= MAX_SIGNATURES:
+                self._groups.clear()
+            group = self._groups.setdefault(_sizes.group_key(key), _sizes.Group(self._few))
+        caller = self._caller(static)
+        trace_of = lambda others: trace(self.__wrapped__, self._name, structure, others, caller, donated)
+        return group.code(signatures, traced, trace_of, self._options)
 
     # Looking inside.
 
@@ -380,6 +410,7 @@ class CompiledFunction(_core.Dispatcher):
         with self._lock:
             self._entries.clear()
             self._records.clear()
+            self._groups.clear()
         self._forget()
 
     def explain(self):

@@ -15,6 +15,7 @@ class Record:
     key: tuple  # (static arguments, structure, signatures of the leaves)
     trace_seconds: float
     compile_seconds: float
+    general: bool = False  # code for all sizes serves it
 
 
 def _leaf_text(signature):
@@ -67,7 +68,7 @@ def explain(name, records):
     lines = []
     for i, record in enumerate(records):
         times = f"traced in {1000 * record.trace_seconds:.1f} ms, compiled in {1000 * record.compile_seconds:.1f} ms"
-        lines.append(f"{i + 1}. {call_text(name, record)}: {times}")
+        lines.append(f"{i + 1}. {call_text(name, record)}: {times}{', for all sizes' if record.general else ''}")
         if i == 0:
             lines.append("   the first compilation")
             continue

@@ -10,10 +10,10 @@ import numpy as np
 from . import _core, _deploy, _load
 
 
-def compile_text(traced, options):
-    """The executable of a traced function."""
+def compile_text(traced, options, general=None):
+    """The executable of a traced function; `general`: code for all sizes, which may serve it."""
     _load.open_library()
-    return _core.Executable(traced.hlo.encode(), options, traced.out_dtypes, traced.hoisted, traced.aliases)
+    return _core.Executable(traced.hlo.encode(), options, traced.out_dtypes, traced.hoisted, traced.aliases, general)
 
 
 @dataclass(frozen=True)
