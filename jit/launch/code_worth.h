@@ -19,6 +19,11 @@ class CodeWorth {
   // codes, or the host's kernels, which took `host_ns` at best, have taken as long for the `calls` before this one as
   // making code does.
   bool Pays(int64_t first, int64_t calls, int64_t host_ns) const;
+  // The last of these alone.
+  bool PaysBack(int64_t calls, int64_t host_ns) const;
+  // Codes that are begun; nanoseconds that making one takes on average, 0 as long as none is made.
+  int64_t begun() const { return begun_.load(std::memory_order_relaxed); }
+  int64_t each_ns() const;
   int64_t served() const { return served_.load(std::memory_order_relaxed); }
 
  private:

@@ -210,7 +210,7 @@ std::shared_ptr<GeneralShapes::Group> GeneralShapes::Find(const std::vector<Clus
   }
   if (group->code != nullptr) return group;  // its samples stand
   Refine(sizes, SizesOf(group->args), group.get());
-  if (group->seen < kFew || !VariesInside(*group)) return nullptr;
+  if (group->seen < kFew || !VariesInside(*group)) return group;
   // The classes stay as they are from here on.
   group->code =
       compiler_->MakeGeneral([this, g = group.get()](int which) -> absl::StatusOr<std::unique_ptr<HloModule>> {
@@ -229,7 +229,10 @@ std::shared_ptr<GeneralShapes::Group> GeneralShapes::Find(const std::vector<Clus
         }
         return module;
       });
-  return group->code == nullptr ? nullptr : group;
+  if (group->code == nullptr) return nullptr;
+  group->wanted = true;
+  __atomic_store_n(&group->cancel, 1, __ATOMIC_RELAXED);
+  return group;
 }
 
 absl::StatusOr<std::unique_ptr<HloModule>> GeneralShapes::Lower(const std::vector<ClusterArg>& args,

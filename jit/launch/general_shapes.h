@@ -35,16 +35,20 @@ class GeneralShapes {
     std::vector<bool> varies;  // of each class
     std::vector<int64_t> largest;
     std::unique_ptr<GeneralCode> code;
+    // Code for all sizes is wanted: kFew signatures were there, they differ in another dimension than the first as well.
+    // `code` is set and the classes stay as they are.
+    std::atomic<bool> wanted{false};
+    int cancel = 0;                  // from then on 1: compilations for single signatures need not go on (CancelScope)
     std::atomic<bool> ready{false};  // the code serves some signature
     std::atomic<bool> refused{false};
     std::atomic<double> compile_seconds{0};                     // of the code, the last time
     std::atomic<int64_t> served{0}, others{0};                  // signatures: with this code, with another program
     Demand demand = std::make_shared<std::atomic<int64_t>>(0);  // calls that wait for the code
     GeneralTimes times;
-    std::string last_other;  // why; under `mutex`
+    std::atomic<int64_t> host_ns{0};  // of all calls that the host ran
+    std::string last_other;           // why; under `mutex`
   };
-  // Notes a new signature. Its group, if code for all sizes is wanted for it: kFew signatures were there, they differ
-  // in another dimension than the first as well, and nothing speaks against it; else null.
+  // Notes a new signature. Its group, or null where there will be no code for all sizes.
   std::shared_ptr<Group> Find(const std::vector<ClusterArg>& args);
 
   // Code for the signature; *compiled where that took a compilation, and not only lowering. Unimplemented: its program
@@ -57,7 +61,7 @@ class GeneralShapes {
   // Forgets everything: signatures have another form.
   void Clear();
 
-  // Elements of the arguments that vary in the group.
+  // Elements of the arguments that vary in the group, for which code is wanted.
   static int64_t VaryingElements(const Group& group, const std::vector<ClusterArg>& args);
 
  private:

@@ -54,9 +54,6 @@ std::shared_ptr<Launcher::Entry> Launcher::FindOrMake(const Call& call, absl::St
       *why = absl::UnimplementedError("an argument that must be constant is too large");
     } else if (auto it = entries_.find(absl::MakeConstSpan(signature)); it != entries_.end()) {
       return it->second;
-    } else if (!call.required && entries_.size() >= kMaxEntries) {
-      *why = absl::UnavailableError("the cluster has code for as many sets of shapes as it may (max_shapes)");
-      return nullptr;
     } else if (auto args = MakeArgs(call.args); !args.ok()) {
       *why = args.status();
       return nullptr;
@@ -65,29 +62,12 @@ std::shared_ptr<Launcher::Entry> Launcher::FindOrMake(const Call& call, absl::St
         absl::erase_if(entries_, [](const auto& row) { return row.second->required.load(); });
         required_ = 0;
       }
+      if (entries_.size() >= kMaxEntries) ForgetOldest();
       entry = std::make_shared<Entry>();
       entry->args = *std::move(args);
       entry->required = call.required;
       required_ += call.required ? 1 : 0;
-      if (call.policy.general_shapes) entry->general = general_.Find(entry->args);
-      if (entry->general != nullptr) {
-        entry->varying = GeneralShapes::VaryingElements(*entry->general, entry->args);
-      }
-      if (call.policy.batch_buckets && entry->general == nullptr) entry->family = buckets_.FindFamily(entry->args);
-      entry->gate.SetFamily(entry->family.times);
-      if (!entry->family.alone()) {
-        if (auto code = buckets_.ReadyCode(entry->args, entry->family); code != nullptr) {
-          entry->code.Set(std::move(code));
-          entry->state = kReady;
-        }
-      } else if (entry->general != nullptr) {
-        // Code for all sizes counts once, whatever it serves.
-      } else if (!call.required && OverLimit(call.policy)) {
-        FallBackOverLimit(*entry);
-        limit = exact_;
-      } else {
-        ++exact_;
-      }
+      if (Begin(*entry, call)) limit = exact_;
       entries_.emplace(std::vector<int64_t>(signature.begin(), signature.end()), entry);
     }
   }
@@ -96,6 +76,47 @@ std::shared_ptr<Launcher::Entry> Launcher::FindOrMake(const Call& call, absl::St
     if (limit > 0) services_.events->TooManySignatures(limit);
   }
   return entry;
+}
+
+bool Launcher::Begin(Entry& entry, const Call& call) {
+  if (call.policy.general_shapes) entry.general = general_.Find(entry.args);
+  // Code for all sizes counts once, whatever it serves.
+  if (WantsGeneral(entry)) {
+    shapes_vary_ = true;
+    return false;
+  }
+  if (call.policy.batch_buckets) entry.family = buckets_.FindFamily(entry.args);
+  entry.gate.SetFamily(entry.family.times);
+  if (!entry.family.alone()) {
+    if (auto code = buckets_.ReadyCode(entry.args, entry.family); code != nullptr) {
+      entry.code.Set(std::move(code));
+      entry.state = kReady;
+    }
+    return false;
+  }
+  if (!call.required && OverLimit(call.policy)) {
+    FallBackOverLimit(entry);
+    return true;
+  }
+  ++exact_;
+  ++entry.exact;
+  return false;
+}
+
+void Launcher::ForgetOldest() {
+  std::vector<int64_t> used;
+  used.reserve(entries_.size());
+  for (const auto& row : entries_) used.push_back(row.second->used);
+  const size_t forgotten = used.size() - std::min(used.size(), kKeptEntries);
+  if (forgotten == 0) return;
+  std::nth_element(used.begin(), used.begin() + static_cast<std::ptrdiff_t>(forgotten), used.end());
+  absl::erase_if(entries_, [&, limit = used[forgotten]](const auto& row) {
+    const Entry& entry = *row.second;
+    if (entry.used >= limit || entry.state == kQueued || entry.exact_under_way) return false;
+    exact_ -= entry.exact;
+    required_ -= entry.required ? 1 : 0;
+    return true;
+  });
 }
 
 bool Launcher::Serves(const Entry& entry, const Call& call) {
@@ -143,6 +164,7 @@ absl::StatusOr<Launcher::Result> Launcher::Run(const Call& call) {
   } else {
     entry = Prepare(call, &result.why);
   }
+  if (entry != nullptr) entry->used = calls_.fetch_add(1, std::memory_order_relaxed) + 1;
   auto falls_back = [&](Outcome outcome) {
     counters_.fallbacks.fetch_add(1, std::memory_order_relaxed);
     result.outcome = outcome;
@@ -162,11 +184,12 @@ absl::StatusOr<Launcher::Result> Launcher::Run(const Call& call) {
     return falls_back(Outcome::kTimesHost);
   }
   int64_t compiled_ns = 0;
+  const int64_t prepared = services_.now();
   XC_ASSIGN_OR_RETURN(const CodeOutcome outcome, RunCode(*choice.code, call.args, call.results, call.options,
                                                          services_.now, &compiled_ns, &result.why));
   if (outcome == CodeOutcome::kCheckFailed) return falls_back(Outcome::kCheckFailed);
   if (outcome == CodeOutcome::kFailed) return falls_back(Outcome::kFailed);
-  const int64_t total = services_.now() - start;
+  const int64_t end = services_.now(), total = end - start;
   worth_.Served();
   counters_.launches.fetch_add(1, std::memory_order_relaxed);
   counters_.arguments.fetch_add(static_cast<int64_t>(call.args.size()), std::memory_order_relaxed);
@@ -175,9 +198,9 @@ absl::StatusOr<Launcher::Result> Launcher::Run(const Call& call) {
   if (choice.code->padded_batch > 0) counters_.shared_launches.fetch_add(1, std::memory_order_relaxed);
   if (choice.code->general) {
     counters_.general_launches.fetch_add(1, std::memory_order_relaxed);
-    entry->general->times.Ran(entry->varying, total);
+    entry->general->times.Ran(Varying(*entry), end - prepared);
   }
-  AfterRun(entry, choice, total, call.policy);
+  AfterRun(entry, choice, end - prepared, call.policy);
   return result;
 }
 
@@ -201,7 +224,8 @@ void Launcher::AfterRun(const std::shared_ptr<Entry>& entry, ServedCode::Choice&
 
 void Launcher::HostRan(Entry& entry, int64_t ns, const LaunchPolicy& policy) {
   counters_.host_runs.fetch_add(1, std::memory_order_relaxed);
-  if (entry.general != nullptr) entry.general->times.HostRan(entry.varying, ns);
+  if (entry.general != nullptr) entry.general->host_ns.fetch_add(ns, std::memory_order_relaxed);
+  if (WantsGeneral(entry)) entry.general->times.HostRan(Varying(entry), ns);
   entry.gate.HostRan(ns, entry.state == kReady ? entry.code.Get() : nullptr, policy);
 }
 

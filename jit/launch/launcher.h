@@ -12,13 +12,15 @@
 //
 // Where more than the batch changes, code for sizes that are not known serves (GeneralShapes): a further shape then
 // costs its lowering, and no compilation; where that is less than what the host's kernels would take longer than the
-// code, the call waits for it.
+// code, the call waits for it. Once such code is wanted, compilations for single signatures of that form are given up.
 //
 // In kReady, code may be shared: made for a larger batch (BatchBuckets), which costs padding. Once padding has cost as
 // much time as compiling takes, exact code is made in the background and runs, unless it is not quicker (ServedCode).
 // The cost gate compares code with the host's kernels (CostGate).
 //
 // Where the lowering asks for the value of an argument, that value joins all signatures: what there was is outdated.
+//
+// Signatures that have not been called for long are forgotten, with their code, so that any number of them may come.
 #ifndef XC_JIT_LAUNCH_LAUNCHER_H_
 #define XC_JIT_LAUNCH_LAUNCHER_H_
 
@@ -108,8 +110,7 @@ class Launcher {
   };
   struct Result {
     Outcome outcome = Outcome::kRan;
-    // Of kNotYet, kFallsBack and kTimesHost: HostRan takes it. Null if the host's time is not wanted. Those of calls
-    // that were not `required` live as long as the launcher.
+    // Of kNotYet, kFallsBack and kTimesHost: HostRan takes it. Null if the host's time is not wanted.
     std::shared_ptr<Entry> entry;
     absl::Status why;  // of kFailed, and of kFallsBack without an entry
   };
@@ -135,7 +136,8 @@ class Launcher {
 
  private:
   enum State { kNew, kQueued, kReady, kFallsBack };
-  static constexpr size_t kMaxEntries = 4096;
+  // From so many on, those are forgotten whose last calls are longest ago, down to kKeptEntries.
+  static constexpr size_t kMaxEntries = 2048, kKeptEntries = 1536;
   static constexpr size_t kMaxRequired = 256;  // of calls with no other way; then they are made anew
 
   std::shared_ptr<Entry> Find(absl::Span<const ArgView> args) const;
@@ -151,9 +153,18 @@ class Launcher {
                 const LaunchPolicy& policy);
 
   // The following are in launcher_code.cc: how an entry gets its code.
+  // Whether code for all sizes is to serve the entry.
+  static bool WantsGeneral(const Entry& entry);
+  // Elements of its arguments that vary then.
+  static int64_t Varying(const Entry& entry);
   void AskForCode(const std::shared_ptr<Entry>& entry, const LaunchPolicy& policy);
   // Whether what became of the code so far, or of the entry's calls, speaks for code for the entry.
   bool WorthCode(const Entry& entry, const LaunchPolicy& policy) const;
+  // A new entry gets the code that is there for it, or is told from the start that there will be none. Whether the
+  // limit of codes was the reason; mutex_ is held.
+  bool Begin(Entry& entry, const Call& call);
+  // Forgets entries; mutex_ is held.
+  void ForgetOldest();
   // Compiles the entry, unless somebody has; whether this call did.
   bool Compile(const std::shared_ptr<Entry>& entry, const LaunchPolicy& policy, int compile_threads);
   absl::StatusOr<ClusterCode> CompileExact(const Entry& entry, const CompileOptions& options, std::set<int>* needed,
@@ -193,12 +204,13 @@ class Launcher {
   std::condition_variable_any compiled_;
   std::vector<int> constant_args_;  // whose values are part of the signature; grows
   absl::flat_hash_map<std::vector<int64_t>, std::shared_ptr<Entry>, SignatureHash, SignatureEq> entries_;
-  std::vector<std::shared_ptr<Entry>> outdated_;  // entries that hosts may still time
-  size_t required_ = 0;                           // of entries_
-  int exact_ = 0;                                 // entries with code of their own
-  int exact_later_ = 0;                           // of these: after shared code
-  int limit_reached_ = 0;                         // so many entries had code when one got none
-  CodeWorth worth_;                               // of code that is made in the background
+  size_t required_ = 0;         // of entries_
+  int exact_ = 0;               // entries with code of their own
+  int exact_later_ = 0;         // of these: after shared code
+  int limit_reached_ = 0;       // so many entries had code when one got none
+  CodeWorth worth_;             // of code that is made in the background
+  std::atomic<int64_t> calls_{0};  // counts all
+  std::atomic<bool> shapes_vary_{false};  // code for all sizes is wanted for some signature
   BatchBuckets buckets_;
   GeneralShapes general_;
 };
@@ -209,8 +221,10 @@ struct Launcher::Entry {
   std::atomic<bool> required{false};
   std::vector<ClusterArg> args;
   BatchBuckets::Family family;                    // in whose place code for a larger batch may serve
-  std::shared_ptr<GeneralShapes::Group> general;  // whose code for all sizes may serve; null: none
-  int64_t varying = 0;                            // elements of arguments that vary in this group
+  std::shared_ptr<GeneralShapes::Group> general;  // whose code for all sizes may serve, once it is wanted; null: none
+  mutable std::atomic<int64_t> varying{-1};       // see Varying
+  std::atomic<int64_t> used{0};                   // Launcher::calls_ at the last call
+  int exact = 0;                                  // how often it counts in exact_; under mutex_
   ServedCode code;                                // set before the state becomes kReady
   CostGate gate;
   std::mutex compiling;

@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "hlo/base/cancel.h"
 #include "hlo/base/exceptions.h"
 #include "hlo/base/status.h"
 #include "jit/launch/launcher.h"
@@ -9,9 +10,25 @@
 namespace xc {
 namespace {
 
+// Codes of a cluster whose sizes keep changing that are made before it is known what they are worth: that of the first
+// signature, which is given up for the one for all sizes.
+constexpr int64_t kFirstGeneral = 2;
 constexpr int64_t kMaxConstantElements = 1024;  // of one argument's value in a signature
 
 }  // namespace
+
+bool Launcher::WantsGeneral(const Entry& entry) {
+  return entry.general != nullptr && entry.general->wanted && !entry.general->refused && !entry.general_failed;
+}
+
+int64_t Launcher::Varying(const Entry& entry) {
+  int64_t elements = entry.varying.load(std::memory_order_relaxed);
+  if (elements < 0) {
+    elements = GeneralShapes::VaryingElements(*entry.general, entry.args);
+    entry.varying.store(elements, std::memory_order_relaxed);
+  }
+  return elements;
+}
 
 void Launcher::AskForCode(const std::shared_ptr<Entry>& entry, const LaunchPolicy& policy) {
   entry->family.demand->fetch_add(1);
@@ -22,7 +39,7 @@ void Launcher::AskForCode(const std::shared_ptr<Entry>& entry, const LaunchPolic
     int waiting = kQueued;
     if (entry->outdated) return;
     if (!WorthCode(*entry, policy) && entry->state.compare_exchange_strong(waiting, kNew)) return;
-    if (entry->general != nullptr && entry->general->ready && !entry->general_failed) {
+    if (WantsGeneral(*entry) && entry->general->ready) {
       Compile(entry, policy, 1);  // without a compilation, as a rule
       return;
     }
@@ -36,11 +53,16 @@ void Launcher::AskForCode(const std::shared_ptr<Entry>& entry, const LaunchPolic
 }
 
 bool Launcher::WorthCode(const Entry& entry, const LaunchPolicy& policy) const {
-  const bool general = entry.general != nullptr && !entry.general_failed;
+  const bool general = WantsGeneral(entry);
   // Where there is code for all sizes, another shape costs little.
-  if (general && entry.general->ready) return entry.general->times.Pays(entry.varying, *entry.family.demand);
+  if (general && entry.general->ready) return entry.general->times.Pays(Varying(entry), *entry.family.demand);
   // Of an entry that the host has not run yet nothing is known, though others that the code would serve have waited.
   const int64_t host_ns = entry.gate.host_runs() > 0 ? entry.gate.host_best_ns() : 0;
+  if (shapes_vary_) {
+    // Most of what comes now comes once: beyond the first codes only what has cost the host as much as making code does.
+    if (general) return worth_.begun() < kFirstGeneral || worth_.PaysBack(1, entry.general->host_ns);
+    return worth_.PaysBack(*entry.family.demand - 1, host_ns);
+  }
   const int64_t calls = general ? *entry.general->demand : *entry.family.demand;
   return worth_.Pays(policy.first_codes, calls - 1, host_ns);
 }
@@ -100,7 +122,7 @@ void Launcher::CountCompilation(const CompiledCluster& code) {
 absl::StatusOr<ClusterCode> Launcher::MakeCode(const std::shared_ptr<Entry>& entry, const LaunchPolicy& policy,
                                                const CompileOptions& options, std::set<int>* needed,
                                                std::string* failed_node) {
-  if (entry->general != nullptr && !entry->general_failed) {
+  if (WantsGeneral(*entry)) {
     const bool known = entry->general->ready;
     XC_ASSIGN_OR_RETURN(ClusterCode general, MakeGeneral(*entry, options, /*may_compile=*/true));
     if (general != nullptr) return general;
@@ -110,9 +132,15 @@ absl::StatusOr<ClusterCode> Launcher::MakeCode(const std::shared_ptr<Entry>& ent
       entry->state.compare_exchange_strong(queued, kNew);
       return ClusterCode();
     }
-  } else if (entry->family.alone()) {
-    return CompileExact(*entry, options, needed, failed_node);
   }
+  const auto exact = [&] {
+    const auto& general = entry->general;
+    const bool may_end = general != nullptr && !general->wanted && policy.when == CompileWhen::kBackground &&
+                         services_.background != nullptr && !entry->required;
+    const CancelScope scope(may_end ? &general->cancel : CurrentCancel());
+    return CompileExact(*entry, options, needed, failed_node);
+  };
+  if (entry->exact > 0) return exact();
   BatchBuckets::Done done;
   auto shared = entry->family.alone()
                     ? absl::StatusOr<ClusterCode>(absl::NotFoundError("its code is its own"))
@@ -134,12 +162,13 @@ absl::StatusOr<ClusterCode> Launcher::MakeCode(const std::shared_ptr<Entry>& ent
       limit = exact_;
     } else {
       ++exact_;
+      ++entry->exact;
       if (!absl::IsNotFound(shared.status())) {
         entry->note = absl::StrCat(", not for other batch sizes: ", shared.status().message());
       }
     }
   }
-  if (limit == 0) return CompileExact(*entry, options, needed, failed_node);
+  if (limit == 0) return exact();
   if (services_.events != nullptr) services_.events->TooManySignatures(limit);
   return ClusterCode();
 }
@@ -163,8 +192,8 @@ absl::StatusOr<ClusterCode> Launcher::MakeGeneral(Entry& entry, const CompileOpt
 }
 
 bool Launcher::ServeInCall(Entry& entry) {
-  if (entry.general == nullptr || entry.general_failed || !entry.general->ready) return false;
-  if (entry.tried_in_call || !entry.general->times.PaysInCall(entry.varying)) return false;
+  if (!WantsGeneral(entry) || !entry.general->ready) return false;
+  if (entry.tried_in_call || !entry.general->times.PaysInCall(Varying(entry))) return false;
   std::unique_lock<std::mutex> compiling(entry.compiling, std::try_to_lock);
   if (!compiling.owns_lock() || entry.state != kNew || entry.tried_in_call.exchange(true)) return false;
   CompileOptions options;
@@ -202,6 +231,7 @@ bool Launcher::AskForExactCode(const std::shared_ptr<Entry>& entry, const Launch
     if (exact_later_ >= policy.max_exact_later || exact_ >= policy.max_signatures) return false;
     ++exact_later_;
     ++exact_;
+    ++entry->exact;
   }
   entry->exact_under_way = true;
   const bool taken = services_.background(nullptr, [this, entry] {
@@ -227,10 +257,7 @@ bool Launcher::AddConstants(Entry& entry, const std::set<int>& needed) {
   for (int i : constant_args_) added.erase(i);
   if (added.empty()) return entry.outdated;
   constant_args_.insert(constant_args_.end(), added.begin(), added.end());
-  for (auto& row : entries_) {
-    row.second->outdated = true;
-    if (!row.second->required) outdated_.push_back(std::move(row.second));
-  }
+  for (auto& row : entries_) row.second->outdated = true;
   entries_.clear();
   required_ = 0;
   exact_ = 0;
@@ -266,7 +293,12 @@ bool Launcher::Compile(const std::shared_ptr<Entry>& entry, const LaunchPolicy& 
   std::set<int> needed;
   std::string failed_node;
   auto code = CatchExceptions([&] { return MakeCode(entry, policy, options, &needed, &failed_node); });
-  if (!code.ok()) {
+  if (absl::IsCancelled(code.status()) && WantsGeneral(*entry)) {
+    std::unique_lock<std::shared_mutex> lock(mutex_);
+    exact_ -= entry->exact;
+    entry->exact = 0;
+    entry->state = kNew;
+  } else if (!code.ok()) {
     CompileFailed(*entry, code.status(), needed, failed_node);
   } else {
     std::unique_lock<std::shared_mutex> lock(mutex_);

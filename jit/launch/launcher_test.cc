@@ -1,6 +1,7 @@
 // Which call gets code, when it is made, and when the host is asked instead; with a compiler, a clock and results that
 // are fakes.
 #include <gmock/gmock.h>
+#include <malloc.h>
 
 #include "jit/launch/launcher_testing.h"
 
@@ -155,6 +156,49 @@ TEST_F(LauncherTest, CodeThatIsRequiredIsForgottenAndNotRefused) {
   policy_.batch_buckets = false;
   for (int64_t size = 1; size <= 600; ++size) EXPECT_EQ(Launch(size, {}, /*required=*/true), Outcome::kRan);
   EXPECT_EQ(launcher_->Report().size(), 600 - 2 * 256);
+}
+
+// Calls of ever other shapes: what is remembered, and what memory that takes, has an end.
+TEST_F(LauncherTest, AMillionShapesTakeBoundedMemory) {
+  policy_.when = CompileWhen::kBackground;
+  Make(kDouble);
+  FakeResults results(false);
+  const auto call = [&](std::vector<int64_t> dims) {
+    auto ran = launcher_->Run({{{DT_FLOAT, dims, nullptr, 0}}, policy_, results, RunOptions()});
+    ASSERT_TRUE(ran.ok()) << ran.status();
+    ASSERT_NE(ran->outcome, Outcome::kRan);
+    if (ran->entry != nullptr) launcher_->HostRan(*ran->entry, 100, policy_);
+    full_ = tasks_.size() >= 100;
+  };
+  size_t first = 0;
+  for (int64_t i = 0; i < 1'000'000; ++i) {
+    call({2 + i % 100, 2 + i / 100 % 100, 2 + i / 10'000});
+    if (i == 50'000) first = mallinfo2().uordblks;
+  }
+  EXPECT_LE(launcher_->Report().size(), 2048);
+  EXPECT_LT(mallinfo2().uordblks, first + (1 << 20));
+  // What came last is known, what came first is not.
+  const auto states = States();
+  EXPECT_EQ(states.count("float32[101,101,101]"), 1);
+  EXPECT_EQ(states.count("float32[50,3,2]"), 0);
+}
+
+TEST_F(LauncherTest, CodeThatIsCalledIsNotForgotten) {
+  Make(kDouble);
+  policy_.batch_buckets = false;
+  policy_.max_signatures = 2;
+  EXPECT_EQ(Launch(1), Outcome::kRan);
+  EXPECT_EQ(Launch(2), Outcome::kRan);
+  for (int64_t size = 3; size <= 2000; ++size) {
+    ASSERT_EQ(Launch(1), Outcome::kRan);
+    ASSERT_EQ(Launch(size), Outcome::kFallsBack) << size;
+  }
+  EXPECT_EQ(compiler_->compiled, 2);
+  for (int64_t size = 2001; size <= 2100; ++size) Launch(size);
+  EXPECT_EQ(compiler_->compiled, 3) << "code that was forgotten makes room for other code";
+  EXPECT_EQ(Launch(1), Outcome::kRan);
+  EXPECT_EQ(compiler_->compiled, 3);
+  EXPECT_EQ(Launch(2), Outcome::kFallsBack);
 }
 
 TEST_F(LauncherTest, ValuesThatMustBeConstantJoinTheSignature) {

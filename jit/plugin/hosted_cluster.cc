@@ -127,15 +127,28 @@ absl::StatusOr<int> HostedCluster::Run(absl::Span<const xc_tensor> args, const x
   options.thread_limit = wanted > 0 ? wanted : threads;
   HostResults host(results);
   XC_ASSIGN_OR_RETURN(Launcher::Result ran, launcher_->Run({views, CurrentLaunchPolicy(), host, options}));
-  *ticket = ran.entry.get();  // which the launcher keeps
+  if (ran.entry != nullptr) *ticket = KeepForHost(std::move(ran.entry));
   return ran.outcome == Launcher::Outcome::kRan ? XC_CLUSTER_RAN : XC_CLUSTER_ON_HOST;
 }
 
+void* HostedCluster::KeepForHost(std::shared_ptr<Launcher::Entry> entry) {
+  std::lock_guard<std::mutex> lock(tickets_mutex_);
+  const intptr_t number = ++last_ticket_;
+  tickets_[number % tickets_.size()] = {number, std::move(entry)};
+  return reinterpret_cast<void*>(number);
+}
+
 void HostedCluster::HostRan(void* ticket, int64_t nanoseconds) {
-  if (ticket == nullptr) {
+  std::shared_ptr<Launcher::Entry> entry;
+  if (const auto number = reinterpret_cast<intptr_t>(ticket); number > 0) {
+    std::lock_guard<std::mutex> lock(tickets_mutex_);
+    const auto& kept = tickets_[number % tickets_.size()];
+    if (kept.first == number) entry = kept.second;
+  }
+  if (entry == nullptr) {
     Counters().launch.host_runs.fetch_add(1, std::memory_order_relaxed);
   } else {
-    launcher_->HostRan(*static_cast<Launcher::Entry*>(ticket), nanoseconds, CurrentLaunchPolicy());
+    launcher_->HostRan(*entry, nanoseconds, CurrentLaunchPolicy());
   }
 }
 

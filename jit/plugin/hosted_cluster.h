@@ -3,9 +3,12 @@
 #ifndef XC_JIT_PLUGIN_HOSTED_CLUSTER_H_
 #define XC_JIT_PLUGIN_HOSTED_CLUSTER_H_
 
+#include <array>
 #include <atomic>
 #include <memory>
+#include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "jit/capi/xc_plugin.h"
@@ -35,7 +38,8 @@ class HostedCluster : public std::enable_shared_from_this<HostedCluster>, privat
   // See xc_cluster_host_graph.
   const std::string& HostGraph() { return host_graph_.Get(); }
 
-  // See xc_cluster_run; the result is one of the outcomes there.
+  // See xc_cluster_run; the result is one of the outcomes there. Tickets are numbers: an old one, or one that is never
+  // handed back, does no harm.
   absl::StatusOr<int> Run(absl::Span<const xc_tensor> args, const xc_cluster_results& results, int threads,
                           void** ticket);
   void HostRan(void* ticket, int64_t nanoseconds);
@@ -48,6 +52,8 @@ class HostedCluster : public std::enable_shared_from_this<HostedCluster>, privat
  private:
   HostedCluster(std::string bytes, std::string name, std::unique_ptr<Graph> graph);
 
+  // A ticket for the entry.
+  void* KeepForHost(std::shared_ptr<Launcher::Entry> entry);
   // Writes the module that is compiled, for `xla replay`, if there is a dump directory.
   void Compiling(const std::vector<ClusterArg>& args) override;
   void FallsBack(const std::string& node, const std::string& why) override;
@@ -58,6 +64,9 @@ class HostedCluster : public std::enable_shared_from_this<HostedCluster>, privat
   FallbackGraph host_graph_;
   std::vector<DataType> arg_types_;
   std::unique_ptr<Launcher> launcher_;
+  std::mutex tickets_mutex_;
+  intptr_t last_ticket_ = 0;
+  std::array<std::pair<intptr_t, std::shared_ptr<Launcher::Entry>>, 64> tickets_;  // the last ones
 };
 
 }  // namespace xc

@@ -240,6 +240,7 @@ absl::StatusOr<ClusterCode> BatchBuckets::CodeIn(Bucket& bucket, const std::vect
   out->SetResults(graph_, results);
   out->seconds = static_cast<double>(now_() - start) * 1e-9;
   if (bucket.serves.empty()) done->prepare = bucket.size;
+  if (bucket.serves.size() >= kMaxServed) bucket.serves.erase(bucket.serves.begin());
   bucket.serves.emplace(batch, out);
   return out;
 }
