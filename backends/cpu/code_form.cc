@@ -4,6 +4,7 @@
 #include <map>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "backends/program/executable.h"
 #include "hlo/base/status.h"
@@ -234,6 +235,9 @@ std::string Describe(const CodeForm& form, size_t n) {
                       form.modules[m].name);
 }
 
+// Whether the module is one of kernels, and not of what calls them.
+bool HasKernels(const CodeForm::Module& module) { return absl::StartsWith(module.name, kKernelPrefix); }
+
 // Whether number `n` is another one in each sample.
 bool AllDiffer(absl::Span<const CodeForm> samples, size_t n) {
   for (size_t a = 0; a < samples.size(); ++a) {
@@ -306,7 +310,9 @@ absl::Status SameForm(const CodeForm& a, const CodeForm& b) {
 
 SizeTable::SizeTable(absl::Span<const CodeForm> samples) : first_(samples[0]) {
   std::map<std::string, int32_t> known;
+  size_t m = 0;
   for (size_t n = 0; n < first_.ends.size(); ++n) {
+    while (first_.modules[m].numbers <= n) ++m;
     std::string values;
     bool differs = false;
     for (const CodeForm& sample : samples) {
@@ -319,8 +325,9 @@ SizeTable::SizeTable(absl::Span<const CodeForm> samples) : first_(samples[0]) {
     }
     const int64_t size = first_.number(n).size(), align = AlignmentOf(size);
     const int64_t place = (bytes_ + align - 1) / align * align;
-    // Numbers of pieces and the like are equal to each other only as long as sizes are.
-    if (!AllDiffer(samples, n)) absl::StrAppend(&values, ":", n);
+    // Numbers of pieces and the like are equal to each other only as long as sizes are; those that calls of kernels and
+    // of library functions are given are read once anyway.
+    if (!AllDiffer(samples, n) || !HasKernels(first_.modules[m])) absl::StrAppend(&values, ":", n);
     auto [it, fresh] = known.try_emplace(absl::StrCat(size, ":", values), static_cast<int32_t>(place));
     if (fresh) bytes_ = place + size;
     places_.push_back(it->second);

@@ -17,6 +17,8 @@ namespace xc::cpu {
 // Names of functions' arguments by which the table is found: the table itself; the frame, which points to it.
 inline constexpr char kSizesName[] = "xc.sizes";
 inline constexpr char kFrameName[] = "xc.frame";
+// How the names of kernels, and of the modules that hold them, begin.
+inline constexpr char kKernelPrefix[] = "xc.k";
 
 struct CodeForm {
   struct Module {

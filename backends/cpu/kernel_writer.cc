@@ -42,7 +42,7 @@ absl::Status KernelWriter::Write(int64_t work, int64_t grain, const std::functio
     Call(nullptr, nullptr, it->second, work, grain);
     return absl::OkStatus();
   }
-  const std::string name = absl::StrCat("xc.k", impl_->next_name++);
+  const std::string name = absl::StrCat(kKernelPrefix, impl_->next_name++);
   CodeModule* code;
   if (small) {
     code = caller->code;
