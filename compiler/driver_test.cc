@@ -109,9 +109,8 @@ absl::StatusOr<bool> WrapSmall(HloModule* module, PassContext& context) {
 }
 
 TEST(Driver, WhatDidNothingForAProgramIsNotDoneForOthersOfItsForm) {
-  const PipelineRow rows[] = {{"p", "idle", WrapSmall, 1, ""},
-                              {"p", "wrap", Wrap, 1, ""},
-                              {"p", "required", Nothing, 0, "", nullptr, true}};
+  const PipelineRow rows[] = {
+      {"p", "idle", WrapSmall, 1, ""}, {"p", "wrap", Wrap, 1, ""}, {"p", "required", Nothing, 0, "", nullptr, true}};
   auto run = [&](HloModule* module, Choices* choices) {
     const ChoicesScope scope(choices);
     PassContext context;

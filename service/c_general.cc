@@ -41,12 +41,13 @@ absl::Status MakeGeneral(const char* const* samples, const size_t* sizes, size_t
                         ReadModule(absl::string_view(samples[i], sizes[i]), made->options.parse));
     made->samples.push_back(std::move(module));
   }
-  made->code = std::make_unique<GeneralCode>(
-      Client::Default(), made->options.platform,
-      [all = &made->samples](int which) -> absl::StatusOr<std::unique_ptr<HloModule>> {
-        if (which >= static_cast<int>(all->size())) return absl::OutOfRangeError("there is no such sample");
-        return (*all)[which]->Clone();
-      });
+  made->code =
+      std::make_unique<GeneralCode>(Client::Default(), made->options.platform,
+                                    [all = &made->samples](int which) -> absl::StatusOr<std::unique_ptr<HloModule>> {
+                                      if (which >= static_cast<int>(all->size()))
+                                        return absl::OutOfRangeError("there is no such sample");
+                                      return (*all)[which]->Clone();
+                                    });
   *out = made.release();
   return absl::OkStatus();
 }

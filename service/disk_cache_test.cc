@@ -123,8 +123,8 @@ TEST(DiskCache, CodeForSeveralSizesIsLoaded) {
     const std::string m = absl::StrCat("f32[", b, ",", n, "]"), v = absl::StrCat("f32[", b, "]");
     return absl::StrCat("HloModule m\nadd { a = f32[] parameter(0) c = f32[] parameter(1) ROOT s = f32[] add(a, c) }\n",
                         "ENTRY e { p = ", m, " parameter(0) x = ", m, " exponential(p) z = f32[] constant(0) s = ", v,
-                        " reduce(x, z), dimensions={1}, to_apply=add t = ", m, " broadcast(s), dimensions={0} ROOT r = ", m,
-                        " divide(x, t) }");
+                        " reduce(x, z), dimensions={1}, to_apply=add t = ", m,
+                        " broadcast(s), dimensions={0} ROOT r = ", m, " divide(x, t) }");
   };
   CompileOptions options;
   options.cache_dir = TestDirectory();

@@ -107,7 +107,8 @@ absl::StatusOr<std::shared_ptr<const Executable>> GeneralCode::Find(std::unique_
 
 absl::StatusOr<std::shared_ptr<const Executable>> GeneralCode::Get(std::unique_ptr<HloModule> module,
                                                                    const CompileOptions& options) {
-  auto found = Find(module->Clone(), [&] { return module->Clone(); }, options, /*may_compile=*/true);
+  auto found = Find(
+      module->Clone(), [&] { return module->Clone(); }, options, /*may_compile=*/true);
   if (found.ok() || !absl::IsUnimplemented(found.status())) return found;
   {
     std::lock_guard<std::mutex> lock(mutex_);

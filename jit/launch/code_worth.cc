@@ -18,7 +18,8 @@ bool CodeWorth::Pays(int64_t first, int64_t calls, int64_t host_ns) const {
 
 bool CodeWorth::PaysBack(int64_t calls, int64_t host_ns) const {
   const int64_t each = each_ns();
-  return each > 0 && calls > 0 && static_cast<double>(calls) * static_cast<double>(host_ns) >= static_cast<double>(each);
+  return each > 0 && calls > 0 &&
+         static_cast<double>(calls) * static_cast<double>(host_ns) >= static_cast<double>(each);
 }
 
 }  // namespace xc

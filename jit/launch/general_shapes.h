@@ -35,8 +35,8 @@ class GeneralShapes {
     std::vector<bool> varies;  // of each class
     std::vector<int64_t> largest;
     std::unique_ptr<GeneralCode> code;
-    // Code for all sizes is wanted: kFew signatures were there, they differ in another dimension than the first as well.
-    // `code` is set and the classes stay as they are.
+    // Code for all sizes is wanted: kFew signatures were there, they differ in another dimension than the first as
+    // well. `code` is set and the classes stay as they are.
     std::atomic<bool> wanted{false};
     int cancel = 0;                  // from then on 1: compilations for single signatures need not go on (CancelScope)
     std::atomic<bool> ready{false};  // the code serves some signature

@@ -7,8 +7,8 @@
 
 namespace xc {
 
-// Thread-safe. `elements`: of the arguments whose sizes vary. Times of other shapes are those of a line through what was
-// seen, in which what is long ago counts less.
+// Thread-safe. `elements`: of the arguments whose sizes vary. Times of other shapes are those of a line through what
+// was seen, in which what is long ago counts less.
 class GeneralTimes {
  public:
   // A shape was lowered, emitted and compared; a call ran code; the host ran a call.
@@ -16,8 +16,8 @@ class GeneralTimes {
   void Ran(int64_t elements, int64_t ns);
   void HostRan(int64_t elements, int64_t ns);
 
-  // Whether a call may wait for its code: making and running it take less time than the host's kernels do. As long as no
-  // code has run, a few calls wait for which making it takes less.
+  // Whether a call may wait for its code: making and running it take less time than the host's kernels do. As long as
+  // no code has run, a few calls wait for which making it takes less.
   bool PaysInCall(int64_t elements);
   // Whether code is worth making beside the calls, after `calls` of this shape: if it will be called as often again. As
   // long as nothing is known, once; then for shapes that come back.

@@ -204,12 +204,12 @@ class Launcher {
   std::condition_variable_any compiled_;
   std::vector<int> constant_args_;  // whose values are part of the signature; grows
   absl::flat_hash_map<std::vector<int64_t>, std::shared_ptr<Entry>, SignatureHash, SignatureEq> entries_;
-  size_t required_ = 0;         // of entries_
-  int exact_ = 0;               // entries with code of their own
-  int exact_later_ = 0;         // of these: after shared code
-  int limit_reached_ = 0;       // so many entries had code when one got none
-  CodeWorth worth_;             // of code that is made in the background
-  std::atomic<int64_t> calls_{0};  // counts all
+  size_t required_ = 0;                   // of entries_
+  int exact_ = 0;                         // entries with code of their own
+  int exact_later_ = 0;                   // of these: after shared code
+  int limit_reached_ = 0;                 // so many entries had code when one got none
+  CodeWorth worth_;                       // of code that is made in the background
+  std::atomic<int64_t> calls_{0};         // counts all
   std::atomic<bool> shapes_vary_{false};  // code for all sizes is wanted for some signature
   BatchBuckets buckets_;
   GeneralShapes general_;

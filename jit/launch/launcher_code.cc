@@ -59,7 +59,8 @@ bool Launcher::WorthCode(const Entry& entry, const LaunchPolicy& policy) const {
   // Of an entry that the host has not run yet nothing is known, though others that the code would serve have waited.
   const int64_t host_ns = entry.gate.host_runs() > 0 ? entry.gate.host_best_ns() : 0;
   if (shapes_vary_) {
-    // Most of what comes now comes once: beyond the first codes only what has cost the host as much as making code does.
+    // Most of what comes now comes once: beyond the first codes only what has cost the host as much as making code
+    // does.
     if (general) return worth_.begun() < kFirstGeneral || worth_.PaysBack(1, entry.general->host_ns);
     return worth_.PaysBack(*entry.family.demand - 1, host_ns);
   }

@@ -20,7 +20,7 @@ constexpr std::chrono::milliseconds kSignalInterval{50};
 struct Compilation {
   std::string hlo, options;
   std::shared_ptr<xc_general_code> general;  // null: the module gets code of its own
-  int cancel = 0;  // read by the core library
+  int cancel = 0;                            // read by the core library
   std::mutex mutex;
   std::condition_variable ended;
   bool over = false;            // guarded by mutex, as are those below

@@ -307,7 +307,9 @@ class CompiledFunction(_core.Dispatcher):
                 with _progress(self._name, traced):
                     # Tracing for other sizes would draw from the caller's random numbers.
                     others = not random.drawn
-                    general = self._general_code(key, static, structure, signatures, donated, traced) if others else None
+                    general = (
+                        self._general_code(key, static, structure, signatures, donated, traced) if others else None
+                    )
                     executable = compile_text(traced, self._options, general)
                 entry = _Entry(executable, traced)
             finally:

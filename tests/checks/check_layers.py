@@ -148,7 +148,7 @@ PYTHON_LAYERS = [
     "_tracer",
     "_ufuncs _masked _indexing _staging",
     "_control_flow",
-    "_load _deploy _lowered _explain _options _notices _random_watch _tracebacks _trace _compile",
+    "_load _deploy _lowered _explain _options _notices _random_watch _sizes _tracebacks _trace _compile",
     "lax",
     "_functions nn",
     "__init__ __main__ tf",

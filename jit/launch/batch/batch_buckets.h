@@ -65,7 +65,7 @@ class BatchBuckets {
   static constexpr int kExact = 3;
   static constexpr size_t kMaxSeen = 256;    // signatures that are remembered
   static constexpr size_t kMaxServed = 512;  // batch sizes that a bucket remembers
-  static constexpr int kMaxRefusals = 3;   // after which no more is tried
+  static constexpr int kMaxRefusals = 3;     // after which no more is tried
   static constexpr int64_t kPrepareNs = 300'000'000;
 
   struct Seen {
