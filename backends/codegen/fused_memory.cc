@@ -12,8 +12,19 @@ namespace {
 
 using V = llvm::Value*;
 
-// Elements this far apart are picked out of whole vectors.
-constexpr int64_t kMaxLoadedStride = 4;
+// Elements at most this far apart are picked out of whole vectors; farther ones where one instruction takes elements of
+// two vectors in any order, which machines with masks have: a gather takes longer than so many of those.
+constexpr int64_t kMaxLoadedStride = 4, kMaxPermutedStride = 11;
+
+// Whether a position is a multiple of `n` as it is computed.
+bool IsMultiple(V position, int64_t n) {
+  if (auto* constant = llvm::dyn_cast<llvm::ConstantInt>(position)) return constant->getSExtValue() % n == 0;
+  auto* operation = llvm::dyn_cast<llvm::BinaryOperator>(position);
+  if (operation == nullptr) return false;
+  V x = operation->getOperand(0), y = operation->getOperand(1);
+  if (operation->getOpcode() == llvm::Instruction::Add) return IsMultiple(x, n) && IsMultiple(y, n);
+  return operation->getOpcode() == llvm::Instruction::Mul && (IsMultiple(x, n) || IsMultiple(y, n));
+}
 
 // The mask with every lane doubled, for complex numbers.
 V DoubleLanes(llvm::IRBuilderBase& b, V mask, int lanes) {
@@ -48,19 +59,36 @@ V FusedEmitter::LoadStrided(llvm::Type* scalar, V base, const Term& offset, V ma
   auto& b = e_.builder();
   const llvm::Align align(scalar->getScalarSizeInBits() / 8);
   llvm::Type* type = llvm::FixedVectorType::get(scalar, lanes_);
-  const int64_t last = offset.stride * (lanes_ - 1);  // where the last element lies
+  // A place in rows of as many elements as the lanes are apart: vectors are read from the rows' beginning on, which are
+  // the same for the other places.
+  V rows = offset.base;
+  int64_t place_in_row = 0;
+  if (auto* sum = llvm::dyn_cast<llvm::BinaryOperator>(offset.base);
+      offset.stride > 1 && !ForAllSizes() && sum != nullptr && sum->getOpcode() == llvm::Instruction::Add) {
+    auto* added = llvm::dyn_cast<llvm::ConstantInt>(sum->getOperand(1));
+    if (added != nullptr && added->getSExtValue() >= 0 && added->getSExtValue() < offset.stride &&
+        IsMultiple(sum->getOperand(0), offset.stride)) {
+      rows = sum->getOperand(0);
+      place_in_row = added->getSExtValue();
+    }
+  }
+  const int64_t last = place_in_row + offset.stride * (lanes_ - 1);  // where the last element lies
   V result = nullptr;
-  for (int64_t part = 0; part < offset.stride; ++part) {
+  int64_t taken = 0;  // lanes
+  for (int64_t part = 0; taken < lanes_; ++part) {
+    const int64_t end = (part + 1) * lanes_ - place_in_row;
+    const int64_t next = end <= 0 ? 0 : std::min<int64_t>(lanes_, (end - 1) / offset.stride + 1);
+    if (next <= taken) continue;
     const int64_t first = std::min<int64_t>(part * lanes_, last + 1 - lanes_);
-    V place = b.CreateGEP(scalar, base, b.CreateAdd(offset.base, index_.Const(first)));
+    V place = b.CreateGEP(scalar, base, b.CreateAdd(rows, index_.Const(first)));
     V loaded;
     if (mask == nullptr) {
       loaded = b.CreateAlignedLoad(type, place, align);
     } else {
       // What belongs to a lane that is wanted.
       std::vector<int> lane_of;
-      for (int64_t i = first; i < first + lanes_; ++i) {
-        lane_of.push_back(i % offset.stride == 0 ? static_cast<int>(i / offset.stride) : lanes_);
+      for (int64_t i = first - place_in_row; i < first - place_in_row + lanes_; ++i) {
+        lane_of.push_back(i >= 0 && i % offset.stride == 0 ? static_cast<int>(i / offset.stride) : lanes_);
       }
       V none = llvm::Constant::getNullValue(mask->getType());
       V wanted = offset.stride == 1 ? mask : b.CreateShuffleVector(mask, none, lane_of);
@@ -70,11 +98,11 @@ V FusedEmitter::LoadStrided(llvm::Type* scalar, V base, const Term& offset, V ma
     // Lanes that lie in this part come from it, those before from the result so far.
     std::vector<int> pick;
     for (int64_t lane = 0; lane < lanes_; ++lane) {
-      const int64_t in_part = lane * offset.stride - first;
-      const bool here = lane * offset.stride >= part * lanes_;
-      pick.push_back(here ? std::min<int64_t>(in_part, lanes_ - 1) + lanes_ : lane);
+      const int64_t in_part = place_in_row + lane * offset.stride - first;
+      pick.push_back(lane >= taken ? std::min<int64_t>(in_part, lanes_ - 1) + lanes_ : lane);
     }
     result = b.CreateShuffleVector(result == nullptr ? loaded : result, loaded, pick);
+    taken = next;
   }
   return result;
 }
@@ -119,7 +147,8 @@ V FusedEmitter::LoadComponent(ElementType type, V base, const Term& offset, int6
   // All lanes are wanted or none: then any elements do.
   const bool whole =
       tail_ == nullptr && lane_condition_ == nullptr && !ForAllSizes() && elements > stride * (lanes_ - 1);
-  const bool near = offset.vec == nullptr && ChooseSafe(stride <= kMaxLoadedStride ? stride : 0) != 0;
+  const int64_t most = e_.target().masked_memory ? kMaxPermutedStride : kMaxLoadedStride;
+  const bool near = offset.vec == nullptr && ChooseSafe(stride <= most ? stride : 0) != 0;
   if (near && (mask == nullptr || whole || e_.target().masked_memory)) {
     // Backwards: from the last lane on, and turned around.
     const bool backwards = offset.stride < 0;

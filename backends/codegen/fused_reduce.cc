@@ -149,8 +149,9 @@ absl::StatusOr<std::vector<Element>> FusedEmitter::EmitReduceLoop(const HloInstr
   for (int64_t d = 0; d < from.rank(); ++d) {
     if (std::find(dims.begin(), dims.end(), d) == dims.end()) to[d] = at[next++];
   }
-  // A short innermost loop is written out.
-  constexpr int64_t kUnrolled = 8;
+  // A short innermost loop is written out: in vectors over rows, those of all lengths that are no rows of IsRowReduce,
+  // since the places in them are then read together.
+  const int64_t unrolled = lanes_ > 1 ? 11 : 8;
   std::erase_if(order, [&](int64_t d) {
     if (!ChooseSafe(from.dim(d) == 1)) return false;
     to[d] = index_.Constant(0);
@@ -158,7 +159,7 @@ absl::StatusOr<std::vector<Element>> FusedEmitter::EmitReduceLoop(const HloInstr
   });
   int64_t along = -1, steps = 1;
   const int64_t last = order.empty() ? 0 : from.dim(order.back());
-  if (const int64_t count = ChooseSafe(last <= kUnrolled ? last : 0); count > 0) {
+  if (const int64_t count = ChooseSafe(last <= unrolled ? last : 0); count > 0) {
     along = order.back();
     steps = count;
     order.pop_back();

@@ -26,7 +26,7 @@ void Same(const std::string& body, std::vector<std::string> types = {"f32", "bf1
 }
 
 TEST(MemoryAccess, StridedReads) {
-  for (int stride : {2, 3, 4, 5}) {
+  for (int stride : {2, 3, 4, 7, 13}) {
     for (int first : {0, 1}) {
       const int size = 67 * stride, of = (size - first - 1) / stride + 1;
       const std::string slice = absl::StrCat("slice={[0:9], [", first, ":", size, ":", stride, "]}");
@@ -40,6 +40,32 @@ TEST(MemoryAccess, StridedReads) {
   Same(
       "x = T[32,3] parameter(0) s = T[32,1] slice(x), slice={[0:32], [2:3]} y = T[32] reshape(s)\n"
       "ROOT r = (T[32], T[32,1]) tuple(y, s)");
+}
+
+// All places in rows of a few elements, whose vectors are read once; rows of parts of arrays, which share none.
+TEST(MemoryAccess, ShortRowsInVectors) {
+  for (int row : {5, 8, 11}) {
+    const std::string body = absl::StrReplaceAll(R"(
+x = T[ROWS,ROW] parameter(0) worst = T[] constant(WORST) zero = s32[] constant(0)
+i = s32[ROWS,ROW] iota(), iota_dimension=1
+b = (T[ROWS], s32[ROWS]) reduce(x, i, worst, zero), dimensions={1}, to_apply=best
+m = T[ROWS] reduce(x, worst), dimensions={1}, to_apply=most
+part = T[ROWS,4] slice(x), slice={[0:ROWS], [1:5]} p = T[ROWS] reduce(part, worst), dimensions={1}, to_apply=most
+ROOT r = ((T[ROWS], s32[ROWS]), T[ROWS], T[ROWS]) tuple(b, m, p))",
+                                                 {{"ROWS", "69"}, {"ROW", absl::StrCat(row)}});
+    for (const char* type : {"f32", "f64", "bf16", "s32", "u8"}) {
+      const char* worst = type[0] == 's' ? "-100" : type[0] == 'u' ? "0" : "-inf";
+      ExpectSame(absl::StrReplaceAll(absl::StrCat(R"(HloModule m
+best { a = T[] parameter(0) i = s32[] parameter(1) b = T[] parameter(2) j = s32[] parameter(3)
+  p = pred[] compare(a, b), direction=GT e = pred[] compare(a, b), direction=EQ
+  l = pred[] compare(i, j), direction=LT el = pred[] and(e, l) t = pred[] or(p, el) v = T[] select(p, a, b)
+  n = s32[] select(t, i, j) ROOT r = (T[], s32[]) tuple(v, n) }
+most { a = T[] parameter(0) b = T[] parameter(1) ROOT r = T[] maximum(a, b) }
+ENTRY e {)",
+                                                  body, "\n}\n"),
+                                     {{"T[", absl::StrCat(type, "[")}, {"WORST", worst}}));
+    }
+  }
 }
 
 TEST(MemoryAccess, ArraysThatAlternate) {
