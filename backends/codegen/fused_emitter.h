@@ -67,6 +67,7 @@ class FusedEmitter {
   void SetRowReducer(RowReducer* reducer) { row_reducer_ = reducer; }
   // Which lanes are inside the array, in a loop's last step. Lane 0 always is. Null: all.
   void SetTail(llvm::Value* mask) { tail_ = mask; }
+  bool has_tail() const { return tail_ != nullptr; }
 
   // Along a row of bf16 (IsPairedRow), lanes are two elements apart, and those in between are wanted, too, by another
   // emitter: `odd` says which. Lane 0 is wanted at an even place from the row's start in each.

@@ -143,31 +143,34 @@ TransposedReads FindTransposedReads(const HloInstruction* value, bool fused) {
   return reads;
 }
 
-std::vector<const HloInstruction*> RowsBelowFunctions(const std::vector<const HloInstruction*>& values) {
+std::vector<const HloInstruction*> RowsBelow(const std::vector<const HloInstruction*>& values, bool* functions) {
   // Each with whether it is read at the values' own positions.
   std::vector<std::pair<const HloInstruction*, bool>> work;
   absl::flat_hash_set<std::pair<const HloInstruction*, bool>> seen;
   const Shape& shape = values[0]->shape();
   for (const HloInstruction* value : values) work.push_back({value, true});
   std::vector<const HloInstruction*> rows;
-  bool costly = false;
+  *functions = false;
+  bool exact = false;
   while (!work.empty()) {
     const auto [i, in_place] = work.back();
     work.pop_back();
     if (!seen.insert({i, in_place}).second) continue;
     if (i->opcode() == HloOpcode::kReduce) {
-      if (!in_place || !IsRowReduce(*i) || !(IsFloating(i->type()) || IsComplex(i->type()))) return {};
+      if (!in_place || !IsRowReduce(*i)) return {};
+      exact |= !IsFloating(i->type()) && !IsComplex(i->type());
       rows.push_back(i);
       continue;
     }
     if (i->opcode() == HloOpcode::kReduceWindow || i->opcode() == HloOpcode::kFusion) return {};
-    costly |= in_place && (IsTranscendental(i->opcode()) || i->opcode() == HloOpcode::kDivide ||
-                           i->opcode() == HloOpcode::kSqrt || i->opcode() == HloOpcode::kRsqrt);
+    *functions |= in_place && (IsTranscendental(i->opcode()) || i->opcode() == HloOpcode::kDivide ||
+                               i->opcode() == HloOpcode::kSqrt || i->opcode() == HloOpcode::kRsqrt);
     for (const HloInstruction* operand : i->operands()) {
       work.push_back({operand, in_place && i->IsElementwise() && SameDims(operand->shape(), shape)});
     }
   }
-  return costly ? rows : std::vector<const HloInstruction*>();
+  *functions &= !exact;
+  return rows;
 }
 
 }  // namespace xc::cpu

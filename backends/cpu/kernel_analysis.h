@@ -65,9 +65,9 @@ struct TransposedReads {
 };
 TransposedReads FindTransposedReads(const HloInstruction* value, bool fused);
 
-// The reductions of rows that `values`, of equal dimensions, are computed from, if functions that are worth vectors
-// follow them: the rows are then reduced one by one, and what follows is computed for as many results as a vector has.
-std::vector<const HloInstruction*> RowsBelowFunctions(const std::vector<const HloInstruction*>& values);
+// The reductions of rows that `values`, of equal dimensions, are computed from at their own positions; none if there
+// are others. `functions`: whether what follows them is worth vectors even if the rows are reduced one by one.
+std::vector<const HloInstruction*> RowsBelow(const std::vector<const HloInstruction*>& values, bool* functions);
 
 }  // namespace xc::cpu
 

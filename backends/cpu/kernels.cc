@@ -10,6 +10,7 @@
 #include "backends/cpu/kernel_analysis.h"
 #include "backends/cpu/kernel_writer.h"
 #include "backends/cpu/loop_nest.h"
+#include "backends/cpu/row_groups.h"
 #include "hlo/base/choices.h"
 #include "hlo/base/status.h"
 #include "llvm/IR/Intrinsics.h"
@@ -173,8 +174,10 @@ void StoreRow(FusedEmitter& fused, const Shape& shape, V base, const Index& posi
 absl::Status IrEmitter::EmitLoops(const HloInstruction* instruction, const plan::Kernel& kernel) {
   const bool fusion = instruction->opcode() == HloOpcode::kFusion;
   std::vector<KernelShape> shapes;
-  std::vector<std::vector<const HloInstruction*>> rows;  // of each nest: those reduced before what is in vectors
-  std::vector<TransposedReads> transposed;               // of each nest
+  std::vector<TransposedReads> transposed;  // of each nest
+  // Of each nest: the rows that are reduced before what is in vectors, and how many of each together (0: one by one).
+  std::vector<std::vector<const HloInstruction*>> rows;
+  std::vector<int> together;
   for (const plan::Nest& nest : kernel.nests) {
     shapes.push_back(ShapeOf(nest, codegen_target_));
     KernelShape& shape = shapes.back();
@@ -182,8 +185,15 @@ absl::Status IrEmitter::EmitLoops(const HloInstruction* instruction, const plan:
     if (std::all_of(nest.values.begin(), nest.values.end(), is_short)) shape.TakeShortRows();
     rows.push_back({});
     const bool several = nest.values[0]->shape().IsTuple();
-    if (fusion && !several && !shape.flat && shape.inner >= 0) rows.back() = RowsBelowFunctions(nest.values);
+    together.push_back(0);
+    if (!several && !shape.flat && shape.inner >= 0 && (fusion || instruction->opcode() == HloOpcode::kReduce)) {
+      bool functions = false;
+      rows.back() = RowsBelow(nest.values, &functions);
+      together.back() = RowsTogether(rows.back(), fusion, codegen_target_);
+      if (together.back() == 0 && !functions) rows.back().clear();
+    }
     if (!rows.back().empty()) shape.TakeVectors();
+    if (together.back() > 0) shape.lanes = std::min(shape.lanes, together.back());
     transposed.push_back({});
     if (nest.access.contiguous >= 0 && nest.values.size() == 1) {
       transposed.back() = FindTransposedReads(nest.values[0], fusion);
@@ -208,7 +218,9 @@ absl::Status IrEmitter::EmitLoops(const HloInstruction* instruction, const plan:
           return absl::OkStatus();
         }
         if (!rows[n].empty() && fused.lanes() > 1) {
-          XC_RETURN_IF_ERROR(ReduceRows(fused, rows[n], shapes[n], position, impl_->scope->jump, bind));
+          XC_RETURN_IF_ERROR(together[n] > 0
+                                 ? ReduceRowsTogether(fused, rows[n], shapes[n], position, bind)
+                                 : ReduceRows(fused, rows[n], shapes[n], position, impl_->scope->jump, bind));
         }
         // All values are read before any is written: an output may lie over an operand.
         std::vector<std::vector<codegen::Element>> results;

@@ -72,6 +72,38 @@ ENTRY e { x = bf16[7,N] parameter(0) y = bf16[7,N] parameter(1) z = f32[7,N] par
   }
 }
 
+// Rows of a few vectors are reduced together: of all lengths, and less of them than a vector has lanes; by themselves,
+// of products, and with arithmetic that follows.
+TEST(RowReduce, SeveralRowsTogether) {
+  for (const char* type : {"f32", "f64", "bf16", "f16", "s32", "s8"}) {
+    const bool floats = type[0] == 'f' || type[0] == 'b';
+    const bool most = std::string(type) == "f32";
+    for (const int columns : most ? std::vector<int>{12, 16, 64, 100} : std::vector<int>{33}) {
+      for (const int rows : {3, 21}) {
+        BothOptions options;
+        options.tolerance = std::string(type) == "f64" ? 1e-12 : std::string(type) == "f32" ? 1e-5 : floats ? 0.03 : 0;
+        ExpectSame(absl::StrReplaceAll(R"(HloModule m
+f { a = T[] parameter(0) b = T[] parameter(1) ROOT r = T[] add(a, b) }
+g { a = T[] parameter(0) b = T[] parameter(1) ROOT r = T[] maximum(a, b) }
+ENTRY e { x = T[R,N] parameter(0) y = T[3,R,N] parameter(1) z = T[3,N] parameter(2) k = T[] constant(2) w = T[R] parameter(3)
+  plain = T[R] reduce(x, k), dimensions={1}, to_apply=f
+  most = T[R] reduce(x, k), dimensions={1}, to_apply=g
+  zs = T[3,R,N] broadcast(z), dimensions={0,2} yz = T[3,R,N] multiply(y, zs)
+  sums = T[3,R] reduce(yz, k), dimensions={2}, to_apply=f
+  half = T[R,N] add(x, x) h = T[R] reduce(half, k), dimensions={1}, to_apply=f
+  squares = T[R,N] multiply(x, x) q = T[R] reduce(squares, k), dimensions={1}, to_apply=g
+  hq = T[R] subtract(h, q) end = T[R] multiply(hq, w)
+  ROOT r = (T[R], T[R], T[3,R], T[R]) tuple(plain, most, sums, end) })",
+                                       {{"T[", absl::StrCat(type, "[")},
+                                        {"N]", absl::StrCat(columns, "]")},
+                                        {"R,", absl::StrCat(rows, ",")},
+                                        {"R]", absl::StrCat(rows, "]")}}),
+                   options);
+      }
+    }
+  }
+}
+
 // Functions of sums are computed in vectors over the rows.
 TEST(RowReduce, FunctionsOfSums) {
   for (const char* type : {"f32", "f64", "bf16", "c64"}) {
