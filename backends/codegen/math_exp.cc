@@ -182,15 +182,20 @@ V Logistic(MathBuilder& m, V x) {
   return m.Fma(m.Neg(m.Mul(y, lost)), inverse, y);
 }
 
+// Near zero a polynomial, else 1 less the tail as a power of two of a polynomial.
 V ErfFloat(MathBuilder& m, V x) {
   V a = m.ClampMax(m.Abs(x), 4.0);
-  V p = m.Poly(m.Mul(x, x), {0.1283791659, -0.3761262714, 0.1128360018, -0.02685444486, 0.005189535819,
-                             -0.0008020845283, 7.88913209e-5});
+  V p = m.Poly(m.Mul(x, x),
+               {0.1283791538, -0.3761252332, 0.1128214113, -0.02677891747, 0.005011972986, -0.0006090403948});
   V small = m.Fma(p, x, x);
-  V q = m.Poly(a, {0.0002020664503, -1.129649351, -0.6330657224, -0.1086066159, 0.02534893889, -0.004270643046,
-                   0.0004603598868, -2.475458023e-5, 2.121102719e-7});
-  V large = m.Sub(m.F(1), ExpOfSmallFloat(m, q));
-  return m.Select(m.Gt(a, m.F(1)), m.CopySign(large, x), small);  // small for NaN, as in TanhFloat
+  V n;
+  V q = m.Poly(a, {-0.0002401243589, -1.627067526, -0.9189621714, -0.1502043469, 0.03219407654, -0.004422575239,
+                   0.0002859713102});
+  V r = m.Sub(q, m.Nearest(q, &n));
+  V power = m.Poly(r, {1.000000072, 0.6931469671, 0.2402211971, 0.05550713279, 0.009675541953, 0.001327647184});
+  V tail = m.Float(m.b.CreateAdd(m.Bits(power), m.b.CreateShl(n, m.I(23))));
+  // NaN is not large: the tail loses it.
+  return m.Select(m.Gt(a, m.F(0.9)), m.CopySign(m.Sub(m.F(1), tail), x), small);
 }
 
 // Near zero a ratio of polynomials, else 1 less the tail e^-x^2 P(x) / Q(x), both as in the Cephes library.
