@@ -46,8 +46,8 @@ absl::StatusOr<bool> WidenElementTypes(HloModule* module, PassContext& context);
 absl::StatusOr<bool> ExpandBatchNorm(HloModule* module, PassContext& context);
 // Products as [batch…, m, k] × [batch…, k, n]: one contracted and one free dimension an operand, in either order.
 absl::StatusOr<bool> CanonicalizeDots(HloModule* module, PassContext& context);
-// Products of a few dozen multiplications, and inner products of up to some thousand, as elementwise products and their
-// sums.
+// Products of a few dozen multiplications, and inner products of up to some thousand, also of a vector with each row of
+// a matrix in several batches, as elementwise products and their sums.
 absl::StatusOr<bool> ExpandSmallDots(HloModule* module, PassContext& context);
 // ApproxTopK and PartialReduce as sorts of which the first elements are kept: exact.
 absl::StatusOr<bool> ExpandApproxTopK(HloModule* module, PassContext& context);

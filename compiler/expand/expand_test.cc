@@ -247,6 +247,42 @@ TEST(Dots, InnerProductsAreSumsOfProducts) {
   EXPECT_THAT(inner("s32", 100), ::testing::HasSubstr("dot("));
 }
 
+TEST(Dots, VectorsOfSeveralBatchesAreSumsOfProducts) {
+  EXPECT_EQ(Simplified({ExpandSmallDots, SimplifyAlgebra}, R"(
+    a = f32[9,32,24] parameter(0)
+    b = f32[9,24] parameter(1)
+    ROOT r = f32[9,32] dot(a, b), lhs_batch_dims={0}, rhs_batch_dims={0}, lhs_contracting_dims={2},
+      rhs_contracting_dims={1})"),
+            "t0 = f32[9,32,24] broadcast(p1), dimensions={0,2}\nt1 = f32[] constant(0)\n"
+            "t2 = f32[9,32,24] multiply(p0, t0)\n"
+            "root = f32[9,32] reduce(t2, t1), dimensions={2}, to_apply=add_f32\n");
+  // Sums of one term.
+  EXPECT_THAT(Simplified({ExpandSmallDots}, R"(
+    a = f16[300,1] parameter(0)
+    b = f16[1,500] parameter(1)
+    ROOT r = f16[300,500] dot(a, b), lhs_contracting_dims={1}, rhs_contracting_dims={0})"),
+              Not(HasSubstr("dot(")));
+  // One batch, rows that do not lie in memory, and matrices.
+  const auto kept = [](const char* text) {
+    EXPECT_THAT(Simplified({ExpandSmallDots}, text), ::testing::HasSubstr("dot("));
+  };
+  kept(R"(
+    a = f32[1,32,24] parameter(0)
+    b = f32[1,24] parameter(1)
+    ROOT r = f32[1,32] dot(a, b), lhs_batch_dims={0}, rhs_batch_dims={0}, lhs_contracting_dims={2},
+      rhs_contracting_dims={1})");
+  kept(R"(
+    a = f32[9,24,32] parameter(0)
+    b = f32[9,24] parameter(1)
+    ROOT r = f32[9,32] dot(a, b), lhs_batch_dims={0}, rhs_batch_dims={0}, lhs_contracting_dims={1},
+      rhs_contracting_dims={1})");
+  kept(R"(
+    a = f32[9,32,24] parameter(0)
+    b = f32[9,2,24] parameter(1)
+    ROOT r = f32[9,32,2] dot(a, b), lhs_batch_dims={0}, rhs_batch_dims={0}, lhs_contracting_dims={2},
+      rhs_contracting_dims={2})");
+}
+
 TEST(TopK, OnlyForBackendsThatHaveIt) {
   const char* text = R"(
     x = s32[1000] parameter(0)

@@ -1,5 +1,6 @@
-// Products of a few dozen multiplications, and inner products of vectors, as sums of products: they are emitted, and
-// fused, where they stand, for a call of a matrix kernel takes longer than they do.
+// Products of a few dozen multiplications, inner and outer products of vectors, and those of a matrix and a vector in
+// each of several batches, as sums of products: they are emitted, and fused, where they stand, for a call of a matrix
+// kernel takes longer than they do.
 #include <algorithm>
 #include <map>
 
@@ -46,18 +47,35 @@ bool HasAtMost(const HloInstruction* dot, int64_t most) {
   return true;
 }
 
-// Sums over whole rows of both operands, which are made in vectors: nothing is left of either but batch dimensions.
+// Sums over whole rows of both operands, which are made in vectors. In each batch there is one row of one operand, and
+// one or several of the other: of one batch with several, the kernels for large matrices read memory in longer runs.
 bool IsInner(const HloInstruction* dot) {
   constexpr int64_t kShortRow = 16;  // shorter ones, if there are many, leave vectors empty
   const DotDims& dims = dot->dot_dims();
   if (!IsFloating(SumType(dot)) || dims.lhs_contracting.size() != 1) return false;
-  const int64_t batch = dims.lhs_batch.size();
-  for (int64_t i : {0, 1}) {
-    if (dot->operand(i)->shape().rank() != batch + 1) return false;
-    if ((i == 0 ? dims.lhs_contracting : dims.rhs_contracting)[0] != batch) return false;
+  int64_t batches = 1;
+  for (int64_t d : dims.lhs_batch) batches *= dot->operand(0)->shape().dim(d);
+  int64_t rows[2];
+  for (int i : {0, 1}) {
+    const Shape& shape = dot->operand(i)->shape();
+    const Int64List& batch = i == 0 ? dims.lhs_batch : dims.rhs_batch;
+    const int64_t row = (i == 0 ? dims.lhs_contracting : dims.rhs_contracting)[0];
+    if (row != shape.rank() - 1) return false;
+    rows[i] = shape.ElementCount() / shape.dim(row) / batches;
+    // An array of rows is read where it lies.
+    if (rows[i] > 1 && !make::IsIdentity(batch)) return false;
   }
-  const int64_t size = dot->operand(0)->shape().dim(batch);
+  if (std::min(rows[0], rows[1]) != 1 || (rows[0] != rows[1] && batches == 1)) return false;
+  const int64_t size = dot->operand(0)->shape().dim(dims.lhs_contracting[0]);
   return size <= kMostOfInner && (size >= kShortRow || dot->shape().ElementCount() == 1);
+}
+
+// Sums of one term.
+bool IsOuter(const HloInstruction* dot) {
+  for (int64_t d : dot->dot_dims().lhs_contracting) {
+    if (dot->operand(0)->shape().dim(d) != 1) return false;
+  }
+  return true;
 }
 
 bool IsSmall(const HloInstruction* dot) {
@@ -66,7 +84,7 @@ bool IsSmall(const HloInstruction* dot) {
   if (dot->FindAttr<AttrKind::kSparsity>() != nullptr || dot->FindAttr<AttrKind::kAlgorithm>() != nullptr) return false;
   if (dot->dot_dims().lhs_contracting.empty() || dot->operand(0)->shape().IsZeroSized()) return false;
   if (SumType(dot) == ElementType::kInvalid) return false;
-  return ChooseAny(HasAtMost(dot, kMostMultiplications) || IsInner(dot));
+  return ChooseAny(HasAtMost(dot, kMostMultiplications) || IsInner(dot) || IsOuter(dot));
 }
 
 // The operand over [batch…, free dimensions of the left…, of the right…, contracted…], `sizes`; its own free dimensions
