@@ -3,6 +3,7 @@
 #ifndef XC_BACKENDS_RUNTIME_GEMM_ELEMENTS_H_
 #define XC_BACKENDS_RUNTIME_GEMM_ELEMENTS_H_
 
+#include <immintrin.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -52,6 +53,37 @@ template <>
 inline void Store<float, BF16>(float x, BF16* to) {
   *to = ToBF16(x);
 }
+
+// The same for `n` neighbours.
+template <typename Acc, typename T>
+inline void LoadRun(const T* from, int64_t n, Acc* to) {
+  for (int64_t i = 0; i < n; ++i) to[i] = Load<Acc>(from[i]);
+}
+template <typename Acc, typename T>
+inline void StoreRun(const Acc* from, int64_t n, T* to) {
+  for (int64_t i = 0; i < n; ++i) Store(from[i], to + i);
+}
+
+#if defined(__F16C__)
+// The compiler converts one by one.
+template <>
+inline void LoadRun<float, _Float16>(const _Float16* from, int64_t n, float* to) {
+  int64_t i = 0;
+  for (; i + 8 <= n; i += 8) {
+    _mm256_storeu_ps(to + i, _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(from + i))));
+  }
+  for (; i < n; ++i) to[i] = static_cast<float>(from[i]);
+}
+template <>
+inline void StoreRun<float, _Float16>(const float* from, int64_t n, _Float16* to) {
+  int64_t i = 0;
+  for (; i + 8 <= n; i += 8) {
+    const __m128i narrow = _mm256_cvtps_ph(_mm256_loadu_ps(from + i), _MM_FROUND_TO_NEAREST_INT);
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(to + i), narrow);
+  }
+  for (; i < n; ++i) to[i] = static_cast<_Float16>(from[i]);
+}
+#endif
 
 }  // namespace xc::XC_GEMM_ISA
 

@@ -118,7 +118,7 @@ void Pack(const T* from, int64_t rows, int64_t k, int64_t row_stride, int64_t k_
       for (int64_t p = 0; p < k; ++p) {
         const T* row = panel + p * k_stride;
         Acc* out = to + p * pitch;
-        for (int64_t i = 0; i < count; ++i) out[i] = Load<Acc>(row[i]);
+        LoadRun(row, count, out);
         for (int64_t i = count; i < pitch; ++i) out[i] = 0;
       }
     } else {
@@ -126,6 +126,12 @@ void Pack(const T* from, int64_t rows, int64_t k, int64_t row_stride, int64_t k_
         const int64_t end = k - p0 < kSteps ? k : p0 + kSteps;
         for (int64_t i = 0; i < count; ++i) {
           const T* row = panel + i * row_stride;
+          if (k_stride == 1 && end == p0 + kSteps) {
+            Acc steps[kSteps];
+            LoadRun(row + p0, kSteps, steps);
+            for (int64_t p = 0; p < kSteps; ++p) to[(p0 + p) * pitch + i] = steps[p];
+            continue;
+          }
           for (int64_t p = p0; p < end; ++p) to[p * pitch + i] = Load<Acc>(row[p * k_stride]);
         }
         for (int64_t i = count; i < pitch; ++i) {
@@ -256,6 +262,10 @@ void Gemm(const GemmTile& t, void* scratch) {
       }
       if (direct) continue;
       for (int64_t r = 0; r < m_end - i0; ++r) {
+        if (t.c_n == 1) {
+          StoreRun(pc + r * areas.n_block, cols, c + r * t.c_m);
+          continue;
+        }
         for (int64_t s = 0; s < cols; ++s) Store(pc[r * areas.n_block + s], c + r * t.c_m + s * t.c_n);
       }
     }

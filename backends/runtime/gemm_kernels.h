@@ -34,9 +34,9 @@ struct GemmKernels {
   void (*gemm)(const GemmTile& tile, void* scratch);
   // Of at most so many rows, gemm reads a B that is contiguous along n where it lies, without a copy.
   int64_t unpacked_rows;
-  // A few rows (m <= kSkinnyRows) against a large B that is contiguous along n or k; types f64, f32, or bf16 for B, any
-  // of the two for A and C. Reads B once. False when it does not take the tile.
-  // `scratch`: 64-byte aligned, 8 * m * k + 64 * m bytes.
+  // A few rows (m <= kSkinnyRows) against a large B that is contiguous along n or k; types f64, or f32, bf16 or f16,
+  // any of the three for A, B and C. Reads B once. False when it does not take the tile. `scratch`: 64-byte aligned, 8
+  // * m * k + 64 * m bytes.
   bool (*skinny)(const GemmTile& tile, void* scratch);
   // A run of `count` products whose sizes are at most kTinySize, of f32 or f64: product i lies i times the strides
   // (in elements) behind `tile`'s arrays. False when it does not take them.

@@ -36,6 +36,14 @@ inline VF LoadVector(const BF16* from) {
   return f;
 }
 
+inline VF LoadVector(const _Float16* from) {
+  float wide[kLanes<float>];
+  LoadRun(from, kLanes<float>, wide);
+  VF f;
+  memcpy(&f, wide, sizeof(f));
+  return f;
+}
+
 template <typename Acc>
 inline Acc HorizontalSum(typename Vector<Acc>::V v) {
   Acc part[kLanes<Acc>];
@@ -131,6 +139,10 @@ inline void StoreRow(const float* y, int64_t n, const GemmTile& t, int64_t at) {
   if (t.c_type == RtType::kF32) {
     float* c = static_cast<float*>(t.c) + at;
     for (int64_t q = 0; q < n; ++q) c[q * t.c_n] = y[q];
+  } else if (t.c_type == RtType::kF16) {
+    _Float16* c = static_cast<_Float16*>(t.c) + at;
+    if (t.c_n == 1) return StoreRun(y, n, c);
+    for (int64_t q = 0; q < n; ++q) Store(y[q], c + q * t.c_n);
   } else {
     BF16* c = static_cast<BF16*>(t.c) + at;
     for (int64_t q = 0; q < n; ++q) c[q * t.c_n] = ToBF16(y[q]);
@@ -166,7 +178,20 @@ void SkinnyAll(const GemmTile& t, const Acc* x) {
   }
 }
 
-bool Small(RtType type) { return type == RtType::kF32 || type == RtType::kBF16; }
+bool Small(RtType type) { return type == RtType::kF32 || type == RtType::kBF16 || type == RtType::kF16; }
+
+// The rows of A in f32, one after the other.
+template <typename A>
+void Widen(const GemmTile& t, float* x) {
+  for (int64_t i = 0; i < t.m; ++i) {
+    const A* a = static_cast<const A*>(t.a) + i * t.a_m;
+    if (t.a_k == 1) {
+      LoadRun(a, t.k, x + i * t.k);
+      continue;
+    }
+    for (int64_t p = 0; p < t.k; ++p) x[i * t.k + p] = Load<float>(a[p * t.a_k]);
+  }
+}
 
 }  // namespace
 
@@ -183,17 +208,17 @@ bool Skinny(const GemmTile& t, void* scratch) {
   }
   if (!Small(t.a_type) || !Small(t.b_type) || !Small(t.c_type)) return false;
   float* x = static_cast<float*>(scratch);
-  for (int64_t i = 0; i < t.m; ++i) {
-    if (t.a_type == RtType::kF32) {
-      const float* a = static_cast<const float*>(t.a) + i * t.a_m;
-      for (int64_t p = 0; p < t.k; ++p) x[i * t.k + p] = a[p * t.a_k];
-    } else {
-      const BF16* a = static_cast<const BF16*>(t.a) + i * t.a_m;
-      for (int64_t p = 0; p < t.k; ++p) x[i * t.k + p] = ToFloat(a[p * t.a_k]);
-    }
+  if (t.a_type == RtType::kF32) {
+    Widen<float>(t, x);
+  } else if (t.a_type == RtType::kF16) {
+    Widen<_Float16>(t, x);
+  } else {
+    Widen<BF16>(t, x);
   }
   if (t.b_type == RtType::kF32) {
     SkinnyAll<float>(t, x);
+  } else if (t.b_type == RtType::kF16) {
+    SkinnyAll<_Float16>(t, x);
   } else {
     SkinnyAll<BF16>(t, x);
   }

@@ -348,7 +348,7 @@ bool IsSmallSkinny(const Problem& p) {
   constexpr int64_t kMostBytes = int64_t{4} << 20, kMostFlops = int64_t{8} << 20, kLeastColumns = 128;
   const MatmulDesc& d = p.d;
   const RtType type = Type(d.b_type);
-  if (type != RtType::kF32 && type != RtType::kBF16 && type != RtType::kF64) return false;
+  if (type != RtType::kF32 && type != RtType::kBF16 && type != RtType::kF16 && type != RtType::kF64) return false;
   if (d.m > kSkinnyRows || p.batches != 1 || d.n < kLeastColumns || d.k == 0 || (d.b_n != 1 && d.b_k != 1))
     return false;
   return RightBytes(d) < kMostBytes && 2 * d.m * d.n * d.k <= kMostFlops;

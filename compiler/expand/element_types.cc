@@ -1,9 +1,10 @@
-// Element types that the runtime's kernels do not take are converted around them: products of 8-bit floats run in f32,
-// those of 4-bit integers in s32, convolutions of f16 in f32.
+// Element types that the runtime's kernels do not take, or only slowly, are converted around them: products of 8-bit
+// floats run in f32, those of 4-bit integers in s32, convolutions and most products of f16 in f32.
 #include <algorithm>
 
 #include "compiler/expand/expand.h"
 #include "compiler/make.h"
+#include "hlo/base/choices.h"
 
 namespace xc {
 namespace {
@@ -32,6 +33,23 @@ ElementType ProductType(ElementType a, ElementType b, ElementType c) {
   return ElementBits(c) >= 32 && IsIntegral(c) ? c : ElementType::kS32;
 }
 
+// Whether a product of f16 is best made of its operands as they are: of a few rows and one matrix, which is read once,
+// or of large arrays, for which copies would take memory.
+bool StaysF16(const I* dot) {
+  constexpr int64_t kFew = 4, kLarge = int64_t{1} << 20;
+  if (dot->operand(0)->shape().ElementCount() + dot->operand(1)->shape().ElementCount() > kLarge) return true;
+  const DotDims& dims = dot->dot_dims();
+  for (int64_t d : dims.lhs_batch) {
+    if (dot->operand(0)->shape().dim(d) != 1) return false;
+  }
+  int64_t rows = 1;
+  const int64_t batch = dims.lhs_batch.size();
+  const int64_t end = dot->operand(0)->shape().rank() - static_cast<int64_t>(dims.lhs_contracting.size());
+  for (int64_t d = batch; d < end; ++d) rows *= dot->shape().dim(d);
+  const int64_t columns = dot->shape().ElementCount() / std::max<int64_t>(1, rows);
+  return std::min(rows, columns) <= kFew;
+}
+
 I* Product(I* op) {
   I *lhs = op->operand(0), *rhs = op->operand(1);
   if (op->shape().is_dynamic() || lhs->shape().is_dynamic() || rhs->shape().is_dynamic()) return nullptr;
@@ -39,8 +57,11 @@ I* Product(I* op) {
       (lhs->shape().IsZeroSized() || rhs->shape().IsZeroSized())) {
     return make::Full(op->parent(), op->type(), op->shape().dims(), 0);
   }
-  // oneDNN's kernels, and those for few channels, take f32: twice to a hundred times as fast as patches of f16.
-  const bool slow = op->opcode() == HloOpcode::kConvolution && lhs->type() == ElementType::kF16;
+  // oneDNN's kernels, and those for few channels, take f32: twice to a hundred times as fast as patches of f16, and up
+  // to four times as fast as other products.
+  const bool dot = op->opcode() == HloOpcode::kDot;
+  const bool slow = lhs->type() == ElementType::kF16 &&
+                    (op->opcode() == HloOpcode::kConvolution || (dot && !ChooseAny(StaysF16(op))));
   if (!slow && ProductKnown(lhs->type(), rhs->type(), op->type())) return nullptr;
   const ElementType type = ProductType(lhs->type(), rhs->type(), op->type());
   // A complex product does not become a real one by a conversion.

@@ -283,6 +283,18 @@ TEST(Dots, VectorsOfSeveralBatchesAreSumsOfProducts) {
       rhs_contracting_dims={2})");
 }
 
+TEST(ElementTypes, ProductsOfF16AreWiderButThoseOfAFewRows) {
+  const auto product = [](int rows) {
+    return Simplified({WidenElementTypes}, absl::StrReplaceAll(R"(
+    a = f16[N,24] parameter(0)
+    b = f16[24,70] parameter(1)
+    ROOT r = f16[N,70] dot(a, b), lhs_contracting_dims={1}, rhs_contracting_dims={0})",
+                                                               {{"N", absl::StrCat(rows)}}));
+  };
+  EXPECT_THAT(product(5), HasSubstr("f32[5,70] dot("));
+  EXPECT_THAT(product(4), HasSubstr("f16[4,70] dot("));
+}
+
 TEST(TopK, OnlyForBackendsThatHaveIt) {
   const char* text = R"(
     x = s32[1000] parameter(0)
