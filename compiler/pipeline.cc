@@ -53,6 +53,8 @@ absl::Span<const PipelineRow> Pipeline() {
       {"expand", "simplify-expanded", SimplifyAlgebra, 2,
        "Transposes and reshapes of the expansions meet their operands."},
       {"expand", "cse-expanded", EliminateCommonSubexpressions, 2, "Expansions repeat terms."},
+      {"expand", "transposed-rows", JoinTransposedRows, 0,
+       "After the last algebra: a transpose between reshapes is one that its rules do not see."},
       {"expand", "dead-code-expanded", EliminateDeadCode, 2, "Only live code is fused."},
       {"fuse", "fusion", FuseInstructions, 0,
        "On simplified code; barriers still stand between what must not be fused."},

@@ -51,6 +51,11 @@ std::vector<Term> FusedEmitter::Coordinates(const Index& position, const Shape& 
   return index_.Delinearize(*position.linear, position.sizes, position.order);
 }
 
+bool FusedEmitter::InMemory(const HloInstruction* instruction) const {
+  for (auto it = alias_.find(instruction); it != alias_.end(); it = alias_.find(instruction)) instruction = it->second;
+  return !values_.contains(instruction) && memory_.contains(instruction);
+}
+
 absl::StatusOr<Element> FusedEmitter::Get(const HloInstruction* instruction, const Index& position) {
   for (auto it = alias_.find(instruction); it != alias_.end(); it = alias_.find(instruction)) instruction = it->second;
   if (auto it = values_.find(instruction); it != values_.end()) return it->second;
@@ -144,7 +149,10 @@ absl::StatusOr<Element> FusedEmitter::Emit(const HloInstruction* instruction, co
       } else {
         at.order = Layout::Descending(from.rank()).minor_to_major;
         if (position.linear.has_value() && IsDescending(position.order)) at.linear = position.linear;
-        if (!at.linear.has_value() || !position.dims.empty()) {
+        // Of an array in memory only the place in it matters.
+        if (!at.linear.has_value() && InMemory(operand) && shape.IsRowMajor() && from.IsRowMajor()) {
+          at.linear = Offset(shape, position);
+        } else if (!at.linear.has_value() || !position.dims.empty()) {
           at.dims = index_.Reshape(Coordinates(position, shape), shape.dims(), from.dims());
         }
       }

@@ -118,6 +118,8 @@ class FusedEmitter {
   using Key = std::vector<const void*>;
   Key KeyOf(const HloInstruction* instruction, const Index& position) const;
 
+  // Whether the value is an array in memory.
+  bool InMemory(const HloInstruction* instruction) const;
   absl::StatusOr<Element> Emit(const HloInstruction* instruction, const Index& position);
   absl::StatusOr<Element> EmitIndexed(const HloInstruction* instruction, const std::vector<Term>& at);
   absl::StatusOr<Element> EmitPad(const HloInstruction* pad, const std::vector<Term>& at);

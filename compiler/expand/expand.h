@@ -49,6 +49,8 @@ absl::StatusOr<bool> CanonicalizeDots(HloModule* module, PassContext& context);
 // Products of a few dozen multiplications, and inner products of up to some thousand, also of a vector with each row of
 // a matrix in several batches, as elementwise products and their sums.
 absl::StatusOr<bool> ExpandSmallDots(HloModule* module, PassContext& context);
+// Transposes that leave their last dimensions in place as transposes of arrays that have these as one.
+absl::StatusOr<bool> JoinTransposedRows(HloModule* module, PassContext& context);
 // ApproxTopK and PartialReduce as sorts of which the first elements are kept: exact.
 absl::StatusOr<bool> ExpandApproxTopK(HloModule* module, PassContext& context);
 // A sort of (values, iota) of which only the first k are used -> topk.

@@ -295,6 +295,18 @@ TEST(ElementTypes, ProductsOfF16AreWiderButThoseOfAFewRows) {
   EXPECT_THAT(product(4), HasSubstr("f16[4,70] dot("));
 }
 
+TEST(Transposes, KeepTheirLastDimensionsAsOne) {
+  EXPECT_EQ(Simplified({JoinTransposedRows}, R"(
+    x = s8[4,6,2,8,16] parameter(0)
+    ROOT r = s8[4,2,6,8,16] transpose(x), dimensions={0,2,1,3,4})"),
+            "t0 = s8[4,6,2,128] reshape(p0)\nt1 = s8[4,2,6,128] transpose(t0), dimensions={0,2,1,3}\n"
+            "root = s8[4,2,6,8,16] reshape(t1)\n");
+  EXPECT_THAT(Simplified({JoinTransposedRows}, R"(
+    x = f32[4,6,2,64] parameter(0)
+    ROOT r = f32[6,4,2,64] transpose(x), dimensions={1,0,2,3})"),
+              Not(HasSubstr("reshape(")));
+}
+
 TEST(TopK, OnlyForBackendsThatHaveIt) {
   const char* text = R"(
     x = s32[1000] parameter(0)
