@@ -55,13 +55,30 @@ void Gather(const ConvDesc& d, const Geometry& g, const T* image, int64_t first,
       if (out[s] != placed[s]) WindowPlaces(d, s, out[s], places[s].data());
       placed[s] = out[s];
     }
+    // Positions of the window that are neighbours in the image are copied together.
+    const T* run = nullptr;
+    int64_t count = 0;
+    const auto copy_run = [&] {
+      if (count > 0) std::memcpy(static_cast<void*>(to), run, count * sizeof(T));
+      to += count;
+      count = 0;
+    };
     for (const int64_t a : places[0]) {
       for (const int64_t b : places[1]) {
         for (const int64_t c : places[2]) {
-          if (a == kOutside || b == kOutside || c == kOutside) {
+          const bool outside = a == kOutside || b == kOutside || c == kOutside;
+          const T* from = outside ? nullptr : image + a + b + c;
+          if (!outside && feature == 1) {
+            if (count == 0 || from != run + count) {
+              copy_run();
+              run = from;
+            }
+            count += g.in_group;
+            continue;
+          }
+          copy_run();
+          if (outside) {
             std::memset(static_cast<void*>(to), 0, g.in_group * sizeof(T));
-          } else if (const T* from = image + a + b + c; feature == 1) {
-            std::memcpy(static_cast<void*>(to), from, g.in_group * sizeof(T));
           } else {
             for (int64_t i = 0; i < g.in_group; ++i) to[i] = from[i * feature];
           }
@@ -69,6 +86,7 @@ void Gather(const ConvDesc& d, const Geometry& g, const T* image, int64_t first,
         }
       }
     }
+    copy_run();
   }
 }
 

@@ -1,6 +1,6 @@
 // Checks a convolution, turns pointwise ones into matrix products, brings the others into the channels-last form that
 // oneDNN is fast on (forward, or the transposes of forward that gradients are), and else multiplies patches; with few
-// features, adds up lines.
+// features, adds up lines, and with a group for each feature, vectors of features.
 #include "backends/runtime/convolution.h"
 
 #include <algorithm>
@@ -11,6 +11,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "backends/runtime/arena.h"
+#include "backends/runtime/conv_channels.h"
 #include "backends/runtime/conv_lines.h"
 #include "backends/runtime/conv_patches.h"
 #include "backends/runtime/matmul.h"
@@ -476,6 +477,10 @@ absl::Status Convolution(RunContext* ctx, const ConvDesc& d, const void* lhs, co
   if (const std::optional<ConvDesc> lines = AsLines(d)) return ConvolutionByLines(ctx, *lines, lhs, rhs, out);
   absl::Status status = ByOneDnn(ctx, d, lhs, rhs, out);
   if (!absl::IsUnimplemented(status)) return status;
+  if (IsByChannels(d)) {
+    ConvolutionByChannels(ctx, d, lhs, rhs, out);
+    return absl::OkStatus();
+  }
   return ConvolutionByPatches(ctx, d, lhs, rhs, out);
 }
 

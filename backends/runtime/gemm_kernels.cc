@@ -402,6 +402,7 @@ bool Tiny(const GemmTile& tile, int64_t count, int64_t a_batch, int64_t b_batch,
 bool Solve(RtType type, int64_t n, const void* u, int64_t ldu, bool unit, int64_t rows, void* y, int64_t ldy);
 bool Lines(RtType type, const LineRun* runs, int64_t num_runs, int64_t taps, int64_t in_step, int64_t weight_step,
            int64_t count, void* out);
-const GemmKernels kKernels = {GemmScratch, RunGemm, kUnpackedRows, Skinny, Tiny, Solve, Lines};
+bool Channels(RtType type, const LineRun* runs, int64_t num_runs, int64_t count, void* out);
+const GemmKernels kKernels = {GemmScratch, RunGemm, kUnpackedRows, Skinny, Tiny, Solve, Lines, Channels};
 
 }  // namespace xc::XC_GEMM_ISA

@@ -49,6 +49,9 @@ struct GemmKernels {
   // order. False when it does not take the type (f32 and f64) or a count below kLineCount.
   bool (*lines)(RtType type, const LineRun* runs, int64_t num_runs, int64_t taps, int64_t in_step, int64_t weight_step,
                 int64_t count, void* out);
+  // out[i] = sum over runs of in[i] * weights[i], for i < count, in that order. False when it does not take the type
+  // (f32 and f64).
+  bool (*channels)(RtType type, const LineRun* runs, int64_t num_runs, int64_t count, void* out);
 };
 
 inline constexpr int64_t kSkinnyRows = 4;
