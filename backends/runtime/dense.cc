@@ -80,6 +80,12 @@ absl::Status UpperSolve(RunContext* ctx, const Matrix<T>& u, const Matrix<T>& y,
 template <typename T>
 absl::Status MultiplySubtract(RunContext* ctx, const Matrix<T>& a, const Matrix<T>& b, const Matrix<T>& c) {
   if (c.rows == 0 || c.cols == 0 || a.cols == 0) return absl::OkStatus();
+  // More is a product that is worth packing, and several threads.
+  constexpr int64_t kSmall = int64_t{1} << 20;
+  if (c.rows * c.cols * a.cols <= kSmall &&
+      BestGemmKernels().subtract(TypeOf<T>(), c.rows, c.cols, a.cols, a.data, a.ld, b.data, b.ld, c.data, c.ld)) {
+    return absl::OkStatus();
+  }
   if (c.rows * c.cols * a.cols <= 8192) {
     for (int64_t j = 0; j < c.cols; ++j) {
       for (int64_t p = 0; p < a.cols; ++p) {
@@ -298,27 +304,18 @@ void MakeReflector(int64_t n, T* alpha, T* x, int64_t stride, T* tau) {
 
 namespace {
 
-// ReflectLeft on columns j … j + kColumns - 1, for a contiguous tail. Each dot product is summed in kLanes parts, so
-// that neither their order nor that of the columns keeps the processor waiting.
+// ReflectLeft on columns j … j + kColumns - 1, for a contiguous tail: the sums of several columns do not wait for each
+// other.
 template <int kColumns, typename T>
 void ReflectColumns(const T* __restrict tail, T tau, const Matrix<T>& c, int64_t j) {
-  constexpr int64_t kLanes = std::is_floating_point_v<T> ? 16 / sizeof(T) : 1;
-  const int64_t n = c.rows - 1, whole = n - n % kLanes;
-  T sums[kColumns][kLanes] = {};
-  const T* columns[kColumns];
-  for (int k = 0; k < kColumns; ++k) columns[k] = c.data + (j + k) * c.ld + 1;
-  for (int64_t i = 0; i < whole; i += kLanes) {
-    for (int k = 0; k < kColumns; ++k) {
-      for (int64_t l = 0; l < kLanes; ++l) sums[k][l] += Product(Conj(tail[i + l]), columns[k][i + l]);
-    }
+  const int64_t n = c.rows - 1;
+  T sums[kColumns] = {};
+  for (int64_t i = 0; i < n; ++i) {
+    for (int k = 0; k < kColumns; ++k) sums[k] += Product(Conj(tail[i]), c(i + 1, j + k));
   }
   for (int k = 0; k < kColumns; ++k) {
     T* __restrict column = c.data + (j + k) * c.ld;
-    for (int64_t i = whole; i < n; ++i) sums[k][i - whole] += Product(Conj(tail[i]), column[i + 1]);
-    for (int64_t half = kLanes / 2; half > 0; half /= 2) {
-      for (int64_t l = 0; l < half; ++l) sums[k][l] += sums[k][l + half];
-    }
-    const T dot = Product(column[0] + sums[k][0], tau);
+    const T dot = Product(column[0] + sums[k], tau);
     column[0] -= dot;
     for (int64_t i = 0; i < n; ++i) column[i + 1] -= Product(tail[i], dot);
   }
@@ -329,6 +326,7 @@ void ReflectColumns(const T* __restrict tail, T tau, const Matrix<T>& c, int64_t
 template <typename T>
 void ReflectLeft(const T* tail, int64_t stride, T tau, const Matrix<T>& c) {
   if (tau == T(0)) return;
+  if (stride == 1 && BestGemmKernels().reflect(TypeOf<T>(), c.rows - 1, tail, &tau, c.cols, c.data, c.ld)) return;
   if (stride == 1) {
     int64_t j = 0;
     for (; j + 4 <= c.cols; j += 4) ReflectColumns<4>(tail, tau, c, j);

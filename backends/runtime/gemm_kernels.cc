@@ -400,9 +400,13 @@ void RunGemm(const GemmTile& t, void* scratch) {
 bool Skinny(const GemmTile& tile, void* scratch);
 bool Tiny(const GemmTile& tile, int64_t count, int64_t a_batch, int64_t b_batch, int64_t c_batch);
 bool Solve(RtType type, int64_t n, const void* u, int64_t ldu, bool unit, int64_t rows, void* y, int64_t ldy);
+bool Subtract(RtType type, int64_t rows, int64_t columns, int64_t k, const void* a, int64_t lda, const void* b,
+              int64_t ldb, void* c, int64_t ldc);
+bool Reflect(RtType type, int64_t n, const void* tail, const void* tau, int64_t columns, void* c, int64_t ldc);
 bool Lines(RtType type, const LineRun* runs, int64_t num_runs, int64_t taps, int64_t in_step, int64_t weight_step,
            int64_t count, void* out);
 bool Channels(RtType type, const LineRun* runs, int64_t num_runs, int64_t count, void* out);
-const GemmKernels kKernels = {GemmScratch, RunGemm, kUnpackedRows, Skinny, Tiny, Solve, Lines, Channels};
+const GemmKernels kKernels = {GemmScratch, RunGemm,  kUnpackedRows, Skinny, Tiny,
+                              Solve,       Subtract, Reflect,       Lines,  Channels};
 
 }  // namespace xc::XC_GEMM_ISA

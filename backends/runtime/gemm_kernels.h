@@ -45,6 +45,13 @@ struct GemmKernels {
   // column-major; n is at most kSolveSize. What a row becomes does not depend on the others. False when it does not
   // take the type.
   bool (*solve)(RtType type, int64_t n, const void* u, int64_t ldu, bool unit, int64_t rows, void* y, int64_t ldy);
+  // c -= a * b, for column-major rows x k numbers a, k x columns numbers b, and k of at most kSolveSize. What a row
+  // becomes does not depend on the others. False when it does not take the type or k.
+  bool (*subtract)(RtType type, int64_t rows, int64_t columns, int64_t k, const void* a, int64_t lda, const void* b,
+                   int64_t ldb, void* c, int64_t ldc);
+  // c = (I - tau * v * v^T) * c with v = (1, tail), for column-major c of n + 1 rows. False when it does not take the
+  // type (f32 and f64).
+  bool (*reflect)(RtType type, int64_t n, const void* tail, const void* tau, int64_t columns, void* c, int64_t ldc);
   // out[y] = sum over runs and their taps t of in[y + t * in_step] * weights[t * weight_step], for y < count, in that
   // order. False when it does not take the type (f32 and f64) or a count below kLineCount.
   bool (*lines)(RtType type, const LineRun* runs, int64_t num_runs, int64_t taps, int64_t in_step, int64_t weight_step,

@@ -1,5 +1,5 @@
-// Products with the inverse of a small triangle, of f32 and f64. Compiled for several instruction sets, like
-// gemm_kernels.cc, and as self-contained.
+// Products with the inverse of a small triangle, and matrices less products of small depth: what factorizations are
+// made of, of f32 and f64. Compiled for several instruction sets, like gemm_kernels.cc, and as self-contained.
 #include <stdint.h>
 #include <string.h>
 
@@ -68,7 +68,132 @@ void SolveAll(int64_t n, const T* u, int64_t ldu, bool unit, int64_t rows, T* y,
   for (int64_t i = 0; i < n; ++i) memcpy(y + i * ldy + j, part + i * kLanes, (rows - j) * sizeof(T));
 }
 
+// `V` vectors of rows, C columns of c.
+template <typename T, int V, int C>
+void SubtractColumns(int64_t k, const T* a, int64_t lda, const T* b, int64_t ldb, T* c, int64_t ldc) {
+  typedef T Vec __attribute__((vector_size(kVectorBytes), may_alias, aligned(alignof(T))));
+  Vec sum[C][V];
+#pragma GCC unroll 4
+  for (int j = 0; j < C; ++j) {
+#pragma GCC unroll 2
+    for (int v = 0; v < V; ++v) sum[j][v] = reinterpret_cast<const Vec*>(c + j * ldc)[v];
+  }
+  for (int64_t p = 0; p < k; ++p) {
+    Vec x[V];
+#pragma GCC unroll 2
+    for (int v = 0; v < V; ++v) x[v] = reinterpret_cast<const Vec*>(a + p * lda)[v];
+#pragma GCC unroll 4
+    for (int j = 0; j < C; ++j) {
+      const Vec factor = b[p + j * ldb] - Vec{};
+#pragma GCC unroll 2
+      for (int v = 0; v < V; ++v) sum[j][v] -= x[v] * factor;
+    }
+  }
+#pragma GCC unroll 4
+  for (int j = 0; j < C; ++j) {
+#pragma GCC unroll 2
+    for (int v = 0; v < V; ++v) reinterpret_cast<Vec*>(c + j * ldc)[v] = sum[j][v];
+  }
+}
+
+template <typename T, int V>
+void SubtractRows(int64_t columns, int64_t k, const T* a, int64_t lda, const T* b, int64_t ldb, T* c, int64_t ldc) {
+  constexpr int kColumns = 4;
+  int64_t j = 0;
+  for (; j + kColumns <= columns; j += kColumns) {
+    SubtractColumns<T, V, kColumns>(k, a, lda, b + j * ldb, ldb, c + j * ldc, ldc);
+  }
+  for (; j < columns; ++j) SubtractColumns<T, V, 1>(k, a, lda, b + j * ldb, ldb, c + j * ldc, ldc);
+}
+
+template <typename T>
+void SubtractAll(int64_t rows, int64_t columns, int64_t k, const T* a, int64_t lda, const T* b, int64_t ldb, T* c,
+                 int64_t ldc) {
+  constexpr int64_t kLanes = kVectorBytes / sizeof(T);
+  int64_t i = 0;
+  for (; i + 2 * kLanes <= rows; i += 2 * kLanes) SubtractRows<T, 2>(columns, k, a + i, lda, b, ldb, c + i, ldc);
+  for (; i + kLanes <= rows; i += kLanes) SubtractRows<T, 1>(columns, k, a + i, lda, b, ldb, c + i, ldc);
+  if (i == rows) return;
+  // The last rows in vectors of their own.
+  const int64_t bytes = (rows - i) * static_cast<int64_t>(sizeof(T));
+  T left[kSolveSize * kLanes] = {}, part[4 * kLanes] = {};
+  for (int64_t p = 0; p < k; ++p) memcpy(left + p * kLanes, a + p * lda + i, bytes);
+  for (int64_t j = 0; j < columns; j += 4) {
+    const int64_t count = columns - j < 4 ? columns - j : 4;
+    for (int64_t q = 0; q < count; ++q) memcpy(part + q * kLanes, c + (j + q) * ldc + i, bytes);
+    SubtractRows<T, 1>(count, k, left, kLanes, b + j * ldb, ldb, part, kLanes);
+    for (int64_t q = 0; q < count; ++q) memcpy(c + (j + q) * ldc + i, part + q * kLanes, bytes);
+  }
+}
+
+// (1, tail)' * c for C columns at once, each as one vector of sums, then what they become.
+template <typename T, int C>
+void ReflectColumns(int64_t n, const T* tail, T tau, T* c, int64_t ldc) {
+  typedef T Vec __attribute__((vector_size(kVectorBytes), may_alias, aligned(alignof(T))));
+  constexpr int64_t kLanes = kVectorBytes / sizeof(T);
+  const int64_t whole = n / kLanes * kLanes;
+  Vec sum[C] = {};
+  for (int64_t i = 0; i < whole; i += kLanes) {
+    const Vec v = *reinterpret_cast<const Vec*>(tail + i);
+#pragma GCC unroll 4
+    for (int j = 0; j < C; ++j) sum[j] += v * *reinterpret_cast<const Vec*>(c + j * ldc + 1 + i);
+  }
+  for (int j = 0; j < C; ++j) {
+    T* column = c + j * ldc;
+    T part[kLanes];
+    memcpy(part, &sum[j], sizeof(part));
+    for (int64_t i = whole; i < n; ++i) part[i - whole] += tail[i] * column[1 + i];
+    for (int64_t half = kLanes / 2; half > 0; half /= 2) {
+      for (int64_t l = 0; l < half; ++l) part[l] += part[l + half];
+    }
+    const T dot = (column[0] + part[0]) * tau;
+    column[0] -= dot;
+    sum[j] = dot - Vec{};
+    for (int64_t i = whole; i < n; ++i) column[1 + i] -= tail[i] * dot;
+  }
+  for (int64_t i = 0; i < whole; i += kLanes) {
+    const Vec v = *reinterpret_cast<const Vec*>(tail + i);
+#pragma GCC unroll 4
+    for (int j = 0; j < C; ++j) *reinterpret_cast<Vec*>(c + j * ldc + 1 + i) -= v * sum[j];
+  }
+}
+
+template <typename T>
+void ReflectAll(int64_t n, const T* tail, T tau, int64_t columns, T* c, int64_t ldc) {
+  int64_t j = 0;
+  for (; j + 4 <= columns; j += 4) ReflectColumns<T, 4>(n, tail, tau, c + j * ldc, ldc);
+  for (; j < columns; ++j) ReflectColumns<T, 1>(n, tail, tau, c + j * ldc, ldc);
+}
+
 }  // namespace
+
+bool Reflect(RtType type, int64_t n, const void* tail, const void* tau, int64_t columns, void* c, int64_t ldc) {
+  if (type == RtType::kF32) {
+    ReflectAll(n, static_cast<const float*>(tail), *static_cast<const float*>(tau), columns, static_cast<float*>(c),
+               ldc);
+  } else if (type == RtType::kF64) {
+    ReflectAll(n, static_cast<const double*>(tail), *static_cast<const double*>(tau), columns, static_cast<double*>(c),
+               ldc);
+  } else {
+    return false;
+  }
+  return true;
+}
+
+bool Subtract(RtType type, int64_t rows, int64_t columns, int64_t k, const void* a, int64_t lda, const void* b,
+              int64_t ldb, void* c, int64_t ldc) {
+  if (k > kSolveSize) return false;
+  if (type == RtType::kF32) {
+    SubtractAll(rows, columns, k, static_cast<const float*>(a), lda, static_cast<const float*>(b), ldb,
+                static_cast<float*>(c), ldc);
+  } else if (type == RtType::kF64) {
+    SubtractAll(rows, columns, k, static_cast<const double*>(a), lda, static_cast<const double*>(b), ldb,
+                static_cast<double*>(c), ldc);
+  } else {
+    return false;
+  }
+  return true;
+}
 
 bool Solve(RtType type, int64_t n, const void* u, int64_t ldu, bool unit, int64_t rows, void* y, int64_t ldy) {
   if (n > kSolveSize) return false;

@@ -15,6 +15,7 @@
 #include <tuple>
 #include <vector>
 
+#include "backends/runtime/all_gemm_kernels.h"
 #include "backends/runtime/gemm_kernels.h"
 #include "backends/runtime/onednn.h"
 
@@ -276,51 +277,8 @@ TEST(Matmul, DeepBytes) {
   }
 }
 
-// Those that this CPU runs.
-std::vector<const GemmKernels*> AllKernels() {
-  std::vector<const GemmKernels*> all = {&gemm_v2::kKernels};
-  if (&BestGemmKernels() != &gemm_v2::kKernels) all.push_back(&gemm_v3::kKernels);
-  if (&BestGemmKernels() == &gemm_v4::kKernels) all.push_back(&gemm_v4::kKernels);
-  return all;
-}
-
-// y * u^-1 for integers y = x * u gives x back.
-template <typename T>
-void ExpectSolved(RtType type) {
-  for (const GemmKernels* kernels : AllKernels()) {
-    for (auto [n, rows, unit] :
-         {std::tuple{1, 1, false}, {4, 37, true}, {7, 16, false}, {64, 157, true}, {63, 5, false}}) {
-      const int ldu = n + 2, ldy = rows + 3;
-      std::vector<T> u(ldu * n, T{99}), x(ldy * n, T{99}), y;
-      for (int j = 0; j < n; ++j) {
-        for (int i = 0; i < j; ++i) u[i + j * ldu] = T((i * 5 + j * 3) % 7 == 0);
-        if (!unit) u[j + j * ldu] = T(2);
-        for (int r = 0; r < rows; ++r) x[r + j * ldy] = T((r * 7 + j * 3) % 11 - 5);
-      }
-      y = x;
-      for (int j = 0; j < n; ++j) {
-        for (int r = 0; r < rows; ++r) {
-          T sum = x[r + j * ldy] * (unit ? T(1) : u[j + j * ldu]);
-          for (int i = 0; i < j; ++i) sum += x[r + i * ldy] * u[i + j * ldu];
-          y[r + j * ldy] = sum;
-        }
-      }
-      ASSERT_TRUE(kernels->solve(type, n, u.data(), ldu, unit, rows, y.data(), ldy));
-      EXPECT_EQ(y, x) << n << " " << rows << " " << unit;
-    }
-  }
-}
-
-TEST(Matmul, SolveInEveryInstructionSet) {
-  ExpectSolved<float>(RtType::kF32);
-  ExpectSolved<double>(RtType::kF64);
-  float number = 1;
-  EXPECT_FALSE(BestGemmKernels().solve(RtType::kC64, 1, &number, 1, true, 1, &number, 1));
-  EXPECT_FALSE(BestGemmKernels().solve(RtType::kF32, kSolveSize + 1, &number, 1, true, 1, &number, 1));
-}
-
 TEST(Matmul, EveryInstructionSet) {
-  const std::vector<const GemmKernels*> all = AllKernels();
+  const std::vector<const GemmKernels*> all = AllGemmKernels();
   for (RtType type : {RtType::kF32, RtType::kF64, RtType::kBF16, RtType::kF16, RtType::kS64, RtType::kC64}) {
     for (const GemmKernels* kernels : all) {
       for (auto [m, n, k] : {std::array{1, 83, 71},
