@@ -12,6 +12,7 @@
 #include "backends/runtime/gemm_kernels.h"
 #include "backends/runtime/onednn.h"
 #include "backends/runtime/scratch.h"
+#include "backends/runtime/strided_copy.h"
 #include "hlo/base/status.h"
 
 namespace xc {
@@ -213,6 +214,19 @@ bool IsTiny(const MatmulDesc& d) {
          (Type(d.a_type) == RtType::kF32 || Type(d.a_type) == RtType::kF64);
 }
 
+// Whether it is a small product whose rows lie at places that take each other's lines in the cache, or one of several
+// whose rows do not follow each other (heads of attention, say): our kernels pack them anyway, oneDNN's do not.
+bool HasSmallStridedRows(const MatmulDesc& d) {
+  constexpr int64_t kSmall = int64_t{1} << 21, kSmallAlone = int64_t{1} << 23, kPage = 4096 / sizeof(float);
+  const int64_t a_row = d.a_k == 1 ? d.a_m : d.a_k, b_row = d.b_n == 1 ? d.b_k : d.b_n;
+  if (d.num_batch_dims == 0) {
+    const bool in_pages = (d.a_k == 1 && a_row % kPage == 0) || (d.b_k == 1 && b_row % kPage == 0);
+    return in_pages && d.m >= 16 && d.n >= 16 && d.m * d.n * d.k <= kSmallAlone;
+  }
+  if (d.m * d.n * d.k > kSmall) return false;
+  return a_row != (d.a_k == 1 ? d.k : d.m) || b_row != (d.b_n == 1 ? d.n : d.k);
+}
+
 // Whether oneDNN's kernel is the better one: its types, a result contiguous along n, more than a few rows.
 bool WantOneDnn(const MatmulDesc& d) {
   if (!use_onednn.load(std::memory_order_relaxed) || d.k == 0 || IsTiny(d) || (d.c_n != 1 && d.n != 1)) return false;
@@ -222,6 +236,7 @@ bool WantOneDnn(const MatmulDesc& d) {
                                  (a == RtType::kBF16 && (c == RtType::kF32 || c == RtType::kBF16)));
   const bool bytes = (a == RtType::kS8 || a == RtType::kU8) && b == RtType::kS8 && c == RtType::kS32;
   if (!floats && !bytes) return false;
+  if (a == RtType::kF32 && HasSmallStridedRows(d)) return false;
   // Its byte kernels leave parts of a result of one row or column unwritten.
   if (bytes && (d.m == 1 || d.n == 1)) return false;
   return !floats || d.m > kSkinnyRows;
@@ -354,6 +369,30 @@ bool IsSmallSkinny(const Problem& p) {
   return RightBytes(d) < kMostBytes && 2 * d.m * d.n * d.k <= kMostFlops;
 }
 
+// Whether products of one left operand with several narrow right ones lie side by side in the result.
+bool HasNarrowColumns(const MatmulDesc& d) {
+  constexpr int64_t kNarrow = 32, kFewRows = 16, kMost = int64_t{4} << 20;
+  if (d.num_batch_dims != 1 || d.a_batch[0] != 0 || d.n >= kNarrow || d.m < kFewRows || d.k < 2) return false;
+  return d.c_n == 1 && d.c_batch[0] == d.n && d.k * d.n * d.batch[0] <= kMost;
+}
+
+// Makes one product of them, over a copy in which the right operands lie side by side, too.
+absl::Status JoinColumns(RunContext* ctx, Problem* p) {
+  MatmulDesc& d = p->d;
+  const int64_t size = SizeOf(Type(d.b_type)), columns = d.batch[0] * d.n;
+  XC_ASSIGN_OR_RETURN(char* copy, ThreadScratch(d.k * columns * size, kColumnScratch));
+  StridedCopy(ctx, {d.k, d.batch[0], d.n}, size, p->b, {d.b_k, d.b_batch[0], d.b_n}, copy, {columns, d.n, 1});
+  p->b = copy;
+  p->batches = 1;
+  d.num_batch_dims = 0;
+  d.batch[0] = 1;
+  d.b_batch[0] = d.c_batch[0] = 0;
+  d.n = columns;
+  d.b_k = columns;
+  d.b_n = 1;
+  return absl::OkStatus();
+}
+
 // Threads that are awake take columns of it, and find these in their caches where the product is made again. What a
 // column's sum is does not depend on those beside it, so that the borders are free.
 absl::Status SmallProduct(RunContext* ctx, const Problem& p) {
@@ -382,8 +421,9 @@ absl::Status Matmul(RunContext* ctx, const MatmulDesc& desc, const void* a, cons
   MergeBatches(&p.d);
   for (int i = 0; i < p.d.num_batch_dims; ++i) p.batches *= p.d.batch[i];
   if (p.batches <= 0 || p.d.m == 0 || p.d.n == 0) return absl::OkStatus();
-  // Strides of dimensions of size 1 say nothing: set them to what makes the operand look contiguous.
   MatmulDesc& d = p.d;
+  if (HasNarrowColumns(d)) XC_RETURN_IF_ERROR(JoinColumns(ctx, &p));
+  // Strides of dimensions of size 1 say nothing: set them to what makes the operand look contiguous.
   if (d.m == 1) d.a_m = d.a_k == 1 ? d.k : 1;
   if (d.n == 1) d.b_n = d.b_k == 1 ? d.k : 1;
   const bool skinny_columns = !IsTiny(d) && d.n <= kSkinnyRows && d.n < d.m && d.b_type == d.a_type;

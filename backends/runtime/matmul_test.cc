@@ -260,6 +260,21 @@ TEST(Matmul, SumsInParts) {
   SetMatmulUseOneDnn(true);
 }
 
+// One left operand for all batches, whose results lie side by side.
+TEST(Matmul, NarrowColumnsSideBySide) {
+  auto executor = NewThreadPoolExecutor(3);
+  RunContext ctx(nullptr, executor.get());
+  for (const RtType type : {RtType::kF32, RtType::kF64, RtType::kBF16, RtType::kF16, RtType::kS32, RtType::kC64}) {
+    for (const bool transposed : {false, true}) {
+      MatmulDesc d = MakeDesc(type, type, type, 1, 9, 20, 7, 33, {false, transposed, false});
+      d.a_batch[1] = 0;
+      Data data = MakeData(d);
+      ASSERT_TRUE(Matmul(&ctx, d, data.a.data(), data.b.data(), data.c.data()).ok());
+      ExpectProduct(d, data, "type " + std::to_string(d.a_type));
+    }
+  }
+}
+
 // Sums above 2^24, which f32 does not have, are exact all the same, in blocks of rows and without.
 TEST(Matmul, DeepBytes) {
   auto executor = NewThreadPoolExecutor(3);

@@ -8,7 +8,7 @@
 
 namespace xc {
 
-// At least `bytes` bytes, 64-byte aligned, valid until this thread's next call with the same `slot` (0 to 4: kernels
+// At least `bytes` bytes, 64-byte aligned, valid until this thread's next call with the same `slot` (0 to 5: kernels
 // that call each other use different ones). A block over 64 MB is given back at the slot's next smaller request.
 absl::StatusOr<char*> ThreadScratch(size_t bytes, int slot);
 
@@ -18,7 +18,8 @@ enum ScratchSlot {
   kOuterScratch = 2,
   kLibraryScratch = 3,
   kPartialSumScratch = 4,
-  kNumScratchSlots = 5
+  kColumnScratch = 5,
+  kNumScratchSlots = 6
 };
 
 }  // namespace xc
