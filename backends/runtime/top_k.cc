@@ -30,7 +30,8 @@ class TotalOrderKey {
   const U negative_, base_;
 };
 
-int64_t TopKCapacity(const TopKDesc& d, int64_t n) { return std::min(n, std::max<int64_t>(2 * d.k, d.k + 256)); }
+// A block or two more than those that are kept: of short rows, too, most elements are then only compared.
+int64_t TopKCapacity(const TopKDesc& d, int64_t n) { return std::min(n, std::max<int64_t>(2 * d.k, d.k + 32)); }
 
 // Gathers candidates for the k best of elements [begin, end) in `best` (TopKCapacity of them at most), in no order once
 // `*full` is set; returns their number.
@@ -112,7 +113,7 @@ absl::Status TopKRow(const TopKDesc& d, const TotalOrderKey<U>& map, const U* ro
   Record* best = reinterpret_cast<Record*>(scratch);
   bool full = false;
   int64_t count = TopKCandidates<U, Record>(d, map, row, 0, d.n, best, &full);
-  if (count > 4 * d.k) {
+  if (full ? count > d.k + d.k / 2 : count > 4 * d.k) {
     std::nth_element(best, best + (d.k - 1), best + count);
     count = d.k;
     std::sort(best, best + count);
