@@ -16,6 +16,12 @@ using Leaves_ = std::vector<DeviceTiling>;
 
 int64_t RankOf(const Shape& shape) { return shape.IsArray() ? shape.rank() : 0; }
 
+size_t DigitCount(const DeviceTiling& tiling) {
+  size_t count = 0;
+  for (int64_t d = 0; d < tiling.rank(); ++d) count += tiling.dim(d).size();
+  return count;
+}
+
 Leaves_ Unknown(const Shape& shape) {
   Leaves_ leaves;
   for (const auto& [index, leaf] : Leaves(shape)) leaves.push_back(DeviceTiling::Replicated(RankOf(*leaf)));
@@ -165,9 +171,16 @@ class Propagation {
         break;
     }
     if (to == nullptr || !i.IsElementwise()) return absl::OkStatus();
+    // The operand that is cut by most digits first, so that gradients lie as what they belong to.
+    std::vector<const DeviceTiling*> operands;
     for (size_t o = 0; o < x.size(); ++o) {
-      if (i.operand(o)->shape().IsArray() && SameDims(i.operand(o)->shape(), i.shape())) to->MergeFrom((*x[o])[0]);
+      if (i.operand(o)->shape().IsArray() && SameDims(i.operand(o)->shape(), i.shape()))
+        operands.push_back(&(*x[o])[0]);
     }
+    std::stable_sort(operands.begin(), operands.end(), [](const DeviceTiling* one, const DeviceTiling* other) {
+      return DigitCount(*one) > DigitCount(*other);
+    });
+    for (const DeviceTiling* operand : operands) to->MergeFrom(*operand);
     return absl::OkStatus();
   }
 

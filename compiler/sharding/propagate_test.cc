@@ -47,6 +47,9 @@ TEST(Propagate, Elementwise) {
   EXPECT_EQ(Entry("a = f32[8,4] parameter(0), $X\nROOT r = f32[8,4] negate(a)"), "[x,]");
   EXPECT_EQ(Entry("a = f32[8,4] parameter(0), $X\nb = f32[8,4] parameter(1), $Y\nROOT r = f32[8,4] add(a, b)"), "[x,]");
   EXPECT_EQ(Entry("a = f32[8,4] parameter(0)\nb = f32[8,4] parameter(1), $XY\nROOT r = f32[8,4] add(a, b)"), "[x,y]");
+  // The one that is cut most, else the first.
+  EXPECT_EQ(Entry("a = f32[8,4] parameter(0), $Y\nb = f32[8,4] parameter(1), $XY\nROOT r = f32[8,4] add(a, b)"),
+            "[x,y]");
 }
 
 TEST(Propagate, Movement) {
