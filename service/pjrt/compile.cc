@@ -184,10 +184,13 @@ absl::StatusOr<std::unique_ptr<LoadedExecutable>> CompileModule(Client* client, 
   compiled->any_donated =
       std::find(compiled->donated.begin(), compiled->donated.end(), true) != compiled->donated.end();
   compiled->fingerprint = absl::StrCat(FingerprintOf(*module).ToHex(), "/", compile_options.KeyText());
+  // Constants stand in a program as they do in its module: large ones are not kept twice more.
+  constexpr size_t kLargestKept = size_t{64} << 20;
   compiled->code = std::move(code);
+  std::string* const kept = source.size() <= kLargestKept ? &compiled->code : nullptr;
   if (compiled->devices.size() == 1) {
     XC_ASSIGN_OR_RETURN(compiled->for_one,
-                        client->compiler->Compile(std::move(module), kPlatform, compile_options, &compiled->code));
+                        client->compiler->Compile(std::move(module), kPlatform, compile_options, kept));
   } else {
     const bool whole = proto.executable_build_options().use_spmd_partitioning() && compiled->num_partitions > 1;
     if (whole) XC_RETURN_IF_ERROR(PartitionCalls(module.get(), compiled->num_partitions, PartitionByJax));
@@ -195,7 +198,7 @@ absl::StatusOr<std::unique_ptr<LoadedExecutable>> CompileModule(Client* client, 
     XC_ASSIGN_OR_RETURN(compiled->for_several, DeviceProgram::Compile(client->compiler, std::move(module), kPlatform,
                                                                       whole ? DeviceProgram::Form::kWholeArrays
                                                                             : DeviceProgram::Form::kOfDevices,
-                                                                      compile_options, &compiled->code));
+                                                                      compile_options, kept));
   }
   DescribeResults(compiled.get());
   auto loaded = std::make_unique<LoadedExecutable>();
