@@ -244,7 +244,26 @@ TEST(Dots, InnerProductsAreSumsOfProducts) {
             "t0 = f32[] constant(0)\nt1 = f32[4000] multiply(p0, p1)\n"
             "root = f32[] reduce(t1, t0), dimensions={0}, to_apply=add_f32\n");
   EXPECT_THAT(inner("f32", 5000), ::testing::HasSubstr("dot("));
-  EXPECT_THAT(inner("s32", 100), ::testing::HasSubstr("dot("));
+  EXPECT_EQ(inner("s32", 5000),
+            "t0 = s32[5000] multiply(p0, p1)\nt1 = s32[] constant(0)\n"
+            "root = s32[] reduce(t0, t1), dimensions={0}, to_apply=add_s32\n");
+}
+
+// Of integers and complex numbers, with the matrix as it lies.
+TEST(Dots, ProductsWithVectorsAreSumsOfProducts) {
+  const std::string out = Simplified({ExpandSmallDots, SimplifyAlgebra}, R"(
+    a = s8[3,40] parameter(0)
+    b = s8[40,3,50] parameter(1)
+    ROOT r = s32[3,50] dot(a, b), lhs_batch_dims={0}, rhs_batch_dims={1}, lhs_contracting_dims={1},
+      rhs_contracting_dims={0})");
+  EXPECT_THAT(out, HasSubstr("= s32[40,3] transpose("));
+  EXPECT_THAT(out, HasSubstr("= s32[40,3,50] convert(p1)"));
+  EXPECT_THAT(out, HasSubstr("root = s32[3,50] reduce("));
+  EXPECT_THAT(Simplified({ExpandSmallDots}, R"(
+    a = c64[40,50] parameter(0)
+    b = c64[50,2] parameter(1)
+    ROOT r = c64[40,2] dot(a, b), lhs_contracting_dims={1}, rhs_contracting_dims={0})"),
+              HasSubstr("dot("));
 }
 
 TEST(Dots, VectorsOfSeveralBatchesAreSumsOfProducts) {

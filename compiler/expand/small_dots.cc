@@ -28,6 +28,10 @@ ElementType SumType(const HloInstruction* dot) {
     const bool wide = a == ElementType::kF64 || b == ElementType::kF64 || c == ElementType::kF64;
     return wide ? ElementType::kF64 : ElementType::kF32;
   }
+  if (IsComplex(a) && IsComplex(b) && IsComplex(c)) {
+    const bool wide = a == ElementType::kC128 || b == ElementType::kC128 || c == ElementType::kC128;
+    return wide ? ElementType::kC128 : ElementType::kC64;
+  }
   if (is_integer(a) && is_integer(b) && is_integer(c) && ElementBits(c) >= std::max(ElementBits(a), ElementBits(b))) {
     return c;
   }
@@ -70,6 +74,21 @@ bool IsInner(const HloInstruction* dot) {
   return size <= kMostOfInner && (size >= kShortRow || dot->shape().ElementCount() == 1);
 }
 
+// Elements of operand `i` that are neither of a batch nor contracted.
+int64_t FreeElements(const HloInstruction* dot, int i) {
+  const DotDims& dims = dot->dot_dims();
+  const Shape& shape = dot->operand(i)->shape();
+  int64_t others = 1;
+  for (int64_t d : i == 0 ? dims.lhs_batch : dims.rhs_batch) others *= shape.dim(d);
+  for (int64_t d : i == 0 ? dims.lhs_contracting : dims.rhs_contracting) others *= shape.dim(d);
+  return shape.ElementCount() / others;
+}
+
+// Products with vectors of types that there are kernels for matrices of only.
+bool IsOfVector(const HloInstruction* dot) {
+  return !IsFloating(SumType(dot)) && std::min(FreeElements(dot, 0), FreeElements(dot, 1)) == 1;
+}
+
 // Sums of one term.
 bool IsOuter(const HloInstruction* dot) {
   for (int64_t d : dot->dot_dims().lhs_contracting) {
@@ -84,7 +103,7 @@ bool IsSmall(const HloInstruction* dot) {
   if (dot->FindAttr<AttrKind::kSparsity>() != nullptr || dot->FindAttr<AttrKind::kAlgorithm>() != nullptr) return false;
   if (dot->dot_dims().lhs_contracting.empty() || dot->operand(0)->shape().IsZeroSized()) return false;
   if (SumType(dot) == ElementType::kInvalid) return false;
-  return ChooseAny(HasAtMost(dot, kMostMultiplications) || IsInner(dot) || IsOuter(dot));
+  return ChooseAny(HasAtMost(dot, kMostMultiplications) || IsInner(dot) || IsOuter(dot) || IsOfVector(dot));
 }
 
 // The operand over [batch…, free dimensions of the left…, of the right…, contracted…], `sizes`; its own free dimensions
@@ -104,6 +123,47 @@ HloInstruction* Spread(HloInstruction* x, ElementType type, const Int64List& bat
   return make::Broadcast(make::Transpose(make::Convert(x, type), order), sizes, places);
 }
 
+// The sums over `sum`'s dimensions of an array as it lies, times a vector for each batch.
+HloInstruction* SumsAsTheyLie(HloInstruction* dot, ElementType type, HloComputation* sum) {
+  const DotDims& dims = dot->dot_dims();
+  const int m = FreeElements(dot, 0) == 1 ? 1 : 0;  // the operand that is the array
+  HloInstruction *array = make::Convert(dot->operand(m), type), *vector = make::Convert(dot->operand(1 - m), type);
+  const Int64List &batch = m == 0 ? dims.lhs_batch : dims.rhs_batch,
+                  &contracted = m == 0 ? dims.lhs_contracting : dims.rhs_contracting,
+                  &other_batch = m == 0 ? dims.rhs_batch : dims.lhs_batch,
+                  &other_contracted = m == 0 ? dims.rhs_contracting : dims.lhs_contracting;
+  // The vector's dimensions in the order of the array's.
+  std::vector<std::pair<int64_t, int64_t>> places;  // of the array, of the vector
+  for (size_t i = 0; i < batch.size(); ++i) places.push_back({batch[i], other_batch[i]});
+  for (size_t i = 0; i < contracted.size(); ++i) places.push_back({contracted[i], other_contracted[i]});
+  std::sort(places.begin(), places.end());
+  Int64List order, at, sizes;
+  for (const auto& [to, from] : places) {
+    order.push_back(from);
+    at.push_back(to);
+    sizes.push_back(array->shape().dim(to));
+  }
+  for (int64_t d = 0; d < vector->shape().rank(); ++d) {
+    if (!absl::c_linear_search(order, d)) order.push_back(d);  // of size 1
+  }
+  vector = make::Broadcast(make::Reshape(make::Transpose(vector, order), sizes), array->shape().dims(), at);
+  Int64List reduced = contracted;
+  std::sort(reduced.begin(), reduced.end());
+  HloInstruction* product = make::Binary(HloOpcode::kMultiply, m == 0 ? array : vector, m == 0 ? vector : array);
+  HloInstruction* total = make::Reduce(product, make::Scalar(dot->parent(), type, 0), reduced, sum);
+  // What is left of the array's dimensions, batches first.
+  Int64List left, permutation;
+  for (int64_t d = 0; d < array->shape().rank(); ++d) {
+    if (!absl::c_linear_search(contracted, d)) left.push_back(d);
+  }
+  const auto place = [&](int64_t d) { return absl::c_find(left, d) - left.begin(); };
+  for (int64_t d : batch) permutation.push_back(place(d));
+  for (int64_t d : left) {
+    if (!absl::c_linear_search(batch, d)) permutation.push_back(place(d));
+  }
+  return make::Reshape(make::Transpose(total, permutation), dot->shape().dims());
+}
+
 }  // namespace
 
 absl::StatusOr<bool> ExpandSmallDots(HloModule* module, PassContext& context) {
@@ -116,25 +176,30 @@ absl::StatusOr<bool> ExpandSmallDots(HloModule* module, PassContext& context) {
       const DotDims dims = dot->dot_dims();
       HloInstruction *lhs = dot->operand(0), *rhs = dot->operand(1);
       const ElementType type = SumType(dot);
+      HloComputation*& sum = sums[type];
+      if (sum == nullptr) sum = make::Combiner(module, HloOpcode::kAdd, type);
+      const auto replace = [&](HloInstruction* total) {
+        total = make::Convert(total, dot->type());
+        if (const Metadata* metadata = dot->FindAttr<AttrKind::kMetadata>()) {
+          total->set_attr<AttrKind::kMetadata>(*metadata);
+        }
+        computation->Replace(dot, total);
+        context.Count("dots.small");
+        changed = true;
+      };
+      if (ChooseAny(IsOfVector(dot))) {
+        replace(SumsAsTheyLie(dot, type, sum));
+        continue;
+      }
       Int64List sizes = dot->shape().dims();
       for (int64_t d : dims.lhs_contracting) sizes.push_back(lhs->shape().dim(d));
       const int64_t batch = dims.lhs_batch.size(), contracted = dims.lhs_contracting.size();
       HloInstruction* a = Spread(lhs, type, dims.lhs_batch, dims.lhs_contracting, batch, sizes);
       HloInstruction* b =
           Spread(rhs, type, dims.rhs_batch, dims.rhs_contracting, lhs->shape().rank() - contracted, sizes);
-      HloComputation*& sum = sums[type];
-      if (sum == nullptr) sum = make::Combiner(module, HloOpcode::kAdd, type);
       Int64List reduced;
       for (int64_t d = 0; d < contracted; ++d) reduced.push_back(dot->shape().rank() + d);
-      HloInstruction* total =
-          make::Reduce(make::Binary(HloOpcode::kMultiply, a, b), make::Scalar(computation, type, 0), reduced, sum);
-      total = make::Convert(total, dot->type());
-      if (const Metadata* metadata = dot->FindAttr<AttrKind::kMetadata>()) {
-        total->set_attr<AttrKind::kMetadata>(*metadata);
-      }
-      computation->Replace(dot, total);
-      context.Count("dots.small");
-      changed = true;
+      replace(make::Reduce(make::Binary(HloOpcode::kMultiply, a, b), make::Scalar(computation, type, 0), reduced, sum));
     }
   }
   return changed;
