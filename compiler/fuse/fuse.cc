@@ -8,6 +8,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "compiler/fuse/fusion_group.h"
+#include "compiler/fuse/fusion_record.h"
 #include "compiler/make.h"
 #include "compiler/memory/in_place.h"
 #include "hlo/base/choices.h"
@@ -42,30 +43,50 @@ class ComputationFuser {
   ComputationFuser(HloComputation* computation, PassContext& context)
       : computation_(computation), context_(context), order_(computation->PostOrder()) {
     for (size_t i = 0; i < order_.size(); ++i) number_[order_[i]] = static_cast<int>(i);
-    max_copies_ = kMinCopies + static_cast<int64_t>(order_.size());
-    FindTreeCosts();
   }
 
   absl::StatusOr<bool> Run() {
+    const bool recorded = ForAllSizes() && MayRecordFusions(*computation_);
+    std::vector<FusionRecord> fusions;
+    if (recorded && Choices::current()->replays()) {
+      fusions = ReplayFusions(order_, context_.target);
+    } else {
+      {
+        const ChoicesScope own(recorded ? nullptr : Choices::current());
+        XC_ASSIGN_OR_RETURN(fusions, FindFusions());
+      }
+      if (recorded) RecordFusions(order_, fusions);
+    }
+    for (const FusionRecord& fusion : fusions) {
+      XC_RETURN_IF_ERROR(context_.CheckDeadline());
+      Build(fusion);
+    }
+    if (!fusions.empty()) computation_->RemoveDead();
+    return !fusions.empty();
+  }
+
+ private:
+  absl::StatusOr<std::vector<FusionRecord>> FindFusions() {
+    max_copies_ = kMinCopies + static_cast<int64_t>(order_.size());
+    FindTreeCosts();
     for (size_t i = order_.size(); i-- > 0;) {
       XC_RETURN_IF_ERROR(context_.CheckDeadline());
       Place(order_[i]);
     }
     MakeUnits();
     if (context_.target.multi_output_fusion) XC_RETURN_IF_ERROR(MergeUnits());
-    bool changed = false;
-    for (Unit& unit : units_) {
-      if (unit.merged_away) continue;
-      if (unit.members.size() < 2) continue;
-      XC_RETURN_IF_ERROR(context_.CheckDeadline());
-      Build(unit);
-      changed = true;
+    std::vector<FusionRecord> fusions;
+    for (const Unit& unit : units_) {
+      if (unit.merged_away || unit.members.size() < 2) continue;
+      FusionRecord& fusion = fusions.emplace_back();
+      for (const HloInstruction* member : unit.members) fusion.members.push_back(number_.at(member));
+      for (const FusionGroup* group : unit.groups) fusion.roots.push_back(number_.at(group->root()));
+      std::sort(fusion.members.begin(), fusion.members.end());
+      std::sort(fusion.roots.begin(), fusion.roots.end());
     }
-    if (changed) computation_->RemoveDead();
-    return changed;
+    return fusions;
   }
 
- private:
   static int64_t Elements(const HloInstruction* i) { return i->shape().IsArray() ? i->shape().ElementCount() : 0; }
 
   // Moves the instruction into all fusions that read it, or starts one of its own. Users have been placed before.
@@ -356,15 +377,10 @@ class ComputationFuser {
     context_.Count("fuse.results_merged");
   }
 
-  void Build(const Unit& unit) {
-    std::vector<HloInstruction*> members;
-    for (const HloInstruction* member : unit.members) members.push_back(const_cast<HloInstruction*>(member));
-    std::sort(members.begin(), members.end(),
-              [&](const HloInstruction* a, const HloInstruction* b) { return number_.at(a) < number_.at(b); });
-    std::vector<HloInstruction*> roots;
-    for (const FusionGroup* group : unit.groups) roots.push_back(group->root());
-    std::sort(roots.begin(), roots.end(),
-              [&](const HloInstruction* a, const HloInstruction* b) { return number_.at(a) < number_.at(b); });
+  void Build(const FusionRecord& fusion_record) {
+    std::vector<HloInstruction*> members, roots;
+    for (int n : fusion_record.members) members.push_back(order_[n]);
+    for (int n : fusion_record.roots) roots.push_back(order_[n]);
     const bool several = roots.size() > 1;
     bool reduces = false;
     HloModule* module = computation_->module();
