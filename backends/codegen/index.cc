@@ -31,6 +31,30 @@ Fold FoldOf(char op, std::optional<int64_t> x, std::optional<int64_t> y) {
   return Fold::kNone;
 }
 
+// Whether the operation is what the fold says; there may be several.
+bool IsFold(char op, std::optional<int64_t> x, std::optional<int64_t> y, Fold fold) {
+  switch (fold) {
+    case Fold::kNone:
+      return true;
+    case Fold::kLeft:
+      return (y == 0 && (op == '+' || op == '-')) || (y == 1 && (op == '*' || op == '/')) ||
+             (x == 0 && (op == '*' || op == '/' || op == '%'));
+    case Fold::kRight:
+      return (x == 0 && op == '+') || (x == 1 && op == '*') || (y == 0 && op == '*');
+    case Fold::kZero:
+      return y == 1 && op == '%';
+  }
+  return false;
+}
+
+// The fold, or that of the first sample where it is one here as well.
+Fold ChooseFold(char op, std::optional<int64_t> x, std::optional<int64_t> y) {
+  const Fold natural = FoldOf(op, x, y), chosen = ChooseAny(natural);
+  if (IsFold(op, x, y, chosen)) return chosen;
+  Choices::current()->Fail();
+  return natural;
+}
+
 // Dimensions `i` up to *i_end of one shape that become `j` up to *j_end of another one: larger groups than those that
 // these sizes have are right as well.
 void ChooseGroup(const std::vector<int64_t>& from, const std::vector<int64_t>& to, size_t i, size_t j, size_t* i_end,
@@ -60,7 +84,7 @@ V IndexArithmetic::Op(char op, V x, V y) {
     if (!x->getType()->isVectorTy()) x = b_.CreateVectorSplat(lanes_, x);
     if (!y->getType()->isVectorTy()) y = b_.CreateVectorSplat(lanes_, y);
   }
-  switch (ChooseSafe(FoldOf(op, ConstantOf(x), ConstantOf(y)))) {
+  switch (ChooseFold(op, ConstantOf(x), ConstantOf(y))) {
     case Fold::kNone:
       break;
     case Fold::kLeft:
