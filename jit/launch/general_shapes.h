@@ -29,7 +29,7 @@ class GeneralShapes {
   struct Group {
     std::mutex mutex;
     std::vector<ClusterArg> args;  // of the first signature
-    int seen = 0;                  // signatures
+    std::atomic<int> seen{0};      // signatures
     // For each size of all arguments a class: sizes of one class have been equal in all signatures.
     std::vector<int> classes;
     std::vector<bool> varies;  // of each class

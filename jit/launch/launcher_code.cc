@@ -1,4 +1,5 @@
 // How a signature of a cluster gets its code: compiled for it, shared with others of its family, or refused.
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -10,9 +11,11 @@
 namespace xc {
 namespace {
 
-// Codes of a cluster whose sizes keep changing that are made before it is known what they are worth: that of the first
-// signature, which is given up for the one for all sizes.
-constexpr int64_t kFirstGeneral = 2;
+// What code for all sizes takes, as long as none is made.
+constexpr int64_t kGeneralNs = 150'000'000;
+// How much more time than that the host's kernels must have taken where hardly a signature comes back, and each call
+// that the code serves is prepared for; it comes back where a fifth of the calls are of signatures that were there.
+constexpr int64_t kSeldom = 4, kOften = 5;
 constexpr int64_t kMaxConstantElements = 1024;  // of one argument's value in a signature
 
 }  // namespace
@@ -61,7 +64,11 @@ bool Launcher::WorthCode(const Entry& entry, const LaunchPolicy& policy) const {
   if (shapes_vary_) {
     // Most of what comes now comes once: beyond the first codes only what has cost the host as much as making code
     // does.
-    if (general) return worth_.begun() < kFirstGeneral || worth_.PaysBack(1, entry.general->host_ns);
+    if (general) {
+      const int64_t calls = *entry.general->demand, again = calls - entry.general->seen;
+      const int64_t each = std::max(worth_.each_ns(), kGeneralNs);
+      return entry.general->host_ns >= each * (again * kOften >= calls ? 1 : kSeldom);
+    }
     return worth_.PaysBack(*entry.family.demand - 1, host_ns);
   }
   const int64_t calls = general ? *entry.general->demand : *entry.family.demand;
