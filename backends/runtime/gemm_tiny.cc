@@ -75,6 +75,10 @@ bool Tiny(const GemmTile& t, int64_t count, int64_t a_batch, int64_t b_batch, in
     ChooseTiny<float>(t, count, a_batch, b_batch, c_batch);
   } else if (t.a_type == RtType::kF64) {
     ChooseTiny<double>(t, count, a_batch, b_batch, c_batch);
+  } else if (t.a_type == RtType::kS32 || t.a_type == RtType::kU32) {
+    ChooseTiny<uint32_t>(t, count, a_batch, b_batch, c_batch);
+  } else if (t.a_type == RtType::kS64 || t.a_type == RtType::kU64) {
+    ChooseTiny<uint64_t>(t, count, a_batch, b_batch, c_batch);
   } else {
     return false;
   }

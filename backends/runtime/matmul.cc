@@ -210,8 +210,11 @@ absl::Status OwnTile(const GemmTile& tile) {
 
 // Whether the product is one of many that take less than choosing a kernel does, or as small alone.
 bool IsTiny(const MatmulDesc& d) {
-  return d.m <= kTinySize && d.n <= kTinySize && d.k <= kTinySize && d.a_type == d.b_type && d.a_type == d.c_type &&
-         (Type(d.a_type) == RtType::kF32 || Type(d.a_type) == RtType::kF64);
+  if (d.m > kTinySize || d.n > kTinySize || d.k > kTinySize || d.a_type != d.b_type || d.a_type != d.c_type)
+    return false;
+  const RtType type = Type(d.a_type);
+  return type == RtType::kF32 || type == RtType::kF64 || type == RtType::kS32 || type == RtType::kU32 ||
+         type == RtType::kS64 || type == RtType::kU64;
 }
 
 // Whether it is a small product whose rows lie at places that take each other's lines in the cache, or one of several
