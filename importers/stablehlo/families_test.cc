@@ -276,6 +276,30 @@ TEST(StableHlo, Products) {
                ROOT t = (f32[2,3,5], f32[2,3,5], f32[1,6,3,4]) tuple(d, e, c))");
 }
 
+TEST(StableHlo, ProductsOfComplexNumbersWithRealResults) {
+  ExpectOps(
+      "%a: tensor<3x4xcomplex<f32>>, %b: tensor<4x5xcomplex<f32>>", "(tensor<3x5xf32>, tensor<3x5xf64>)",
+      R"(%0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : (tensor<3x4xcomplex<f32>>, tensor<4x5xcomplex<f32>>) -> tensor<3x5xf32>
+               %1 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : (tensor<3x4xcomplex<f32>>, tensor<4x5xcomplex<f32>>) -> tensor<3x5xf64>
+               return %0, %1 : tensor<3x5xf32>, tensor<3x5xf64>)",
+      R"(a = c64[3,4] parameter(0)
+               b = c64[4,5] parameter(1)
+               d = c64[3,5] dot(a, b), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+               r = f32[3,5] real(d)
+               e = c128[3,5] dot(a, b), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+               s = f64[3,5] real(e)
+               ROOT t = (f32[3,5], f64[3,5]) tuple(r, s))");
+  ExpectOps(
+      "%a: tensor<3x4xf32>, %b: tensor<4x5xf32>", "tensor<3x5xcomplex<f32>>",
+      R"(%0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : (tensor<3x4xf32>, tensor<4x5xf32>) -> tensor<3x5xcomplex<f32>>
+               return %0 : tensor<3x5xcomplex<f32>>)",
+      R"(a = f32[3,4] parameter(0)
+               b = f32[4,5] parameter(1)
+               c = c64[3,4] convert(a)
+               d = c64[4,5] convert(b)
+               ROOT e = c64[3,5] dot(c, d), lhs_contracting_dims={1}, rhs_contracting_dims={0})");
+}
+
 TEST(StableHlo, LinearAlgebra) {
   ExpectOps("%a: tensor<4x4xf32>, %b: tensor<4x2xf32>, %x: tensor<8xf32>", "(tensor<4x2xf32>, tensor<5xcomplex<f32>>)",
             R"(%0 = stablehlo.cholesky %a, lower = true : tensor<4x4xf32>

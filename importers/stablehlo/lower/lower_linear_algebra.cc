@@ -56,6 +56,21 @@ DotDims ReadDotDims(AttrReader& fields) {
   return dims;
 }
 
+// A product whose operands or whose result alone are complex: HLO's are both or neither. Of a complex product the real
+// part is the result.
+void EmitMixedProduct(OpLowering& op, Attributes attributes) {
+  const Shape result = op.result();
+  std::vector<Op> operands = op.Operands();
+  if (IsComplex(result.type())) {
+    for (Op& operand : operands) operand = op.b.Convert(operand, result.type());
+    return op.Emit(O::kDot, operands, std::move(attributes));
+  }
+  const bool wide = result.type() == ElementType::kF64 || operands[0].type() == ElementType::kC128;
+  const Shape whole = WithType(result, wide ? ElementType::kC128 : ElementType::kC64);
+  const Op product = op.b.Make(O::kDot, operands, std::move(attributes), {}, &whole);
+  if (op.ok()) op.Bind(op.b.Convert(op.b.Real(product), result.type()));
+}
+
 }  // namespace
 
 void LowerDotGeneral(OpLowering& op) {
@@ -66,6 +81,9 @@ void LowerDotGeneral(OpLowering& op) {
   attributes.Set<A::kDotDims>(std::move(dims));
   SetPrecision(op, &attributes);
   SetAlgorithm(op, &attributes);
+  if (IsComplex(op.result().type()) != (IsComplex(op.in(0).type()) || IsComplex(op.in(1).type()))) {
+    return EmitMixedProduct(op, std::move(attributes));
+  }
   op.Emit(O::kDot, op.Operands(), std::move(attributes));
 }
 
