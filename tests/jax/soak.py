@@ -3,7 +3,8 @@
 usage: soak.py PLUGIN.so [--compiles=10000] [--calls=1000000]
 
 Prints the memory of the process on the way, and fails where it grows by more than 10 % (and 64 MiB) in the last fifth:
-before, the compiler's cache in memory fills up to its limit (docs/limits.md). By hand: it takes ten minutes and more.
+before, the compiler's cache in memory fills up to its limit, which is 8,192 of such small programs (docs/limits.md).
+A test runs a part; the whole takes ten minutes and more.
 """
 
 import argparse
