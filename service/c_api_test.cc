@@ -143,6 +143,10 @@ TEST(CApi, OneCodeServesSizes) {
   const size_t sizes[] = {a.size(), b.size()};
   xc_general_code* general = nullptr;
   EXPECT_NE(Message(xc_general_code_new(samples, sizes, 1, nullptr, &general)).find("two samples"), std::string::npos);
+  const char* const none[] = {samples[0], nullptr};
+  EXPECT_NE(Message(xc_general_code_new(none, sizes, 2, nullptr, &general)).find("must not be null"),
+            std::string::npos);
+  EXPECT_EQ(xc_general_code_refusal(nullptr), nullptr);
   EXPECT_EQ(Message(xc_general_code_new(samples, sizes, 2, nullptr, &general)), "");
   ASSERT_NE(general, nullptr);
   std::vector<xc_executable*> executables;

@@ -37,6 +37,7 @@ absl::Status MakeGeneral(const char* const* samples, const size_t* sizes, size_t
   auto made = std::make_unique<xc_general_code>();
   XC_ASSIGN_OR_RETURN(made->options, ParseOptionText(options == nullptr ? "" : options));
   for (size_t i = 0; i < count; ++i) {
+    if (samples[i] == nullptr) return absl::InvalidArgumentError("xc_general_code_new: a sample must not be null");
     XC_ASSIGN_OR_RETURN(std::unique_ptr<HloModule> module,
                         ReadModule(absl::string_view(samples[i], sizes[i]), made->options.parse));
     made->samples.push_back(std::move(module));
@@ -93,6 +94,7 @@ XC_EXPORT xc_status* xc_general_code_compile(xc_general_code* general, const cha
   });
 }
 XC_EXPORT char* xc_general_code_refusal(const xc_general_code* general) {
+  if (general == nullptr) return nullptr;
   return xc::CallC([&] { return xc::CopyString(general->code->stats().last_refusal); }, static_cast<char*>(nullptr));
 }
 
