@@ -20,6 +20,7 @@
 
 namespace llvm {
 class BasicBlock;
+class Constant;
 class Module;
 class Type;
 }  // namespace llvm
@@ -217,6 +218,9 @@ class FunctionModules {
 absl::StatusOr<std::vector<Element>> EmitApply(ElementEmitter& element, const HloComputation* computation,
                                                absl::Span<const Element> arguments, bool round = true,
                                                llvm::Value* active = nullptr);
+
+// A mask of `lanes` lanes, of which the first `count` are in it.
+llvm::Constant* FirstLanes(llvm::IRBuilderBase& b, int lanes, int64_t count);
 
 // A loop `for (i = begin; i < end; i += step)`, of `begin`'s type: the builder stands in the body after Begin and
 // behind the loop after End.

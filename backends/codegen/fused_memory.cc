@@ -254,6 +254,12 @@ void FusedEmitter::Store(const Shape& shape, V base, const Index& position, Elem
   }
 }
 
+llvm::Constant* FirstLanes(llvm::IRBuilderBase& b, int lanes, int64_t count) {
+  std::vector<llvm::Constant*> bits;
+  for (int i = 0; i < lanes; ++i) bits.push_back(b.getInt1(i < count));
+  return llvm::ConstantVector::get(bits);
+}
+
 // Each step interleaves vectors half the number apart; as many steps as an index has bits transpose the tile.
 static std::vector<llvm::Value*> Transposed(llvm::IRBuilderBase& b, std::vector<llvm::Value*> tile) {
   const int side = static_cast<int>(tile.size());
@@ -291,9 +297,7 @@ void FusedEmitter::StoreTile(const Shape& shape, V base, const Index& position, 
   for (const Element& column : columns) turned.push_back(e_.ToMemory(shape.type(), e_.Splat(column, lanes_).re));
   V mask = nullptr;
   if (static_cast<int>(columns.size()) < lanes_) {
-    std::vector<llvm::Constant*> bits;
-    for (int i = 0; i < lanes_; ++i) bits.push_back(b.getInt1(i < static_cast<int>(columns.size())));
-    mask = llvm::ConstantVector::get(bits);
+    mask = FirstLanes(b, lanes_, static_cast<int64_t>(columns.size()));
     turned.resize(lanes_, llvm::PoisonValue::get(turned[0]->getType()));
   }
   turned = Transposed(b, std::move(turned));

@@ -364,9 +364,7 @@ absl::StatusOr<std::vector<Element>> FusedEmitter::EmitRowReduce(const HloInstru
   } else if (!no_rest && e_.target().masked_memory) {
     // The rest as one masked vector; lanes outside change nothing.
     auto inner = vector_emitter(lanes);
-    std::vector<llvm::Constant*> bits;
-    for (int i = 0; i < lanes; ++i) bits.push_back(b.getInt1(i < size - done));
-    V mask = llvm::ConstantVector::get(bits);
+    V mask = FirstLanes(b, lanes, size - done);
     inner->SetTail(mask);
     to[d] = {index_.Const(done), 1, nullptr, done % lanes == 0};
     XC_ASSIGN_OR_RETURN(Element x, inner->Get(operand, Index{to}));

@@ -144,13 +144,10 @@ absl::Status WriteTile(FusedEmitter& fused, const HloInstruction* value,
     XC_ASSIGN_OR_RETURN(const std::vector<codegen::Element> tile, ReadTile(fused, transpose, plan, position, columns));
     tiles.push_back(fused.TransposeTile(tile));
   }
-  auto& b = fused.element().builder();
   for (int r = 0; r < rows; ++r) {
     FusedEmitter row(fused.element(), fused.lanes());
     if (columns < fused.lanes()) {
-      std::vector<llvm::Constant*> bits;
-      for (int c = 0; c < fused.lanes(); ++c) bits.push_back(b.getInt1(c < columns));
-      row.SetTail(llvm::ConstantVector::get(bits));
+      row.SetTail(codegen::FirstLanes(fused.element().builder(), fused.lanes(), columns));
     }
     bind(row);
     for (size_t t = 0; t < transposes.size(); ++t) row.BindValue(transposes[t], tiles[t][r]);

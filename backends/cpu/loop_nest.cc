@@ -107,9 +107,7 @@ absl::Status LoopNest::Tile(std::vector<Term> outer, V along, V inner, int rows,
   auto& b = e_.builder();
   FusedEmitter fused(e_, plan_.tile);
   if (rows < plan_.tile) {
-    std::vector<llvm::Constant*> bits;
-    for (int i = 0; i < plan_.tile; ++i) bits.push_back(b.getInt1(i < rows));
-    fused.SetTail(llvm::ConstantVector::get(bits));
+    fused.SetTail(codegen::FirstLanes(b, plan_.tile, rows));
   }
   bind_(fused);
   Index position;
@@ -136,9 +134,7 @@ absl::Status LoopNest::Row(const std::vector<Term>& outer, V begin, V end, int64
     if (middle > 0) XC_RETURN_IF_ERROR(Steps(outer, begin, b.getInt64(middle), lanes));
     if (rest == 0) return absl::OkStatus();
     if (!e_.target().masked_memory) return Steps(outer, b.getInt64(middle), end, 1);
-    std::vector<llvm::Constant*> bits;
-    for (int i = 0; i < lanes; ++i) bits.push_back(b.getInt1(i < rest));
-    return One(outer, b.getInt64(middle), lanes, llvm::ConstantVector::get(bits));
+    return One(outer, b.getInt64(middle), lanes, codegen::FirstLanes(b, lanes, rest));
   }
   if (rest == 0) return Steps(outer, begin, end, lanes);
   V middle = b.CreateAdd(begin, b.CreateAnd(b.CreateSub(end, begin), b.getInt64(-lanes)));

@@ -109,9 +109,7 @@ class Group {
       parts = in;
     }
     if (rest > 0) {
-      std::vector<llvm::Constant*> bits;
-      for (int i = 0; i < lanes_; ++i) bits.push_back(b_.getInt1(i < rest));
-      XC_RETURN_IF_ERROR(Step(b_.getInt64(whole * lanes_), llvm::ConstantVector::get(bits), &parts));
+      XC_RETURN_IF_ERROR(Step(b_.getInt64(whole * lanes_), codegen::FirstLanes(b_, lanes_, rest), &parts));
     }
     XC_ASSIGN_OR_RETURN(Element total, Join(std::move(parts)));
     XC_ASSIGN_OR_RETURN(total, Apply(e_.Splat(init, rows_), total));
