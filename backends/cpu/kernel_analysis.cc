@@ -108,41 +108,6 @@ KernelShape ShapeOf(const plan::Nest& nest, const codegen::CodegenTarget& target
   return ShapeOf(dims, nest.access, target);
 }
 
-TransposedReads FindTransposedReads(const HloInstruction* value, bool fused) {
-  constexpr int64_t kMost = 16;  // instructions, as the code stands there for each element of a tile's side
-  absl::flat_hash_set<const HloInstruction*> seen;
-  std::vector<const HloInstruction*> left = {value};
-  TransposedReads reads;
-  while (!left.empty()) {
-    const HloInstruction* i = left.back();
-    left.pop_back();
-    if (!seen.insert(i).second) continue;
-    if (static_cast<int64_t>(seen.size()) > kMost || !i->shape().IsArray() || IsComplex(i->type())) return {};
-    if (i->shape().rank() == 0) continue;
-    if (!i->shape().IsRowMajor()) return {};
-    if (i->opcode() == HloOpcode::kTranspose) {
-      if (fused && i->operand(0)->opcode() != HloOpcode::kParameter) return {};
-      if (!i->operand(0)->shape().IsRowMajor()) return {};
-      if (!reads.transposes.empty() && i->dimensions() != reads.transposes[0]->dimensions()) return {};
-      reads.transposes.push_back(i);
-      continue;
-    }
-    if (!fused) return {};
-    if (i->opcode() == HloOpcode::kParameter) {
-      reads.others = true;
-      continue;
-    }
-    if (i->opcode() == HloOpcode::kBroadcast && i->operand(0)->shape().rank() == 0) continue;
-    if (i->opcode() == HloOpcode::kBroadcast && i->operand(0)->opcode() == HloOpcode::kParameter) {
-      reads.others = true;
-      continue;
-    }
-    if (!i->IsElementwise() || i->operand_count() == 0) return {};
-    left.insert(left.end(), i->operands().begin(), i->operands().end());
-  }
-  return reads;
-}
-
 std::vector<const HloInstruction*> RowsBelow(const std::vector<const HloInstruction*>& values, bool* functions) {
   // Each with whether it is read at the values' own positions.
   std::vector<std::pair<const HloInstruction*, bool>> work;

@@ -56,15 +56,6 @@ KernelShape ShapeOf(const plan::Nest& nest, const codegen::CodegenTarget& target
 // Lanes for loops over an array that is only read or written, along its last dimension of more than one element.
 int LanesAlong(const Shape& shape, const codegen::CodegenTarget& target);
 
-// What `value` reads, elementwise: arrays that are transposed, all in one way, and whether others as well, which lie as
-// `value` does or are broadcast. Without transposes: reads of another kind, or too much to write down for each row of
-// a tile.
-struct TransposedReads {
-  std::vector<const HloInstruction*> transposes;
-  bool others = false;
-};
-TransposedReads FindTransposedReads(const HloInstruction* value, bool fused);
-
 // The reductions of rows that `values`, of equal dimensions, are computed from at their own positions; none if there
 // are others. `functions`: whether what follows them is worth vectors even if the rows are reduced one by one.
 std::vector<const HloInstruction*> RowsBelow(const std::vector<const HloInstruction*>& values, bool* functions);

@@ -11,6 +11,7 @@
 #include "backends/cpu/kernel_writer.h"
 #include "backends/cpu/loop_nest.h"
 #include "backends/cpu/row_groups.h"
+#include "backends/plan/expression.h"
 #include "hlo/base/choices.h"
 #include "hlo/base/status.h"
 #include "llvm/IR/Intrinsics.h"
@@ -171,7 +172,7 @@ void StoreRow(FusedEmitter& fused, const Shape& shape, V base, const Index& posi
 absl::Status IrEmitter::EmitLoops(const HloInstruction* instruction, const plan::Kernel& kernel) {
   const bool fusion = instruction->opcode() == HloOpcode::kFusion;
   std::vector<KernelShape> shapes;
-  std::vector<TransposedReads> transposed;  // of each nest
+  std::vector<plan::TransposedReads> transposed;  // of each nest
   // Of each nest: the rows that are reduced before what is in vectors, and how many of each together (0: one by one).
   std::vector<std::vector<const HloInstruction*>> rows;
   std::vector<int> together;
@@ -193,7 +194,7 @@ absl::Status IrEmitter::EmitLoops(const HloInstruction* instruction, const plan:
     if (together.back() > 0) shape.lanes = std::min(shape.lanes, together.back());
     transposed.push_back({});
     if (nest.access.contiguous >= 0 && nest.values.size() == 1) {
-      transposed.back() = FindTransposedReads(nest.values[0], fusion);
+      transposed.back() = plan::FindTransposedReads(nest.values[0], fusion);
       if (!transposed.back().transposes.empty()) shape.TakeTiles(nest.access.contiguous, codegen_target_);
     }
   }

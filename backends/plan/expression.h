@@ -25,6 +25,15 @@ int64_t ExpressionCost(const HloInstruction& instruction);
 // Constants inside a fused computation (and nested ones) that need memory: arrays whose elements differ.
 std::vector<const HloInstruction*> InnerConstants(const HloComputation& computation);
 
+// What `value` reads, elementwise: arrays that are transposed, all in one way, and whether others as well, which lie as
+// `value` does or are broadcast. Without transposes: reads of another kind, or too much to write down for each row of
+// a tile.
+struct TransposedReads {
+  std::vector<const HloInstruction*> transposes;
+  bool others = false;
+};
+TransposedReads FindTransposedReads(const HloInstruction* value, bool fused);
+
 }  // namespace xc::plan
 
 #endif  // XC_BACKENDS_PLAN_EXPRESSION_H_
