@@ -75,9 +75,11 @@ absl::Status WriteForm(const PlannedKernel& kernel) {
   switch (kernel.kernel.form) {
     case plan::Form::kLoop:
     case plan::Form::kRowReduce:
-    case plan::Form::kTranspose:
-    case plan::Form::kColumnReduce:
       return EmitLoops(kernel);
+    case plan::Form::kColumnReduce:
+      return EmitColumns(kernel);
+    case plan::Form::kTranspose:
+      return EmitTransposes(kernel);
     case plan::Form::kStitched:
       return EmitStitched(kernel);
     case plan::Form::kConcatenate:

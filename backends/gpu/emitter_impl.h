@@ -77,8 +77,10 @@ inline bool IsAligned(const plan::Kernel& kernel) {
   return true;
 }
 
-// The forms (loops.cc, stitched.cc): each writes the function's whole body.
+// The forms (loops.cc, stitched.cc, column_reduce.cc, transpose.cc): each writes the function's whole body.
 absl::Status EmitLoops(const PlannedKernel& kernel);
+absl::Status EmitColumns(const PlannedKernel& kernel);
+absl::Status EmitTransposes(const PlannedKernel& kernel);
 absl::Status EmitConcatenate(const PlannedKernel& kernel);
 absl::Status EmitInterleave(const PlannedKernel& kernel);
 absl::Status EmitUpdate(const PlannedKernel& kernel);

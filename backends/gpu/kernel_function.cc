@@ -51,6 +51,16 @@ KernelFunction::V KernelFunction::Thread() {
 
 void KernelFunction::Barrier() { builder_.CreateIntrinsic(llvm::Intrinsic::nvvm_barrier0, {}, {}); }
 
+KernelFunction::V KernelFunction::SharedMemory(llvm::Type* element, int64_t count) {
+  constexpr unsigned kSharedMemory = 3;  // NVPTX's address space
+  auto* type = llvm::ArrayType::get(element, count);
+  auto* memory = new llvm::GlobalVariable(
+      *function_->getParent(), type, /*isConstant=*/false, llvm::GlobalValue::InternalLinkage,
+      llvm::UndefValue::get(type), code_.name + "_shared", nullptr, llvm::GlobalValue::NotThreadLocal, kSharedMemory);
+  memory->setAlignment(llvm::Align(kVectorBytes));
+  return memory;
+}
+
 void KernelFunction::WarpBarrier() {
   builder_.CreateIntrinsic(llvm::Intrinsic::nvvm_bar_warp_sync, {}, {builder_.getInt32(-1)});
 }

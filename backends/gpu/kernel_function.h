@@ -54,6 +54,8 @@ class KernelFunction {
   // they wrote before is seen behind it.
   V Thread();
   void Barrier();
+  // `count` elements that the threads of a block share, aligned to kVectorBytes.
+  V SharedMemory(llvm::Type* element, int64_t count);
   // The same for the threads of a warp.
   void WarpBarrier();
 

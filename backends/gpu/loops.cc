@@ -1,10 +1,10 @@
-// Kernels in which a thread, or a warp where rows are reduced, computes what stands at one position.
+// Kernels in which a thread, or a team of threads where rows are reduced, computes what stands at one position.
 #include <algorithm>
 
 #include "absl/container/flat_hash_set.h"
 #include "backends/codegen/scatter.h"
 #include "backends/gpu/emitter_impl.h"
-#include "backends/gpu/warp_reduce.h"
+#include "backends/gpu/team_reduce.h"
 #include "compiler/fuse/emittable.h"
 #include "hlo/base/status.h"
 
@@ -84,29 +84,32 @@ int64_t ElementsPerThread(const PlannedKernel& k, const plan::Nest& nest) {
 }  // namespace
 
 absl::Status EmitLoops(const PlannedKernel& k) {
-  // A warp for each position of a nest with long rows, else a thread for one or a few.
-  constexpr int64_t kMostWarps = 1 << 24;
+  // A warp or a block for each position of a nest with long rows, else a thread for one or a few.
   std::vector<int64_t> counts, each;
-  std::vector<bool> warps;
+  std::vector<Team> teams;
   for (const plan::Nest& nest : k.kernel.nests) {
-    const bool long_rows = k.kernel.form == plan::Form::kRowReduce &&
-                           std::any_of(nest.values.begin(), nest.values.end(), [&](const HloInstruction* value) {
-                             return k.fusion() ? HasLongRows(*value) : IsRowReduce(*value);
-                           });
-    warps.push_back(long_rows && Count(nest) <= kMostWarps && !nest.values[0]->shape().IsTuple());
-    each.push_back(warps.back() ? 1 : ElementsPerThread(k, nest));
-    counts.push_back(Count(nest) / each.back() * (warps.back() ? kWarp : 1));
+    int64_t length = 0;
+    if (k.kernel.form == plan::Form::kRowReduce && !nest.values[0]->shape().IsTuple()) {
+      for (const HloInstruction* value : nest.values) {
+        // The operands of an op that stands alone are in memory.
+        if (k.fusion() || IsRowReduce(*value)) length = std::max(length, RowLength(*value));
+      }
+    }
+    teams.push_back(Team::ForRows(length, Count(nest)));
+    each.push_back(teams.back().size > 1 ? 1 : ElementsPerThread(k, nest));
+    counts.push_back(Count(nest) / each.back() * teams.back().size);
   }
   return k.f.ForEach(counts, [&](size_t n, V number) -> absl::Status {
     const plan::Nest& nest = k.kernel.nests[n];
     auto& b = k.f.b();
     FusedEmitter fused(k.f.element(), 1);
     k.Bind(fused);
-    V lane = warps[n] ? b.CreateURem(number, k.f.Index(kWarp)) : nullptr;
-    WarpReducer reducer(k.f, lane);
-    if (warps[n]) {
+    const Team team = teams[n];
+    V member = team.size > 1 ? b.CreateURem(number, k.f.Index(team.size)) : nullptr;
+    TeamReducer reducer(k.f, team, member);
+    if (team.size > 1) {
       fused.SetRowReducer(&reducer);
-      number = b.CreateUDiv(number, k.f.Index(kWarp));
+      number = b.CreateUDiv(number, k.f.Index(team.size));
     }
     std::vector<Index> positions;
     for (int64_t i = 0; i < each[n]; ++i) {
@@ -130,7 +133,7 @@ absl::Status EmitLoops(const PlannedKernel& k) {
       }
     }
     // What the other threads have read may lie where this one writes.
-    if (warps[n]) k.f.WarpBarrier();
+    reducer.Wait();
     const auto store = [&] {
       for (size_t v = 0; v < results.size(); ++v) {
         for (size_t i = 0; i < positions.size(); ++i) {
@@ -139,7 +142,7 @@ absl::Status EmitLoops(const PlannedKernel& k) {
       }
       return absl::OkStatus();
     };
-    return warps[n] ? k.f.If(b.CreateICmpEQ(lane, k.f.Index(0)), store) : store();
+    return team.size > 1 ? k.f.If(b.CreateICmpEQ(member, k.f.Index(0)), store) : store();
   });
 }
 

@@ -1,7 +1,7 @@
-// Kernels of stitched fusions: a thread for each row, or a warp where rows are long, which first computes what the row
-// has in common.
+// Kernels of stitched fusions: a thread for each row, or a team of them where rows are long, which first computes what
+// the row has in common.
 #include "backends/gpu/emitter_impl.h"
-#include "backends/gpu/warp_reduce.h"
+#include "backends/gpu/team_reduce.h"
 #include "hlo/base/status.h"
 
 namespace xc::gpu {
@@ -37,12 +37,12 @@ absl::Status EmitStitched(const PlannedKernel& k) {
     sizes.push_back(shape.dim(d));
     rows *= shape.dim(d);
   }
-  constexpr int64_t kMostWarps = 1 << 24;
-  const bool warps = rows <= kMostWarps && !stages.empty() && HasLongRows(*stages[0]);
-  return k.f.ForEach(rows * (warps ? kWarp : 1), [&](V number) -> absl::Status {
-    V lane = warps ? k.f.b().CreateURem(number, k.f.Index(kWarp)) : nullptr;
-    if (warps) number = k.f.b().CreateUDiv(number, k.f.Index(kWarp));
-    WarpReducer reducer(k.f, lane);
+  const Team team = stages.empty() ? Team{} : Team::ForRows(RowLength(*stages[0]), rows);
+  const bool shared = team.size > 1;
+  return k.f.ForEach(rows * team.size, [&](V number) -> absl::Status {
+    V member = shared ? k.f.b().CreateURem(number, k.f.Index(team.size)) : nullptr;
+    if (shared) number = k.f.b().CreateUDiv(number, k.f.Index(team.size));
+    TeamReducer reducer(k.f, team, member);
     std::vector<std::pair<const HloInstruction*, Element>> known;  // the row's values so far
     const auto bind = [&](FusedEmitter& fused) {
       k.Bind(fused);
@@ -52,7 +52,7 @@ absl::Status EmitStitched(const PlannedKernel& k) {
     for (const HloInstruction* stage : stages) {
       FusedEmitter fused(k.f.element(), 1);
       bind(fused);
-      if (warps) fused.SetRowReducer(&reducer);
+      if (shared) fused.SetRowReducer(&reducer);
       if (row.empty()) {
         row = fused.index().Delinearize(fused.index().Uniform(number), sizes,
                                         Layout::Descending(sizes.size()).minor_to_major);
@@ -61,20 +61,20 @@ absl::Status EmitStitched(const PlannedKernel& k) {
       known.push_back({stage, value});
     }
     // What is read before may lie where the row is written.
-    if (warps) k.f.WarpBarrier();
+    reducer.Wait();
     if (!along) {
       FusedEmitter fused(k.f.element(), 1);
       bind(fused);
-      if (warps) fused.SetRowReducer(&reducer);
+      if (shared) fused.SetRowReducer(&reducer);
       const Index position = RowPosition(shape, row, fused.index());
       XC_ASSIGN_OR_RETURN(const Element value, fused.Get(root, position));
       const auto store = [&] {
         fused.Store(shape, k.output(0), position, value);
         return absl::OkStatus();
       };
-      return warps ? k.f.If(k.f.b().CreateICmpEQ(lane, k.f.Index(0)), store) : store();
+      return shared ? k.f.If(k.f.b().CreateICmpEQ(member, k.f.Index(0)), store) : store();
     }
-    codegen::Loop loop(k.f.b(), warps ? lane : k.f.Index(0), k.f.Index(length), warps ? kWarp : 1, "along");
+    codegen::Loop loop(k.f.b(), shared ? member : k.f.Index(0), k.f.Index(length), team.size, "along");
     FusedEmitter fused(k.f.element(), 1);
     bind(fused);
     Index position;

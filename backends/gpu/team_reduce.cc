@@ -1,4 +1,5 @@
-#include "backends/gpu/warp_reduce.h"
+// How the threads of a team bring their values together.
+#include "backends/gpu/team_reduce.h"
 
 #include <algorithm>
 
@@ -16,7 +17,21 @@ using codegen::Loop;
 using codegen::Term;
 using V = llvm::Value*;
 
-V WarpReducer::Shuffle(V value, int mask) {
+Team Team::ForRows(int64_t length, int64_t positions) {
+  // Warps that keep a device busy; beyond, a block for each row has nothing to gain but waits.
+  constexpr int64_t kManyWarps = 4096, kMostWarps = 1 << 24;
+  if (length < kWarp || positions > kMostWarps) return {};
+  if (length >= 8 * KernelFunction::kThreads && positions < kManyWarps) return {Kind::kBlock, KernelFunction::kThreads};
+  return {Kind::kWarp, kWarp};
+}
+
+void TeamReducer::Wait() {
+  if (team_.kind == Team::Kind::kThread) return;
+  if (team_.kind == Team::Kind::kWarp) return f_.WarpBarrier();
+  f_.Barrier();
+}
+
+V TeamReducer::Shuffle(V value, int mask) {
   auto& b = f_.b();
   llvm::Type* type = value->getType();
   const unsigned bits = type->getScalarSizeInBits();
@@ -41,7 +56,67 @@ V WarpReducer::Shuffle(V value, int mask) {
   return b.CreateBitCast(result, type);
 }
 
-absl::StatusOr<Element> WarpReducer::Reduce(FusedEmitter& fused, const HloInstruction* reduce,
+absl::StatusOr<Element> TeamReducer::Exchange(Element value, int count, const Apply& apply) {
+  for (int mask = count / 2; mask > 0; mask /= 2) {
+    Element other{Shuffle(value.re, mask)};
+    if (value.im != nullptr) other.im = Shuffle(value.im, mask);
+    XC_ASSIGN_OR_RETURN(value, apply(value, other));
+  }
+  return value;
+}
+
+absl::StatusOr<Element> TeamReducer::Combine(Element value, const Apply& apply) {
+  if (team_.kind == Team::Kind::kThread) return value;
+  const bool column = team_.kind == Team::Kind::kColumn;
+  if (!column) {
+    XC_ASSIGN_OR_RETURN(value, Exchange(value, kWarp, apply));
+    if (team_.kind == Team::Kind::kWarp) return value;
+  }
+  // Of a block, each warp leaves its value in shared memory; of a column, each thread, beside its neighbours'.
+  auto& b = f_.b();
+  const int64_t width = column ? kWarp : 1, count = column ? team_.size : team_.size / kWarp;
+  V lane = b.CreateURem(f_.Thread(), f_.Index(kWarp)), warp = b.CreateUDiv(f_.Thread(), f_.Index(kWarp));
+  V memory[2] = {};
+  const auto place = [&](int part, V row) {
+    llvm::Type* type = (part == 0 ? value.re : value.im)->getType();
+    // i1 and the like have no bits of their own in memory.
+    llvm::Type* kept = type->getScalarSizeInBits() < 8 ? b.getInt8Ty() : type;
+    if (memory[part] == nullptr) memory[part] = f_.SharedMemory(kept, count * width);
+    V at = column ? b.CreateAdd(b.CreateMul(row, f_.Index(width)), lane) : row;
+    return std::make_pair(kept, b.CreateGEP(kept, memory[part], at));
+  };
+  const auto store = [&](int part) {
+    V own = part == 0 ? value.re : value.im;
+    const auto [kept, to] = place(part, warp);
+    b.CreateStore(kept == own->getType() ? own : b.CreateZExt(own, kept), to);
+  };
+  const auto load = [&](int part, V row) -> V {
+    llvm::Type* type = (part == 0 ? value.re : value.im)->getType();
+    const auto [kept, from] = place(part, row);
+    V loaded = b.CreateLoad(kept, from);
+    return kept == type ? loaded : b.CreateTrunc(loaded, type);
+  };
+  const auto all = [&](V row) { return Element{load(0, row), value.im == nullptr ? nullptr : load(1, row)}; };
+  const auto leave = [&] {
+    store(0);
+    if (value.im != nullptr) store(1);
+    return absl::OkStatus();
+  };
+  if (column) {
+    XC_RETURN_IF_ERROR(leave());
+  } else {
+    XC_RETURN_IF_ERROR(f_.If(b.CreateICmpEQ(lane, f_.Index(0)), leave));
+  }
+  f_.Barrier();
+  if (!column) return Exchange(all(b.CreateURem(lane, f_.Index(count))), static_cast<int>(count), apply);
+  Element total = all(f_.Index(0));
+  for (int64_t row = 1; row < count; ++row) {
+    XC_ASSIGN_OR_RETURN(total, apply(total, all(f_.Index(row))));
+  }
+  return total;
+}
+
+absl::StatusOr<Element> TeamReducer::Reduce(FusedEmitter& fused, const HloInstruction* reduce,
                                             const std::vector<Term>& at) {
   auto& e = f_.element();
   const HloInstruction* operand = reduce->operand(0);
@@ -69,7 +144,7 @@ absl::StatusOr<Element> WarpReducer::Reduce(FusedEmitter& fused, const HloInstru
     sizes.push_back(from.dim(d));
     count *= from.dim(d);
   }
-  Loop loop(f_.b(), lane_, f_.Index(count), kWarp, "row");
+  Loop loop(f_.b(), member_, f_.Index(count), team_.size, "row");
   const Element so_far = codegen::CarryInto(loop, codegen::NeutralElement(e, op, from.type(), init));
   const std::vector<Term> place = fused.index().Delinearize(fused.index().Uniform(loop.index()), sizes,
                                                             Layout::Descending(sizes.size()).minor_to_major);
@@ -77,12 +152,7 @@ absl::StatusOr<Element> WarpReducer::Reduce(FusedEmitter& fused, const HloInstru
   XC_ASSIGN_OR_RETURN(const Element x, fused.Get(operand, Index{to}));
   XC_ASSIGN_OR_RETURN(const Element sum, apply(so_far, x));
   codegen::EndLoop(loop, {&sum, 1});
-  Element total = so_far;
-  for (int mask = kWarp / 2; mask > 0; mask /= 2) {
-    Element other{Shuffle(total.re, mask)};
-    if (total.im != nullptr) other.im = Shuffle(total.im, mask);
-    XC_ASSIGN_OR_RETURN(total, apply(total, other));
-  }
+  XC_ASSIGN_OR_RETURN(Element total, Combine(so_far, apply));
   XC_ASSIGN_OR_RETURN(total, apply(init, total));
   if (keep) {
     total.re = e.Normalize(reduce->type(), total.re);
@@ -91,21 +161,21 @@ absl::StatusOr<Element> WarpReducer::Reduce(FusedEmitter& fused, const HloInstru
   return total;
 }
 
-bool HasLongRows(const HloInstruction& value) {
+int64_t RowLength(const HloInstruction& value) {
   std::vector<const HloInstruction*> work = {&value};
   absl::flat_hash_set<const HloInstruction*> seen = {&value};
   while (!work.empty()) {
     const HloInstruction* i = work.back();
     work.pop_back();
     if (i->opcode() == HloOpcode::kReduce && IsRowReduce(*i)) {
-      return i->operand(0)->shape().ElementCount() >= kWarp * i->shape().ElementCount();
+      return i->operand(0)->shape().ElementCount() / std::max<int64_t>(1, i->shape().ElementCount());
     }
     if (i->opcode() == HloOpcode::kFusion && seen.insert(i->fused_root()).second) work.push_back(i->fused_root());
     for (const HloInstruction* operand : i->operands()) {
       if (seen.insert(operand).second) work.push_back(operand);
     }
   }
-  return false;
+  return 0;
 }
 
 }  // namespace xc::gpu

@@ -1,6 +1,6 @@
-// Reductions of rows by warps: 32 threads that share one position.
-#ifndef XC_BACKENDS_GPU_WARP_REDUCE_H_
-#define XC_BACKENDS_GPU_WARP_REDUCE_H_
+// Reductions that several threads share: a warp, a block, or the threads of a block that stand in one column.
+#ifndef XC_BACKENDS_GPU_TEAM_REDUCE_H_
+#define XC_BACKENDS_GPU_TEAM_REDUCE_H_
 
 #include <vector>
 
@@ -11,27 +11,49 @@ namespace xc::gpu {
 
 constexpr int64_t kWarp = 32;
 
-// Each thread reduces every 32nd element; the warp's values are then combined pairwise. The order depends on the row's
-// length only. All threads of the warp must come to it.
-class WarpReducer : public codegen::RowReducer {
+// Threads that share positions.
+struct Team {
+  enum class Kind {
+    kThread,  // one alone
+    kWarp,    // exchange values by shuffles
+    kBlock,   // all of a block, by shuffles and shared memory
+    kColumn,  // those of a block whose numbers are alike in their last five bits, by shared memory
+  };
+  Kind kind = Kind::kThread;
+  int64_t size = 1;
+
+  // For each of `positions` positions at which rows of `length` elements are reduced.
+  static Team ForRows(int64_t length, int64_t positions);
+};
+
+// Each thread of the team reduces every size-th element; their values are then combined in an order that depends on the
+// row's length and the team only. All threads of the team must come to it; of a block's team, in one step of the kernel
+// only, with no other step's reduction in between.
+class TeamReducer : public codegen::RowReducer {
  public:
-  // `lane`: the thread's number in its warp, in the index type.
-  WarpReducer(KernelFunction& f, llvm::Value* lane) : f_(f), lane_(lane) {}
+  // `member`: the thread's number in its team, in the index type.
+  TeamReducer(KernelFunction& f, Team team, llvm::Value* member) : f_(f), team_(team), member_(member) {}
   absl::StatusOr<codegen::Element> Reduce(codegen::FusedEmitter& fused, const HloInstruction* reduce,
                                           const std::vector<codegen::Term>& at) override;
+  // No thread passes before all of the team have come to it.
+  void Wait();
 
  private:
+  using Apply = std::function<absl::StatusOr<codegen::Element>(codegen::Element, codegen::Element)>;
+  absl::StatusOr<codegen::Element> Combine(codegen::Element value, const Apply& apply);
+  // Combines with the threads whose numbers differ in the bits below `count`.
+  absl::StatusOr<codegen::Element> Exchange(codegen::Element value, int count, const Apply& apply);
   // The value of the thread whose number differs in the bit `mask`.
   llvm::Value* Shuffle(llvm::Value* value, int mask);
 
   KernelFunction& f_;
-  llvm::Value* lane_;
+  const Team team_;
+  llvm::Value* member_;
 };
 
-// Whether `value` or what it is computed from within its computation has a reduction of rows of at least 32 elements:
-// whether a warp for each position is worth it.
-bool HasLongRows(const HloInstruction& value);
+// The elements of a row that is reduced in `value`, or in what it is computed from within its computation; 0: none is.
+int64_t RowLength(const HloInstruction& value);
 
 }  // namespace xc::gpu
 
-#endif  // XC_BACKENDS_GPU_WARP_REDUCE_H_
+#endif  // XC_BACKENDS_GPU_TEAM_REDUCE_H_

@@ -219,5 +219,76 @@ TEST(Gpu, SaysWhatIsMissing) {
   EXPECT_NE(std::string(executable.status().message()).find("libcuda"), std::string::npos) << executable.status();
 }
 
+// Products by tiles, with edges that fill none; operands in each order, batches, types that are summed in others.
+TEST(Gpu, TiledProducts) {
+  ExpectSame(R"(HloModule m
+ENTRY e { x = f32[67,45] parameter(0) y = f32[45,83] parameter(1)
+  ROOT d = f32[67,83] dot(x, y), lhs_contracting_dims={1}, rhs_contracting_dims={0} })");
+  ExpectSame(R"(HloModule m
+ENTRY e { x = f32[2,48,64] parameter(0) y = f32[2,32,48] parameter(1)
+  ROOT d = f32[2,64,32] dot(x, y), lhs_batch_dims={0}, rhs_batch_dims={0}, lhs_contracting_dims={1}, rhs_contracting_dims={2} })");
+  ExpectSame(R"(HloModule m
+ENTRY e { x = bf16[40,33] parameter(0) y = bf16[33,24] parameter(1)
+  ROOT d = bf16[40,24] dot(x, y), lhs_contracting_dims={1}, rhs_contracting_dims={0} })");
+  ExpectSame(R"(HloModule m
+ENTRY e { x = s8[40,33] parameter(0) y = s8[33,24] parameter(1)
+  ROOT d = s32[40,24] dot(x, y), lhs_contracting_dims={1}, rhs_contracting_dims={0} })");
+  ExpectSame(R"(HloModule m
+ENTRY e { x = f64[17,16] parameter(0) y = f64[16,130] parameter(1)
+  ROOT d = f64[17,130] dot(x, y), lhs_contracting_dims={1}, rhs_contracting_dims={0} })");
+}
+
+// So many tiles that each thread computes four elements in both dimensions.
+TEST(Gpu, ManyTiles) {
+  ExpectSame(R"(HloModule m
+ENTRY e { x = f32[128,66,18] parameter(0) y = f32[128,18,65] parameter(1)
+  ROOT d = f32[128,66,65] dot(x, y), lhs_batch_dims={0}, rhs_batch_dims={0}, lhs_contracting_dims={2}, rhs_contracting_dims={1} })");
+}
+
+TEST(Gpu, TransposesByTiles) {
+  ExpectSame(R"(HloModule m
+ENTRY e { x = f32[70,45] parameter(0) ROOT t = f32[45,70] transpose(x), dimensions={1,0} })");
+  ExpectSame(R"(HloModule m
+ENTRY e { x = bf16[3,64,40] parameter(0) y = bf16[40,3,64] parameter(1) t = bf16[40,3,64] transpose(x), dimensions={2,0,1}
+  s = bf16[40,3,64] multiply(t, y) ROOT r = bf16[40,3,64] add(s, t) })");
+  ExpectSame(R"(HloModule m
+ENTRY e { x = pred[33,32] parameter(0) y = f32[33,32] parameter(1) z = f32[32,33] parameter(2)
+  p = pred[32,33] transpose(x), dimensions={1,0} t = f32[32,33] transpose(y), dimensions={1,0}
+  ROOT r = f32[32,33] select(p, t, z) })");
+}
+
+// Rows that a block shares: sums, of complex numbers too, maxima, conjunctions; a softmax of few rows.
+TEST(Gpu, LongRows) {
+  for (const char* type : {"f32", "bf16", "c64", "s64"}) {
+    std::string text = R"(HloModule m
+add { p = T[] parameter(0) q = T[] parameter(1) ROOT s = T[] add(p, q) }
+ENTRY e { x = T[3,5000] parameter(0) none = s32[] constant(0) zero = T[] convert(none) ROOT r = T[3] reduce(x, zero), dimensions={1}, to_apply=add })";
+    for (size_t at = text.find("T["); at != std::string::npos; at = text.find("T[", at)) text.replace(at, 1, type);
+    ExpectSame(text);
+  }
+  ExpectSame(R"(HloModule m
+all { p = pred[] parameter(0) q = pred[] parameter(1) ROOT s = pred[] and(p, q) }
+ENTRY e { x = pred[2,4099] parameter(0) t = pred[] constant(true) ROOT r = pred[2] reduce(x, t), dimensions={1}, to_apply=all })");
+  ExpectSame(R"(HloModule m
+add { p = f32[] parameter(0) q = f32[] parameter(1) ROOT s = f32[] add(p, q) }
+max { p = f32[] parameter(0) q = f32[] parameter(1) ROOT s = f32[] maximum(p, q) }
+ENTRY e { x = f32[4,2500] parameter(0) zero = f32[] constant(0) low = f32[] constant(-inf)
+  m = f32[4] reduce(x, low), dimensions={1}, to_apply=max mb = f32[4,2500] broadcast(m), dimensions={0}
+  d = f32[4,2500] subtract(x, mb) y = f32[4,2500] exponential(d)
+  s = f32[4] reduce(y, zero), dimensions={1}, to_apply=add sb = f32[4,2500] broadcast(s), dimensions={0}
+  ROOT r = f32[4,2500] divide(y, sb) })");
+}
+
+TEST(Gpu, Columns) {
+  ExpectSame(R"(HloModule m
+add { p = f32[] parameter(0) q = f32[] parameter(1) ROOT s = f32[] add(p, q) }
+ENTRY e { x = f32[3,200,77] parameter(0) zero = f32[] constant(0) b = f32[3,77] parameter(1)
+  r = f32[3,77] reduce(x, zero), dimensions={1}, to_apply=add ROOT m = f32[3,77] multiply(r, b) })");
+  ExpectSame(R"(HloModule m
+max { p = bf16[] parameter(0) q = bf16[] parameter(1) ROOT s = bf16[] maximum(p, q) }
+ENTRY e { x = bf16[50,9000] parameter(0) low = bf16[] constant(-inf)
+  ROOT r = bf16[9000] reduce(x, low), dimensions={0}, to_apply=max })");
+}
+
 }  // namespace
 }  // namespace xc
