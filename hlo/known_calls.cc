@@ -41,6 +41,12 @@ bool IsAnnotation(const HloInstruction& call) {
   return call.opcode() == HloOpcode::kCustomCall && kTargets->contains(call.custom_call_target());
 }
 
+bool IsKnownCall(const HloInstruction& call) {
+  if (call.opcode() != HloOpcode::kCustomCall) return false;
+  const std::string& target = call.custom_call_target();
+  return IsApproxTopK(call) || target == "PadToStatic" || target == "SliceToDynamic";
+}
+
 bool IsApproxTopK(const HloInstruction& call) {
   return call.opcode() == HloOpcode::kCustomCall &&
          (call.custom_call_target() == "ApproxTopK" || call.custom_call_target() == "PartialReduce");

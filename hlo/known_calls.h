@@ -14,6 +14,10 @@ namespace xc {
 // Whether the call tells compilers of several devices or memories something about its operand, and gives the operand.
 bool IsAnnotation(const HloInstruction& call);
 
+// Whether every backend knows the call by its name, without a function that is registered for it: ApproxTopK and
+// PartialReduce (below), PadToStatic and SliceToDynamic.
+bool IsKnownCall(const HloInstruction& call);
+
 // ApproxTopK and PartialReduce: (arrays…, initial values…) with a comparator to those elements of each line along
 // `dimension` that come first. How many there are, `kept`, is what the result has room for.
 bool IsApproxTopK(const HloInstruction& call);

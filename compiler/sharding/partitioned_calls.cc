@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "compiler/make.h"
 #include "compiler/sharding/propagate.h"
+#include "compiler/sharding/sharding_rule.h"
 #include "hlo/base/status.h"
 
 namespace xc {
@@ -104,27 +105,67 @@ absl::Status Replace(HloInstruction* call, const PartitionedCall& wanted, int64_
   return absl::OkStatus();
 }
 
+// How the results lie where nobody says: as the first operand of the same shape, or whole on each device.
+std::vector<DeviceTiling> LikeOperands(const std::vector<Shape>& results, const std::vector<Shape>& operands,
+                                       const std::vector<DeviceTiling>& tilings) {
+  std::vector<DeviceTiling> like;
+  for (const Shape& shape : results) {
+    like.push_back(DeviceTiling::Replicated(shape.rank()));
+    for (size_t o = operands.size(); o-- > 0;) {
+      if (SameDims(operands[o], shape)) like.back() = tilings[o];
+    }
+  }
+  return like;
+}
+
+// The rule that its author gave, or "".
+std::string RuleOf(const HloInstruction& call) {
+  const auto* pairs = call.FindAttr<AttrKind::kFrontendAttributes>();
+  if (pairs == nullptr) return "";
+  for (const auto& [name, text] : *pairs) {
+    if (name == kShardingRuleAttribute) return text;
+  }
+  return "";
+}
+
+// What the author is asked of a call.
+absl::Status Describe(const HloInstruction& call, int64_t devices, std::vector<ShardedShape>* operands,
+                      std::vector<ShardedShape>* results) {
+  XC_ASSIGN_OR_RETURN(std::vector<DeviceTiling> operand_tilings, OperandTilings(*call.module(), devices, &call));
+  std::vector<Shape> operand_shapes, result_shapes;
+  for (const HloInstruction* operand : call.operands()) operand_shapes.push_back(WithoutLayout(operand->shape()));
+  for (const Shape& shape : Arrays(call.shape())) {
+    if (!shape.IsArray()) return absl::UnimplementedError("a partitioned call has results that are no arrays");
+    result_shapes.push_back(WithoutLayout(shape));
+  }
+  std::vector<DeviceTiling> result_tilings;
+  if (const std::string text = RuleOf(call); !text.empty()) {
+    XC_ASSIGN_OR_RETURN(const ShardingRule rule, ParseShardingRule(text));
+    XC_ASSIGN_OR_RETURN(RuleTilings by_rule, TilingsByRule(rule, operand_tilings, operand_shapes, result_shapes));
+    operand_tilings = std::move(by_rule.operands);
+    result_tilings = std::move(by_rule.results);
+  } else {
+    result_tilings = LikeOperands(result_shapes, operand_shapes, operand_tilings);
+  }
+  for (size_t o = 0; o < operand_shapes.size(); ++o) {
+    operands->push_back({operand_shapes[o], operand_tilings[o].ToSharding(devices)});
+  }
+  for (size_t r = 0; r < result_shapes.size(); ++r) {
+    results->push_back({result_shapes[r], result_tilings[r].ToSharding(devices)});
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::Status PartitionCalls(HloModule* module, int64_t devices, const CallPartitioner& partition) {
   // One after the other: how the operands of the second lie depends on what became of the first.
   while (HloInstruction* const call = FirstCall(*module)) {
-    XC_ASSIGN_OR_RETURN(const std::vector<DeviceTiling> tilings, OperandTilings(*module, devices, call));
     std::vector<ShardedShape> operands, results;
-    for (int64_t o = 0; o < call->operand_count(); ++o) {
-      operands.push_back({WithoutLayout(call->operand(o)->shape()), tilings[o].ToSharding(devices)});
-    }
-    for (const Shape& shape : Arrays(call->shape())) {
-      if (!shape.IsArray()) return absl::UnimplementedError("a partitioned call has results that are no arrays");
-      Sharding sharding = DeviceTiling::Replicated(shape.rank()).ToSharding(devices);
-      for (int64_t o = call->operand_count(); o-- > 0;) {
-        if (SameDims(operands[o].shape, shape)) sharding = operands[o].sharding;
-      }
-      results.push_back({WithoutLayout(shape), std::move(sharding)});
-    }
     const auto* config = call->FindAttr<AttrKind::kBackendConfig>();
     const std::string name = call->name();
     const auto replace = [&]() -> absl::Status {
+      XC_RETURN_IF_ERROR(Describe(*call, devices, &operands, &results));
       XC_ASSIGN_OR_RETURN(const PartitionedCall wanted,
                           partition(config == nullptr ? "" : config->text, operands, results));
       return Replace(call, wanted, devices);

@@ -28,7 +28,8 @@ struct PartitionedCall {
 };
 
 // Asks the author of the call that is named `key` (its backend_config). `operands` lie as it follows from what is
-// before the call; `results` as the first operand of the same shape, or whole on each device.
+// before the call, and from its sharding rule (sharding_rule.h), if it has one; `results` as that rule says, else as
+// the first operand of the same shape, or whole on each device.
 using CallPartitioner = std::function<absl::StatusOr<PartitionedCall>(
     const std::string& key, const std::vector<ShardedShape>& operands, const std::vector<ShardedShape>& results)>;
 

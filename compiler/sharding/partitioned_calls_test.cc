@@ -68,6 +68,30 @@ TEST(PartitionedCalls, BecomeManualParts) {
   EXPECT_TRUE(absl::StrContains(text, "f32[4,4]{1,0} sine(") || absl::StrContains(text, "f32[4,4] sine(")) << text;
 }
 
+TEST(PartitionedCalls, LieByTheirRule) {
+  auto module = Parse(R"(HloModule m, num_partitions=4
+ENTRY e {
+  a = f32[8,4] parameter(0), sharding={devices=[2,1,2]<=[4] last_tile_dim_replicate}
+  b = f32[4,6] parameter(1), sharding={devices=[1,2,2]<=[2,2]T(1,0) last_tile_dim_replicate}
+  ROOT c = f32[8,6] custom-call(a, b), custom_call_target="CustomSPMDPartitioning", backend_config="k",
+    frontend_attributes={xla.sdy.sharding_rule="#sdy.op_sharding_rule<([i, k], [k, j])->([i, j]) {i=8, j=6, k=4} reduction={k}, custom>"}
+})");
+  std::string asked;
+  const absl::Status status = PartitionCalls(
+      module.get(), 4,
+      [&](const std::string&, const std::vector<ShardedShape>& operands, const std::vector<ShardedShape>& results) {
+        for (const auto* arrays : {&operands, &results}) {
+          for (const ShardedShape& s : *arrays) {
+            const auto tiling = DeviceTiling::FromSharding(s.sharding, s.shape.rank(), 4);
+            absl::StrAppend(&asked, tiling->Tiles(0), "x", tiling->Tiles(1), " ");
+          }
+        }
+        return absl::StatusOr<PartitionedCall>(absl::InvalidArgumentError("enough"));
+      });
+  EXPECT_EQ(status.message(), "custom partitioning of c: enough");
+  EXPECT_EQ(asked, "2x1 1x2 2x2 ");
+}
+
 TEST(PartitionedCalls, BodiesThatDoNotFitAreRefused) {
   const auto refused = [](const std::string& body) {
     auto module = Parse(kTwice);

@@ -57,6 +57,35 @@ def cases():
     times = made(lambda a, n: a * n, scaled, "i j -> i j", static_argnums=(1,))
     yield "partitioned_static", lambda: shards(jax.jit(lambda a: times(a, 3))(put(x, m42, "x")))
 
+    def asked_of(rule, f, *operands, **factors):
+        """What the author is asked: how operands and results lie by the rule; and the shards of the result."""
+        asked = []
+
+        def as_asked(mesh, arguments, results):
+            asked.append(str([a.sharding.spec for a in arguments] + [results.sharding.spec]))
+            return mesh, f, results.sharding, tuple(a.sharding for a in arguments)
+
+        function = custom_partitioning(f)
+        function.def_partition(partition=as_asked, sharding_rule=rule, **factors)
+        return [shards(jax.jit(function)(*operands)), str(asked)]
+
+    whole = {"need_replication_factors": ("k",)}
+    yield "rule_product", lambda: asked_of(
+        "i k, k j -> i j", jnp.matmul, put(x, m42, "x"), put(x, m42, None, "y"), **whole
+    )
+    yield "rule_product_cut_inside", lambda: asked_of(
+        "i k, k j -> i j", jnp.matmul, put(x, m42, "x", "y"), put(x, m42, "y"), **whole
+    )
+    yield "rule_one_operand_cut", lambda: asked_of("i j, i j -> i j", jnp.add, put(x, m42, "x", "y"), x)
+    yield "rule_operands_differ", lambda: asked_of("i j, i j -> i j", jnp.add, put(x, m42, "x"), put(x, m42, None, "y"))
+    yield "rule_other_shape", lambda: asked_of("i j -> j i", jnp.transpose, put(x, m42, "x", "y"))
+    yield "rule_batch", lambda: asked_of(
+        "... j -> ...", lambda a: a[..., 0], put(x, m42, "x"), need_replication_factors=("j",)
+    )
+    yield "rule_joined", lambda: asked_of(
+        "i j -> (i j)", lambda a: a.reshape(-1), put(x, m42, "x"), i=8, j=8, need_replication_factors=("j",)
+    )
+
     def wrong(mesh, operands, results):
         raise ValueError("cannot be shared")
 

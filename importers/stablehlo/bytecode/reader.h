@@ -171,6 +171,7 @@ class BytecodeReader {
   // sdy_attributes.cc
   bool DecodeSdyAttr(Cursor* in, Parent* parent, Attr* out);
   bool SdyList(Parent* parent, Cursor* in, std::vector<std::string>* out);
+  bool DecodeSdyRule(Cursor* in, Parent* parent, std::string* text);
   bool DecodeSdyMesh(Cursor* in, Parent* parent, std::string* text);
   bool DecodeSdyAxis(uint64_t code, Cursor* in, Parent* parent, std::string* text);
   bool DecodeSdyDim(Cursor* in, Parent* parent, std::string* text);

@@ -1,5 +1,7 @@
 // Attributes of the dialect sdy, which says how arrays are laid out over devices: read into the text that assembly has
 // of them, so that what follows sees one form.
+#include <algorithm>
+
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -19,6 +21,9 @@ enum SdyCode : uint64_t {
   kDimSharding = 5,
   kSharding = 6,
   kShardingPerValue = 7,
+  kDimMapping = 8,
+  kTensorMapping = 9,
+  kShardingRule = 10,
   kAxisRefList = 11,
   kShardingUnreduced = 15,
   kShardingPerValueUnreduced = 16,
@@ -100,6 +105,48 @@ bool BytecodeReader::DecodeSdyMesh(Cursor* in, Parent* parent, std::string* text
   return true;
 }
 
+namespace {
+
+// Factors are `i` to `z`, then `z_1`, `z_2`, ….
+std::string FactorName(int64_t factor) {
+  constexpr int64_t kLetters = 'z' - 'i' + 1;
+  return factor < kLetters ? std::string(1, static_cast<char>('i' + factor))
+                           : absl::StrCat("z_", factor - kLetters + 1);
+}
+
+std::string FactorNames(const Int64List& factors, absl::string_view between) {
+  return absl::StrJoin(factors, between, [](std::string* out, int64_t factor) { *out += FactorName(factor); });
+}
+
+bool AreFactors(const Int64List& factors) {
+  return std::all_of(factors.begin(), factors.end(), [](int64_t factor) { return factor >= 0 && factor < 1 << 20; });
+}
+
+}  // namespace
+
+bool BytecodeReader::DecodeSdyRule(Cursor* in, Parent* parent, std::string* text) {
+  Int64List sizes;
+  std::vector<std::string> operands, results;
+  if (!SignedInts(in, &sizes) || !SdyList(parent, in, &operands) || !SdyList(parent, in, &results)) return false;
+  *text = absl::StrCat("#sdy.op_sharding_rule<(", absl::StrJoin(operands, ", "), ")->(", absl::StrJoin(results, ", "),
+                       ") {");
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    absl::StrAppend(text, i == 0 ? "" : ", ", FactorName(static_cast<int64_t>(i)), "=", sizes[i]);
+  }
+  absl::StrAppend(text, "}");
+  for (const char* name : {"reduction", "need_replication", "permutation", "blocked_propagation"}) {
+    Int64List factors;
+    const char* const at = in->at();
+    if (!SignedInts(in, &factors)) return false;
+    if (!AreFactors(factors)) return in->FailAt(at, "sdy.sharding_rule: these are no factors");
+    if (!factors.empty()) absl::StrAppend(text, " ", name, "={", FactorNames(factors, ", "), "}");
+  }
+  uint8_t custom = 0;
+  if (!in->Byte(&custom)) return false;
+  absl::StrAppend(text, custom == 0 ? ">" : ", custom>");
+  return true;
+}
+
 bool BytecodeReader::DecodeSdyAttr(Cursor* in, Parent* parent, Attr* out) {
   uint64_t code = 0;
   std::string text;
@@ -144,8 +191,23 @@ bool BytecodeReader::DecodeSdyAttr(Cursor* in, Parent* parent, Attr* out) {
       read = SdyList(parent, in, &items);
       text = absl::StrCat("#sdy<list_of_axis_refs[", absl::StrJoin(items, ", "), "]>");
       break;
+    case kDimMapping: {
+      Int64List factors;
+      const char* const at = in->at();
+      read = SignedInts(in, &factors) && (AreFactors(factors) || in->FailAt(at, "sdy: these are no factors"));
+      text = FactorNames(factors, "");
+      break;
+    }
+    case kTensorMapping:
+      read = SdyList(parent, in, &items);
+      text = absl::StrCat("[", absl::StrJoin(items, ", "), "]");
+      break;
+    case kShardingRule:
+      out->text = "sdy.op_sharding_rule";
+      read = DecodeSdyRule(in, parent, &text);
+      break;
     default:
-      // Of collectives and rules that mean nothing here.
+      // Of collectives, which mean nothing here.
       out->text = "sdy";
       return in->Bytes(in->remaining(), &rest);
   }

@@ -160,11 +160,14 @@ void LowerCustomCall(OpLowering& op) {
     const bool braced = IsBraced(text);
     if (!text.empty()) attributes.Set<A::kBackendConfig>(BackendConfig{std::move(text), braced});
   }
+  FrontendAttributes pairs;
   if (const Attr* frontend = op.attrs.Find("mhlo.frontend_attributes"); frontend != nullptr) {
-    FrontendAttributes pairs;
     for (const auto& [name, attr] : frontend->fields) pairs.emplace_back(name, attr.text);
-    if (!pairs.empty()) attributes.Set<A::kFrontendAttributes>(std::move(pairs));
   }
+  if (const Attr* rule = op.attrs.Find("sdy.sharding_rule"); rule != nullptr && !rule->source.empty()) {
+    pairs.emplace_back("xla.sdy.sharding_rule", std::string(rule->source));
+  }
+  if (!pairs.empty()) attributes.Set<A::kFrontendAttributes>(std::move(pairs));
   std::vector<HloComputation*> called;
   if (const Attr* list = op.attrs.Find("called_computations"); list != nullptr) {
     for (const Attr& symbol : list->items) {
