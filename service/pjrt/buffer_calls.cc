@@ -117,13 +117,11 @@ Error* Client_CreateErrorBuffer(Client_CreateErrorBuffer_Args* args) {
     XC_ASSIGN_OR_RETURN(const Shape shape, CheckedShape(args->shape_element_type,
                                                         absl::MakeConstSpan(args->shape_dims, args->shape_num_dims)));
     XC_ASSIGN_OR_RETURN(Memory* const memory, PlaceOf(nullptr, args->memory));
-    XC_ASSIGN_OR_RETURN(std::shared_ptr<Storage> storage, Storage::Allocate(0));
-    auto buffer = std::make_unique<Buffer>(memory, shape.type(), shape.dims(), std::move(storage));
-    auto completion = std::make_shared<Completion>();
-    completion->Finish(absl::Status(static_cast<absl::StatusCode>(args->error_code),
-                                    absl::string_view(args->error_message, args->error_message_size)));
-    buffer->set_completion(std::move(completion));
-    args->buffer = buffer.release();
+    auto promised = std::make_shared<Promised>();
+    promised->completion = std::make_shared<Completion>();
+    promised->completion->Finish(absl::Status(static_cast<absl::StatusCode>(args->error_code),
+                                              absl::string_view(args->error_message, args->error_message_size)));
+    args->buffer = new Buffer(memory, shape.type(), shape.dims(), Contents{nullptr, std::move(promised)});
     return absl::OkStatus();
   });
 }
@@ -246,7 +244,7 @@ Error* Buffer_Delete(Buffer_Delete_Args* args) {
 }
 
 Error* Buffer_IsDeleted(Buffer_IsDeleted_Args* args) {
-  args->is_deleted = args->buffer->storage() == nullptr;
+  args->is_deleted = args->buffer->deleted();
   return nullptr;
 }
 

@@ -32,7 +32,7 @@ absl::StatusOr<std::shared_ptr<Storage>> Storage::Allocate(size_t bytes) {
 
 namespace {
 
-absl::Status Deleted() { return absl::InvalidArgumentError("Buffer has been deleted or donated."); }
+absl::Status Deleted() { return absl::InvalidArgumentError(kDeleted); }
 
 }  // namespace
 
@@ -40,54 +40,63 @@ Dims Buffer::strides() const {
   return order.empty() ? RowMajorStrides(dims, StorageBytes(type)) : DenseStrides(dims, order, StorageBytes(type));
 }
 
-std::shared_ptr<Storage> Buffer::storage() {
+absl::StatusOr<std::shared_ptr<Storage>> Contents::Take() {
+  if (promised == nullptr) return std::move(storage);
+  XC_RETURN_IF_ERROR(promised->completion->Await());
+  // The last one to hold the promise leaves no reference to the memory behind.
+  std::shared_ptr<Storage> filled = promised.use_count() == 1 ? std::move(promised->storage) : promised->storage;
+  promised = nullptr;
+  return filled;
+}
+
+Contents Buffer::contents() {
   std::lock_guard<std::mutex> lock(mu_);
-  return storage_;
+  if (contents_.promised != nullptr && contents_.promised->completion->ended_well()) {
+    contents_ = {contents_.promised->storage, nullptr};
+  }
+  return contents_;
+}
+
+bool Buffer::deleted() {
+  std::lock_guard<std::mutex> lock(mu_);
+  return contents_.empty();
 }
 
 std::shared_ptr<Completion> Buffer::completion() {
-  std::lock_guard<std::mutex> lock(mu_);
-  return completion_;
+  const Contents now = contents();
+  return now.promised == nullptr ? nullptr : now.promised->completion;
 }
 
 absl::StatusOr<std::shared_ptr<Storage>> Buffer::Await() {
-  std::shared_ptr<Storage> storage;
-  std::shared_ptr<Completion> completion;
-  {
-    std::lock_guard<std::mutex> lock(mu_);
-    storage = storage_;
-    completion = completion_;
-  }
-  if (completion != nullptr) XC_RETURN_IF_ERROR(completion->Await());
-  if (storage == nullptr) return Deleted();
-  return storage;
+  Contents now = contents();
+  if (now.empty()) return Deleted();
+  return now.Take();
 }
 
 void Buffer::Delete() {
-  std::shared_ptr<Storage> released;  // freed without the lock: who is told may come back here
+  Contents released;  // freed without the lock: who is told may come back here
   std::lock_guard<std::mutex> lock(mu_);
-  released.swap(storage_);
+  std::swap(released, contents_);
 }
 
-absl::StatusOr<std::shared_ptr<Storage>> Buffer::Donate(bool* exclusive) {
+absl::StatusOr<Contents> Buffer::Donate() {
+  Contents given;
   std::lock_guard<std::mutex> lock(mu_);
-  if (storage_ == nullptr) return Deleted();
-  std::shared_ptr<Storage> storage = std::move(storage_);
-  storage_ = nullptr;
-  *exclusive = external_references_ == 0 && storage.use_count() == 1 && storage->owned();
-  return storage;
+  std::swap(given, contents_);
+  if (given.empty()) return Deleted();
+  return given;
 }
 
 void Buffer::AddExternalReference() {
   std::lock_guard<std::mutex> lock(mu_);
-  if (external_references_++ == 0) external_ = storage_;
+  if (external_references_++ == 0) external_ = contents_;
 }
 
 absl::Status Buffer::DropExternalReference() {
-  std::shared_ptr<Storage> released;
+  Contents released;
   std::lock_guard<std::mutex> lock(mu_);
   if (external_references_ == 0) return absl::FailedPreconditionError("the buffer has no external references");
-  if (--external_references_ == 0) released.swap(external_);
+  if (--external_references_ == 0) std::swap(released, external_);
   return absl::OkStatus();
 }
 

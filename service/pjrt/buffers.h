@@ -45,14 +45,35 @@ class Storage {
 
 using Dims = absl::InlinedVector<int64_t, 6>;
 
+// What is wrong with a buffer that is used after that.
+inline constexpr char kDeleted[] = "Buffer has been deleted or donated.";
+
+// Memory that a run will fill.
+struct Promised {
+  std::shared_ptr<Completion> completion;  // of the run
+  std::shared_ptr<Storage> storage;        // there when the run has ended well
+};
+
+// What a buffer refers to: memory, or memory that is promised; neither when it is deleted.
+struct Contents {
+  std::shared_ptr<Storage> storage;
+  std::shared_ptr<Promised> promised;
+
+  bool empty() const { return storage == nullptr && promised == nullptr; }
+  // The memory, once it is filled, and lets go of it. Errors: how the run ended.
+  absl::StatusOr<std::shared_ptr<Storage>> Take();
+};
+
 struct Buffer {
-  Buffer(Memory* memory, ElementType type, absl::Span<const int64_t> dims, std::shared_ptr<Storage> storage,
-         Dims order = {})
+  Buffer(Memory* memory, ElementType type, absl::Span<const int64_t> dims, Contents contents, Dims order = {})
       : memory(memory),
         type(type),
         dims(dims.begin(), dims.end()),
         order(std::move(order)),
-        storage_(std::move(storage)) {}
+        contents_(std::move(contents)) {}
+  Buffer(Memory* memory, ElementType type, absl::Span<const int64_t> dims, std::shared_ptr<Storage> storage,
+         Dims order = {})
+      : Buffer(memory, type, dims, Contents{std::move(storage), nullptr}, std::move(order)) {}
 
   Memory* const memory;
   const ElementType type;
@@ -61,27 +82,25 @@ struct Buffer {
 
   // In bytes.
   Dims strides() const;
+  // What it refers to now. What was promised and is there is memory.
+  Contents contents();
+  bool deleted();
   // The memory, when what is computed there is there; errors: deleted, or how the computation ended.
   absl::StatusOr<std::shared_ptr<Storage>> Await();
-  // The memory as it is; null when deleted.
-  std::shared_ptr<Storage> storage();
-  // Null when done.
+  // Null when done well, or deleted.
   std::shared_ptr<Completion> completion();
-  // Before others see the buffer: what its contents wait for.
-  void set_completion(std::shared_ptr<Completion> completion) { completion_ = std::move(completion); }
   // Frees the memory, once runs and external references have let it go.
   void Delete();
-  // Takes the memory away, as donation does: the buffer is deleted. InvalidArgument if it was before. `exclusive`:
-  // nobody else refers to the memory, so that it may be written to.
-  absl::StatusOr<std::shared_ptr<Storage>> Donate(bool* exclusive);
+  // Takes the memory away, as donation does: the buffer is deleted. InvalidArgument if it was before. Whoever holds it
+  // may write to it once nobody else refers to it.
+  absl::StatusOr<Contents> Donate();
   void AddExternalReference();
   absl::Status DropExternalReference();
 
  private:
   std::mutex mu_;
-  std::shared_ptr<Storage> storage_;
-  std::shared_ptr<Completion> completion_;
-  std::shared_ptr<Storage> external_;  // while there are external references
+  Contents contents_;
+  Contents external_;  // while there are external references
   int64_t external_references_ = 0;
 };
 

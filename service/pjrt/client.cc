@@ -10,6 +10,7 @@
 #include "backends/runtime/build_id.h"
 #include "hlo/base/status.h"
 #include "service/pjrt/events.h"
+#include "service/pjrt/launch_queue.h"
 #include "service/pjrt/python_host.h"
 
 namespace xc::pjrt {
@@ -83,6 +84,7 @@ absl::Status Create(Client_Create_Args* args) {
     client->memories.insert(client->memories.end(), device->memories.begin(), device->memories.end());
     client->topology.descriptions.push_back(&device->description);
   }
+  client->waits = WaitsByJaxSetting();
   ShareHandlersOfJaxlib();
   args->client = client.release();
   return absl::OkStatus();
@@ -97,6 +99,7 @@ Error* Client_Create(Client_Create_Args* args) {
 }
 
 Error* Client_Destroy(Client_Destroy_Args* args) {
+  LaunchQueue::Drain();
   delete args->client;
   return nullptr;
 }

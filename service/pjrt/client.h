@@ -47,6 +47,8 @@ struct Client {
   std::vector<Device*> devices;
   std::vector<Memory*> memories;
   TopologyDescription topology;
+  // Calls return when their programs have run: JAX's setting jax_cpu_enable_async_dispatch is off.
+  bool waits = false;
   // Compiles and keeps programs, together with all other users of the process.
   xc::Client* compiler = nullptr;
 };

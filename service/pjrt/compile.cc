@@ -5,37 +5,28 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "backends/runtime/custom_call.h"
+#include "compiler/cost_analysis.h"
 #include "compiler/sharding/partitioned_calls.h"
 #include "compiler/sharding/propagate.h"
 #include "hlo/analysis/fingerprint.h"
 #include "hlo/base/exceptions.h"
 #include "hlo/base/status.h"
+#include "hlo/known_calls.h"
 #include "importers/io.h"
 #include "proto/compile_options.pb.h"
 #include "service/pjrt/events.h"
 #include "service/pjrt/executables.h"
 #include "service/pjrt/python_host.h"
+#include "service/pjrt/xla_options.h"
 
 namespace xc::pjrt {
 namespace {
 
 // XLA's flags may be given for a module: those that mean something here are heeded, others of its names are not.
 absl::Status SetOption(const std::string& name, const pb::OptionOverrideProto& value, xc::CompileOptions* options) {
-  if (!absl::StartsWith(name, "xla_")) {
-    return absl::InvalidArgumentError(absl::StrCat("No such compile option: '", name, "'"));
-  }
-  const bool is_text = value.value_case() == pb::OptionOverrideProto::kStringField;
-  if (name == "xla_allow_excess_precision" || name == "xla_embed_ir_in_executable") {
-    bool flag = value.bool_field();
-    if (is_text) {
-      flag = value.string_field() == "true" || value.string_field() == "True" || value.string_field() == "1";
-      if (!flag && value.string_field() != "false" && value.string_field() != "False" && value.string_field() != "0") {
-        return absl::InvalidArgumentError(
-            absl::StrCat("While setting option ", name, ", '", value.string_field(), "' is not a valid bool value."));
-      }
-    }
-    if (name == "xla_allow_excess_precision") options->excess_precision = flag;
-  }
+  XC_RETURN_IF_ERROR(CheckXlaOption(name, value));
+  if (name == "xla_allow_excess_precision") options->excess_precision = BoolOf(value);
   return absl::OkStatus();
 }
 
@@ -151,6 +142,49 @@ absl::Status AnswerInspections(HloModule* module, int64_t devices) {
   return absl::OkStatus();
 }
 
+// NotFound for a call that has no function here, in the words of JAX's own client.
+absl::Status CheckCalls(const HloModule& module) {
+  for (const HloComputation* computation : module.ComputationPostOrder()) {
+    for (const auto& i : computation->instructions()) {
+      if (i->opcode() != HloOpcode::kCustomCall || IsAnnotation(*i) || IsKnownCall(*i)) continue;
+      const std::string& target = i->custom_call_target();
+      const bool dead = i->user_count() == 0 && i.get() != computation->root() && !i->HasSideEffect();
+      if (dead || HasCustomCall(target)) continue;
+      const auto* version = i->FindAttr<AttrKind::kApiVersion>();
+      if (version != nullptr && *version == "API_VERSION_TYPED_FFI") {
+        return absl::NotFoundError(absl::StrCat("No registered implementation for FFI custom call to ", target,
+                                                " for platform Host (instruction ", i->name(), ")"));
+      }
+      return absl::UnimplementedError(absl::StrCat("No registered implementation for untyped custom call to ", target,
+                                                   " for platform Host (instruction ", i->name(), ")"));
+    }
+  }
+  return absl::OkStatus();
+}
+
+// Whether runs of the module may happen after their calls have returned: only the compiler's own functions are called.
+bool MayWait(const HloModule& module) {
+  for (const HloComputation* computation : module.ComputationPostOrder()) {
+    for (const auto& i : computation->instructions()) {
+      const HloOpcode opcode = i->opcode();
+      if (opcode == HloOpcode::kInfeed || opcode == HloOpcode::kOutfeed || opcode == HloOpcode::kSend ||
+          opcode == HloOpcode::kRecv) {
+        return false;
+      }
+      if (opcode != HloOpcode::kCustomCall || IsAnnotation(*i) || IsKnownCall(*i)) continue;
+      const std::string& target = i->custom_call_target();
+      if (!IsBuiltInCall(target) || absl::StrContains(target, "python")) return false;
+    }
+  }
+  return true;
+}
+
+// What a run may take, at least, on a core of today.
+int64_t ExpectedNanoseconds(const HloModule& module) {
+  const InstructionCost cost = CostOf(module.entry());
+  return cost.flops / 100 + cost.bytes_read / 400 + cost.bytes_written / 400;
+}
+
 void DescribeResults(CompiledProgram* compiled) {
   for (const Shape& leaf : compiled->result_leaves()) {
     // Tokens are arrays without elements to JAX.
@@ -189,12 +223,18 @@ absl::StatusOr<std::unique_ptr<LoadedExecutable>> CompileModule(Client* client, 
   compiled->code = std::move(code);
   std::string* const kept = source.size() <= kLargestKept ? &compiled->code : nullptr;
   if (compiled->devices.size() == 1) {
+    XC_RETURN_IF_ERROR(CheckCalls(*module));
+    compiled->may_wait = MayWait(*module);
+    compiled->ExpectRun(ExpectedNanoseconds(*module));
     XC_ASSIGN_OR_RETURN(compiled->for_one,
                         client->compiler->Compile(std::move(module), kPlatform, compile_options, kept));
   } else {
     const bool whole = proto.executable_build_options().use_spmd_partitioning() && compiled->num_partitions > 1;
     if (whole) XC_RETURN_IF_ERROR(PartitionCalls(module.get(), compiled->num_partitions, PartitionByJax));
     XC_RETURN_IF_ERROR(AnswerInspections(module.get(), whole ? compiled->num_partitions : 1));
+    XC_RETURN_IF_ERROR(CheckCalls(*module));
+    compiled->may_wait = MayWait(*module);
+    compiled->ExpectRun(ExpectedNanoseconds(*module));
     XC_ASSIGN_OR_RETURN(compiled->for_several, DeviceProgram::Compile(client->compiler, std::move(module), kPlatform,
                                                                       whole ? DeviceProgram::Form::kWholeArrays
                                                                             : DeviceProgram::Form::kOfDevices,

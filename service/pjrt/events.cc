@@ -26,6 +26,11 @@ bool Completion::ready() const {
   return ready_;
 }
 
+bool Completion::ended_well() const {
+  std::lock_guard<std::mutex> lock(mu_);
+  return ready_ && status_.ok();
+}
+
 absl::Status Completion::Await() const {
   std::unique_lock<std::mutex> lock(mu_);
   done_.wait(lock, [this] { return ready_; });

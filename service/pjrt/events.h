@@ -36,6 +36,8 @@ Error* Answer(F&& f) noexcept {
 class Completion {
  public:
   bool ready() const;
+  // Whether it is done, and well.
+  bool ended_well() const;
   // Blocks until done; how it ended.
   absl::Status Await() const;
   // Calls `callback` once, here and now if it is done already, otherwise on the thread that calls Finish.

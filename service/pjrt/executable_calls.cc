@@ -10,6 +10,7 @@
 #include "proto/compile_options.pb.h"
 #include "service/pjrt/events.h"
 #include "service/pjrt/executables.h"
+#include "service/pjrt/shown_collectives.h"
 
 namespace xc::pjrt {
 namespace {
@@ -65,6 +66,7 @@ absl::StatusOr<std::string> CompiledProgram::OptimizedProto() const {
   const std::string text = executable().Text("optimized_hlo");
   // A program that was loaded is without its optimized module: then it is the one that was compiled.
   XC_ASSIGN_OR_RETURN(std::unique_ptr<HloModule> module, ReadModule(text.empty() ? source : text));
+  if (for_several != nullptr) ShowCollectives(module.get());
   XC_ASSIGN_OR_RETURN(const std::string bytes, WriteModule(*module, ModuleFormat::kBinaryProto));
   pb::HloModuleProtoWithConfig proto;
   if (!proto.mutable_hlo_module()->ParseFromString(bytes)) return absl::InternalError("the module cannot be written");

@@ -52,6 +52,17 @@ struct CompiledProgram {
   std::vector<size_t> ranks;
   std::vector<const char*> memory_kinds;
   std::vector<size_t> memory_kind_sizes;
+  // Whether runs may be put into the queue: they call nobody's functions, and nobody can see when they happen.
+  bool may_wait = false;
+
+  // What a run took. Runs that took 100 µs, on average of the last few, are worth being waited for elsewhere.
+  void NoteRun(int64_t nanoseconds) const {
+    const int64_t before = run_nanoseconds_.load(std::memory_order_relaxed);
+    run_nanoseconds_.store(before + (nanoseconds - before) / 4, std::memory_order_relaxed);
+  }
+  // What runs take, before there were any.
+  void ExpectRun(int64_t nanoseconds) { run_nanoseconds_ = nanoseconds; }
+  bool takes_long() const { return run_nanoseconds_.load(std::memory_order_relaxed) > 100'000; }
 
   // The optimized module as an HloModuleProtoWithConfig, and what it costs; made when first asked for.
   absl::StatusOr<std::string> OptimizedProto() const;
@@ -64,6 +75,7 @@ struct CompiledProgram {
   const xc::Executable& for_profile(xc::Client* compiler) const;
 
  private:
+  mutable std::atomic<int64_t> run_nanoseconds_{0};
   mutable std::once_flag cost_once_;
   mutable Costs costs_;
   mutable std::once_flag profile_once_;

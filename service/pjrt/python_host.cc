@@ -1,9 +1,11 @@
 #include "service/pjrt/python_host.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <mutex>
 #include <string>
 
+#include "absl/strings/str_replace.h"
 #include "backends/ffi/ffi.h"
 #include "hlo/base/per_thread.h"
 #include "service/pjrt/python_code.h"
@@ -105,19 +107,26 @@ _xc_share_handlers(%s, %s)
 )";
 
 // Called by the code below.
-void TakeCount(int64_t* count, int64_t value) { *count = value; }
+void TakeNumber(int64_t* number, int64_t value) { *number = value; }
 
-// %s are the addresses of a number and of TakeCount.
-constexpr char kCountCode[] = R"(
-def _xc_count_devices(number, address):
+// %s are the addresses of a number and of TakeNumber; NAME is that of a setting in JAX's module of backends.
+constexpr char kSettingCode[] = R"(
+def _xc_setting(number, address):
     import ctypes, sys
-    setting = getattr(sys.modules.get("jax._src.xla_bridge"), "num_cpu_devices", None)
-    count = getattr(setting, "value", None)
-    if isinstance(count, int) and count > 0:
-        ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64)(address)(number, count)
+    setting = getattr(sys.modules.get("jax._src.xla_bridge"), "NAME", None)
+    value = getattr(setting, "value", None)
+    if isinstance(value, int):
+        ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64)(address)(number, int(value))
 
-_xc_count_devices(%s, %s)
+_xc_setting(%s, %s)
 )";
+
+// What a setting of JAX's says; `number` where it says nothing.
+int64_t JaxSetting(const char* name, int64_t number) {
+  RunInPython(absl::StrReplaceAll(kSettingCode, {{"NAME", name}}),
+              {&number, reinterpret_cast<const void*>(&TakeNumber)});
+  return number;
+}
 
 }  // namespace
 
@@ -129,10 +138,8 @@ void ShareHandlersOfJaxlib() {
   });
 }
 
-int64_t DevicesOfJaxSetting() {
-  int64_t count = 0;
-  RunInPython(kCountCode, {&count, reinterpret_cast<const void*>(&TakeCount)});
-  return count;
-}
+int64_t DevicesOfJaxSetting() { return std::max<int64_t>(JaxSetting("num_cpu_devices", 0), 0); }
+
+bool WaitsByJaxSetting() { return JaxSetting("_CPU_ENABLE_ASYNC_DISPATCH", 1) == 0; }
 
 }  // namespace xc::pjrt

@@ -21,6 +21,9 @@ void ShareHandlersOfJaxlib();
 // What JAX's setting `jax_num_cpu_devices` says, which it gives its own client alone; 0 where it says nothing.
 int64_t DevicesOfJaxSetting();
 
+// Whether JAX's setting `jax_cpu_enable_async_dispatch`, which it gives its own client alone, is off.
+bool WaitsByJaxSetting();
+
 // Asks the function of jax.experimental.custom_partitioning that a call is registered with (a CallPartitioner of
 // PartitionCalls). FailedPrecondition in a process without JAX; InvalidArgument with what the function raises.
 absl::StatusOr<PartitionedCall> PartitionByJax(const std::string& key, const std::vector<ShardedShape>& operands,

@@ -1,10 +1,10 @@
 """Runs JAX on the plugin and on JAX's own client for the CPU, in two processes, and compares the results of many cases.
 
-usage: beside.py PLUGIN.so SUITE… [--only=REGEX] [--part=I/N] [--devices=N] [--expected=FILE] [--verbose]
+usage: beside.py PLUGIN.so SUITE… [--only=REGEX] [--part=I/N] [--devices=N] [--x32] [--expected=FILE] [--verbose]
 
 A suite is a module suite_NAME.py beside this file, whose `cases()` yields (name, function): what the function returns is
 compared, integers and booleans bit by bit, floating point within the tolerance of its type; where one side raises, the
-other must raise the same. Ends with "N passed, N failed".
+other must raise the same. With --x32, types are JAX's default ones, of 32 bits. Ends with "N passed, N failed".
 """
 
 import argparse
@@ -51,6 +51,15 @@ def count(wrong, actual, expected):
     return f"{wrong.sum()} of {wrong.size} differ, the first at {list(map(int, first))}: {actual[first]}, not {expected[first]}"
 
 
+def kind(outcome):
+    """What was raised, and of errors of the compiler their code."""
+    name, *rest = outcome.get("error", "nothing").split(":")
+    if re.fullmatch("(Xla|Jax)RuntimeError", name):
+        name = "RuntimeError"
+    code = rest[0].strip() if rest else ""
+    return f"{name} {code}" if re.fullmatch("[A-Z_]{6,}", code) else name
+
+
 def read(path):
     """The outcomes of cases, by name, of a worker's file; that of a case that ended the process is an error."""
     found = {}
@@ -65,7 +74,7 @@ def read(path):
 
 def run(options, environment, out):
     """Outcomes by name. A process that a case ends is followed by another, for those after it."""
-    environment = {**os.environ, **environment, "JAX_ENABLE_X64": "1", "PYTHONHASHSEED": "0"}
+    environment = {**os.environ, **environment, "JAX_ENABLE_X64": str(int(not options.x32)), "PYTHONHASHSEED": "0"}
     command = [sys.executable, str(HERE / "worker.py"), out, *options.suites, f"--part={options.part}"]
     command += [f"--only={options.only}"] + (["--verbose"] if options.verbose else [])
     after = ""
@@ -96,6 +105,7 @@ def main():
     parser.add_argument("--only", default="")
     parser.add_argument("--part", default="0/1")
     parser.add_argument("--devices", type=int, default=1)
+    parser.add_argument("--x32", action="store_true")
     parser.add_argument("--expected", default="")
     parser.add_argument("--verbose", action="store_true")
     options = parser.parse_args()
@@ -111,17 +121,9 @@ def main():
         if name not in actual:
             why = "did not run"
         elif "error" in wanted or "error" in actual[name]:
-            kinds = [
-                re.sub(r"^(Xla|Jax)RuntimeError.*", "RuntimeError", r.get("error", "nothing").split(":")[0])
-                for r in (actual[name], wanted)
-            ]
-            why = (
-                ""
-                if kinds[0] == kinds[1]
-                else (
-                    f"raises {actual[name].get('error', 'nothing')}, and JAX's own client {wanted.get('error', 'nothing')}"
-                )
-            )
+            same = kind(actual[name]) == kind(wanted)
+            given = [r.get("error", "nothing") for r in (actual[name], wanted)]
+            why = "" if same else f"raises {given[0]}, and JAX's own client {given[1]}"
         else:
             why = difference(actual[name]["value"], wanted["value"])
         passed += not why

@@ -59,6 +59,13 @@ def compiled_functions():
     yield "option_fast_min_max", lambda: options(xla_cpu_enable_fast_min_max=False)
     yield "option_bad_value", lambda: options(xla_embed_ir_in_executable="invalid_value")
     yield "option_bad_name", lambda: options(not_an_option=True)
+    yield "option_unknown_of_xla", lambda: options(xla_no_such_option=True)
+    for name in (
+        "xla_cpu_enable_fast_math xla_backend_optimization_level xla_dump_to xla_gpu_autotune_level "
+        "xla_disable_hlo_passes xla_step_marker_location xla_cpu_prefer_vector_width xla_backend_extra_options"
+    ).split():
+        for value in (True, 1, 1.5, "true", "0", "nonsense", ""):
+            yield f"option_{name}_{value!r}", lambda n=name, v=value: options(**{n: v})
     yield "trace", lambda: str(jax.jit(f).trace(X).jaxpr)
     yield "cache_size", lambda: str((g := jax.jit(f), g(X), g(X), g(X[:2]), g._cache_size())[-1])
 

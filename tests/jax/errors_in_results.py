@@ -1,0 +1,67 @@
+"""Runs that go wrong after their calls have returned: the error is in their results, and in what is computed of them.
+
+usage: errors_in_results.py PLUGIN.so
+"""
+
+import os
+import sys
+
+
+def error_of(work):
+    try:
+        work()
+    except Exception as error:
+        return f"{type(error).__name__}: {error}"
+    return "no error"
+
+
+def main():
+    os.environ["PJRT_NAMES_AND_LIBRARY_PATHS"] = f"cpu:{os.path.abspath(sys.argv[1])}"
+    import jax
+    import jax.numpy as jnp
+    import numpy as np
+    from jax import lax
+
+    long = jax.jit(lambda x: lax.fori_loop(0, 40, lambda i, y: jnp.sin(y @ x) * 0.5, x))
+    # More than any machine has.
+    large = jax.jit(lambda x: jnp.broadcast_to(x.sum(), (1 << 25, 1 << 20)) * 2)
+    x = jnp.ones((384, 384)) * 0.01
+    long(x).block_until_ready()
+
+    y = long(x)
+    returned_before = not y.is_ready()
+    wrong = large(y)
+    follows = jax.jit(lambda a: a[0, :3] + 1)(wrong)
+    errors = [error_of(wrong.block_until_ready), error_of(lambda: np.asarray(follows))]
+    checks = {
+        "the call returns before": returned_before,
+        "the error is in the result": "RESOURCE_EXHAUSTED" in errors[0],
+        "and in what is computed of it": "RESOURCE_EXHAUSTED" in errors[1],
+        "results before it are right": bool(np.isfinite(np.asarray(y)).all()),
+        "what comes after it runs": float((long(x) + 1).sum()) > 0,
+        "a call of nothing that runs raises it itself": "RESOURCE_EXHAUSTED"
+        in error_of(lambda: jax.block_until_ready(large(x))),
+    }
+
+    # A buffer that is given away is computed in place, at once or when its program's turn has come.
+    together = jax.jit(lambda a, b: a * 0.5 + b[0, 0], donate_argnums=0)
+    chained = x + 1
+    places = {chained.unsafe_buffer_pointer()}
+    for _ in range(8):
+        chained = together(chained, x)
+    places.add(chained.unsafe_buffer_pointer())
+    for _ in range(8):
+        chained = together(chained, long(x))
+    places.add(chained.unsafe_buffer_pointer())
+    checks["donated buffers are computed in place"] = len(places) == 1
+
+    for name, holds in checks.items():
+        if not holds:
+            print(f"FAILED {name}: {errors}")
+    failed = sum(not holds for holds in checks.values())
+    print(f"{len(checks) - failed} passed, {failed} failed")
+    return int(failed > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
