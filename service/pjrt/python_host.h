@@ -25,12 +25,12 @@ int64_t DevicesOfJaxSetting();
 bool WaitsByJaxSetting();
 
 // Asks the function of jax.experimental.custom_partitioning that a call is registered with (a CallPartitioner of
-// PartitionCalls). FailedPrecondition in a process without JAX; InvalidArgument with what the function raises.
+// PartitionCalls). FailedPrecondition in a process without JAX; Internal with what the function raises.
 absl::StatusOr<PartitionedCall> PartitionByJax(const std::string& key, const std::vector<ShardedShape>& operands,
                                                const std::vector<ShardedShape>& results);
 
 // Hands the sharding of an array to the function that asks for it (jax.debug.inspect_array_sharding); `callback` is the
-// backend_config of the call "InspectSharding". Errors as above.
+// backend_config of the call "InspectSharding". Errors as above, but InvalidArgument for what the function raises.
 absl::Status TellSharding(const std::string& callback, const Sharding& sharding);
 
 }  // namespace xc::pjrt

@@ -79,8 +79,9 @@ def _xc_partition(question, answer, address):
             give(2, one.to_proto().SerializeToString())
         for one in [of_result] if len(results) == 1 else of_result.tuple_elements():
             give(3, one.to_proto().SerializeToString())
-    except BaseException as error:
-        give(0, f"{type(error).__name__}: {error}".encode())
+    except BaseException:
+        import traceback
+        give(0, traceback.format_exc().encode())
 
 _xc_partition(%s, %s, %s)
 )py";
@@ -147,7 +148,7 @@ absl::StatusOr<PartitionedCall> PartitionByJax(const std::string& key, const std
       absl::StrCat("(\"", key, "\", ", QuestionText(operands), ", ", QuestionText(results), ")");
   const PartitionAnswer answer = Ask(kPartitionCode, question);
   if (!answer.given) return absl::FailedPreconditionError("only a process with JAX knows how devices share the call");
-  if (!answer.error.empty()) return absl::InvalidArgumentError(answer.error);
+  if (!answer.error.empty()) return absl::InternalError(absl::StrCat("custom_partitioner: ", answer.error));
   PartitionedCall call;
   XC_ASSIGN_OR_RETURN(call.operands, ReadShardings(answer.operands));
   XC_ASSIGN_OR_RETURN(call.results, ReadShardings(answer.results));

@@ -65,8 +65,9 @@ std::string TextOf(const pb::OptionOverrideProto& value) {
   }
 }
 
-bool IsTrue(absl::string_view text) { return text == "true" || text == "True" || text == "1"; }
-bool IsFalse(absl::string_view text) { return text == "false" || text == "False" || text == "0"; }
+// As Python writes them.
+bool IsTrue(absl::string_view text) { return text == "True"; }
+bool IsFalse(absl::string_view text) { return text == "False"; }
 
 bool Fits(const Option& option, const pb::OptionOverrideProto& value) {
   const bool is_text = IsText(value);
@@ -95,9 +96,9 @@ bool Fits(const Option& option, const pb::OptionOverrideProto& value) {
       for (absl::string_view choice : absl::StrSplit(option.choices, ' ')) {
         if (choice == text) return true;
       }
-      return false;
+      return absl::SimpleAtoi(text, &number);  // by number
     case Kind::kOther:
-      return is_text;
+      return is_text && text.empty();
   }
   return false;
 }

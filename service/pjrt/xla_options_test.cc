@@ -31,6 +31,9 @@ pb::OptionOverrideProto Number(int64_t number) {
 TEST(XlaOptions, TakeValuesOfTheirKind) {
   EXPECT_EQ(Checked("xla_embed_ir_in_executable", Flag(true)), "");
   EXPECT_EQ(Checked("xla_embed_ir_in_executable", Text("False")), "");
+  EXPECT_EQ(Checked("xla_embed_ir_in_executable", Text("false")),
+            "While setting option xla_embed_ir_in_executable, 'false' is not a valid bool value.");
+  EXPECT_EQ(Checked("xla_step_marker_location", Text("0")), "");
   EXPECT_EQ(Checked("xla_embed_ir_in_executable", Text("maybe")),
             "While setting option xla_embed_ir_in_executable, 'maybe' is not a valid bool value.");
   EXPECT_EQ(Checked("xla_backend_optimization_level", Number(1)), "");
@@ -51,7 +54,7 @@ TEST(XlaOptions, AreTrueOrFalse) {
   EXPECT_TRUE(BoolOf(Flag(true)));
   EXPECT_FALSE(BoolOf(Flag(false)));
   EXPECT_TRUE(BoolOf(Text("True")));
-  EXPECT_FALSE(BoolOf(Text("0")));
+  EXPECT_FALSE(BoolOf(Text("False")));
 }
 
 }  // namespace

@@ -61,7 +61,7 @@ def compiled_functions():
     yield "option_bad_name", lambda: options(not_an_option=True)
     yield "option_unknown_of_xla", lambda: options(xla_no_such_option=True)
     for name in (
-        "xla_cpu_enable_fast_math xla_backend_optimization_level xla_dump_to xla_gpu_autotune_level "
+        "xla_cpu_enable_fast_math xla_backend_optimization_level xla_gpu_cuda_data_dir xla_gpu_autotune_level "
         "xla_disable_hlo_passes xla_step_marker_location xla_cpu_prefer_vector_width xla_backend_extra_options"
     ).split():
         for value in (True, 1, 1.5, "true", "0", "nonsense", ""):
