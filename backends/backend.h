@@ -147,7 +147,8 @@ class GeneralProgram {
   // An executable of `module`, a program of other sizes. No code is made for it: all that its own code would have been
   // is worked out and compared with the code that is there, which gets other numbers. Unimplemented: they differ in
   // more than numbers. FailedPrecondition: in numbers that are part of the code, since they are the same in all
-  // samples; with the module among these they would not be. Messages say where. Thread-safe.
+  // samples, or in what was chosen by chance; with the module among these they would not. Messages say where.
+  // Thread-safe.
   virtual absl::StatusOr<std::unique_ptr<Executable>> For(std::unique_ptr<HloModule> module,
                                                           const CompileOptions& options) const = 0;
   // Bytes that it keeps, roughly.

@@ -4,6 +4,7 @@
 #include <numeric>
 #include <utility>
 
+#include "hlo/base/choices.h"
 #include "hlo/builder/make_instruction.h"
 
 namespace xc::make {
@@ -55,7 +56,7 @@ HloInstruction* Broadcast(HloInstruction* x, Int64List dims, Int64List dimension
 }
 
 HloInstruction* Reshape(HloInstruction* x, Int64List dims) {
-  if (x->shape().dims() == dims) return x;
+  if (ChooseSafe(x->shape().dims() == dims)) return x;
   const Shape shape(x->type(), std::move(dims));
   return Add(HloOpcode::kReshape, {x}, {}, {}, &shape);
 }

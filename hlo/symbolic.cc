@@ -278,9 +278,11 @@ absl::StatusOr<std::unique_ptr<HloModule>> SymbolicText::BindModule(const Symbol
 }
 
 absl::StatusOr<SymbolValues> SymbolicText::Sample(int which) const {
-  // The first sample is of middling sizes, which decide the form of code; then come large ones, small ones, and round
-  // ones.
+  // The first sample is of middling sizes, which decide the form of code; then come large ones, small ones, round ones,
+  // and one size for all symbols that may have it, which shows what is equal by chance.
   constexpr int64_t kScales[] = {131, 1000, 3};
+  constexpr int kEqual = 4;
+  constexpr int64_t kEqualSize = 12;
   const bool round = which >= 3;
   const int64_t scale = round ? 64 * int64_t{which - 1} : kScales[which];
   SymbolValues values;
@@ -289,6 +291,10 @@ absl::StatusOr<SymbolValues> SymbolicText::Sample(int which) const {
     const int64_t lowest = std::max<int64_t>(2, (symbol.low + symbol.multiple - 1) / symbol.multiple);
     const int64_t highest = symbol.high / symbol.multiple;
     int64_t chosen = -1;
+    if (which == kEqual) {
+      const int64_t n = (kEqualSize + symbol.multiple - 1) / symbol.multiple;
+      if (n >= lowest && n <= highest) chosen = n;
+    }
     const auto take = [&](int64_t n) {
       if (chosen < 0 && std::find(taken.begin(), taken.end(), n * symbol.multiple) == taken.end()) chosen = n;
     };

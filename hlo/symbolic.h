@@ -52,7 +52,8 @@ class SymbolicText {
   // dimensions that contradict each other or the text, symbols that no dimension is.
   absl::StatusOr<SymbolValues> Solve(const std::vector<std::vector<int64_t>>& parameters) const;
   // Values that say well what may differ: large, prime but for what the symbol is a multiple of, and different for each
-  // symbol, as far as the ranges go; `which` counts different ones. OutOfRange where the ranges have too few values.
+  // symbol, as far as the ranges go; `which` counts different ones, and number 4 has equal ones. OutOfRange where the
+  // ranges have too few values.
   absl::StatusOr<SymbolValues> Sample(int which) const;
 
  private:

@@ -7,6 +7,26 @@
 #include "hlo/verifier/verifier.h"
 
 namespace xc {
+namespace {
+
+bool IsPrime(int64_t n) {
+  for (int64_t d = 2; d * d <= n; ++d) {
+    if (n % d == 0) return false;
+  }
+  return n > 1;
+}
+
+}  // namespace
+
+int64_t GeneralCode::SampleSize(int which, int of_class) {
+  constexpr int64_t kScales[] = {131, 500, 3};
+  if (which == 4) return 12;
+  if (which >= 3) return 64 * int64_t{of_class + which - 1};
+  int left = of_class;
+  for (int64_t n = kScales[which];; ++n) {
+    if (IsPrime(n) && left-- == 0) return n;
+  }
+}
 
 absl::StatusOr<std::shared_ptr<const GeneralProgram>> GeneralCode::Compile(const CompileOptions& options) {
   for (int which = static_cast<int>(samples_.size()); which < kSamples; ++which) {
@@ -63,10 +83,10 @@ bool GeneralCode::CompileAgain(std::unique_ptr<HloModule> module, const std::sha
     if (program_ != tried) return true;  // made again meanwhile
     if (stats_.general >= kMostCompilations || attempts_ >= 2 * kMostCompilations) return false;
   }
-  samples_.push_back(std::move(module));
+  samples_.insert(samples_.begin() + 1, std::move(module));  // the first two must agree
   auto made = Compile(options);
   if (!made.ok()) {
-    samples_.pop_back();  // another program, not other numbers
+    samples_.erase(samples_.begin() + 1);  // another program, not other numbers
     return false;
   }
   std::lock_guard<std::mutex> lock(mutex_);

@@ -19,6 +19,11 @@ class GeneralCode {
  public:
   // A module of the origin for sample number `which` of the sizes: large and prime ones say best what may differ.
   using Sample = std::function<absl::StatusOr<std::unique_ptr<HloModule>>(int which)>;
+  // The size for it of number `of_class` of the sizes that vary: sizes are unlike each other and all that programs
+  // treat in their own way. The first sample is of middling sizes, which decide the form of code; then come large ones,
+  // small ones, round ones, and one size for all, which shows what is equal by chance.
+  static int64_t SampleSize(int which, int of_class);
+
   // `client` must outlive this.
   GeneralCode(Client* client, std::string platform, Sample sample)
       : client_(client), platform_(std::move(platform)), sample_(std::move(sample)) {}
@@ -45,7 +50,7 @@ class GeneralCode {
 
  private:
   static constexpr int kMostCompilations = 3;
-  static constexpr int kSamples = 4;
+  static constexpr int kSamples = 5;
 
   // The code as it is, made if there is none.
   absl::StatusOr<std::shared_ptr<const GeneralProgram>> Program(const CompileOptions& options, bool may_compile);

@@ -49,10 +49,11 @@ bool IsFold(char op, std::optional<int64_t> x, std::optional<int64_t> y, Fold fo
 
 // The fold, or that of the first sample where it is one here as well.
 Fold ChooseFold(char op, std::optional<int64_t> x, std::optional<int64_t> y) {
-  const Fold natural = FoldOf(op, x, y), chosen = ChooseAny(natural);
-  if (IsFold(op, x, y, chosen)) return chosen;
-  Choices::current()->Fail();
-  return natural;
+  const Fold natural = FoldOf(op, x, y);
+  if (!ForAllSizes()) return natural;
+  return static_cast<Fold>(
+      Choices::current()->Checked(static_cast<int64_t>(natural), static_cast<int64_t>(Fold::kNone),
+                                  [&](int64_t chosen) { return IsFold(op, x, y, static_cast<Fold>(chosen)); }));
 }
 
 // Dimensions `i` up to *i_end of one shape that become `j` up to *j_end of another one: larger groups than those that
@@ -60,19 +61,20 @@ Fold ChooseFold(char op, std::optional<int64_t> x, std::optional<int64_t> y) {
 void ChooseGroup(const std::vector<int64_t>& from, const std::vector<int64_t>& to, size_t i, size_t j, size_t* i_end,
                  size_t* j_end) {
   if (!ForAllSizes()) return;
-  const size_t chosen_i = ChooseAny(*i_end), chosen_j = ChooseAny(*j_end);
-  if (chosen_i == *i_end && chosen_j == *j_end) return;
-  int64_t p = 1, q = 1;
-  for (size_t k = i; k < std::min(chosen_i, from.size()); ++k) p *= from[k];
-  for (size_t k = j; k < std::min(chosen_j, to.size()); ++k) q *= to[k];
-  const bool fits =
-      chosen_i >= i && chosen_i <= from.size() && chosen_j >= j && chosen_j <= to.size() && chosen_i + chosen_j > i + j;
-  if (!fits || p != q) {
-    Choices::current()->Fail();
-    return;
-  }
-  *i_end = chosen_i;
-  *j_end = chosen_j;
+  // All that is left is a group whatever the sizes are.
+  constexpr int64_t kRank = 1 << 16;
+  const int64_t natural = static_cast<int64_t>(*i_end) * kRank + static_cast<int64_t>(*j_end);
+  const int64_t whole = static_cast<int64_t>(from.size()) * kRank + static_cast<int64_t>(to.size());
+  const int64_t chosen = Choices::current()->Checked(natural, whole, [&](int64_t ends) {
+    const size_t end_i = ends / kRank, end_j = ends % kRank;
+    if (end_i < i || end_i > from.size() || end_j < j || end_j > to.size() || end_i + end_j == i + j) return false;
+    int64_t p = 1, q = 1;
+    for (size_t k = i; k < end_i; ++k) p *= from[k];
+    for (size_t k = j; k < end_j; ++k) q *= to[k];
+    return p == q;
+  });
+  *i_end = chosen / kRank;
+  *j_end = chosen % kRank;
 }
 
 }  // namespace
@@ -125,15 +127,15 @@ V IndexArithmetic::Op(char op, V x, V y) {
 V IndexArithmetic::Recall(const Key& key) {
   const auto it = memo_.find(key);
   const int64_t last = it == memo_.end() ? 0 : it->second.back().first;
-  const int64_t wanted = ChooseAny(last);
-  if (wanted == 0) return nullptr;
-  if (it != memo_.end()) {
+  const auto numbered = [&](int64_t wanted) -> V {
+    if (it == memo_.end()) return nullptr;
     for (const auto& [number, value] : it->second) {
       if (number == wanted) return value;
     }
-  }
-  Choices::current()->Fail();
-  return nullptr;
+    return nullptr;
+  };
+  if (!ForAllSizes()) return numbered(last);
+  return numbered(Choices::current()->Checked(last, 0, [&](int64_t wanted) { return numbered(wanted) != nullptr; }));
 }
 
 V IndexArithmetic::Remember(const Key& key, V value) {

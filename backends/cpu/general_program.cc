@@ -14,6 +14,8 @@
 #include "hlo/base/choices.h"
 #include "hlo/base/machine.h"
 #include "hlo/base/status.h"
+#include "llvm/IR/Module.h"
+#include "llvm/Support/raw_ostream.h"
 
 namespace xc::cpu {
 namespace {
@@ -37,11 +39,82 @@ absl::StatusOr<Emitted> Emit(std::unique_ptr<HloModule> module, const Target& ta
 
 absl::StatusOr<CodeForm> FormBy(const Choices& choices, Emitted& emitted) {
   if (!choices.done()) {
-    return absl::UnimplementedError(
-        absl::StrCat("its code would be written in another way",
-                     choices.failed() ? absl::StrCat(" (choice at ", choices.where(), ")") : ""));
+    const std::string why = absl::StrCat("its code would be written in another way",
+                                         choices.failed() ? absl::StrCat(" (choice at ", choices.where(), ")") : "");
+    return choices.may_give_up() ? absl::FailedPreconditionError(why) : absl::UnimplementedError(why);
   }
   return FormOf(emitted.program.modules);
+}
+
+// The code of two samples that has not one form, for people.
+void DumpOther(const xc::CompileOptions& options, Emitted& first, Emitted& other) {
+  for (auto [emitted, name] : {std::pair(&first, "first"), std::pair(&other, "other")}) {
+    std::string text;
+    llvm::raw_string_ostream stream(text);
+    for (CodeModule& code : emitted->program.modules) code.module().print(stream, nullptr);
+    options.dump(absl::StrCat("general_", name, ".ll"), stream.str());
+  }
+}
+
+// The first of several samples, emitted, with the choices that serve them.
+struct Agreed {
+  Choices choices;
+  Emitted first;
+  std::vector<CodeForm> forms;  // of the samples that are not left out
+};
+
+// Where a choice that need not have been made for the first sample is wrong for another one, it is given up.
+// Unimplemented: the first two differ in more than numbers.
+absl::StatusOr<Agreed> Agree(const std::vector<std::unique_ptr<HloModule>>& samples, const Target& target,
+                             const xc::CompileOptions& options, const Evaluate& evaluate) {
+  constexpr int kMostGivenUp = 12;  // for one sample: with more, the first one's code is no longer what pays
+  struct Other {
+    int given_up = 0;
+    Choices before;  // anything was given up
+    bool left_out = false;
+  };
+  std::vector<Other> others(samples.size());
+  Agreed agreed;
+  Choices& choices = agreed.choices;
+  const auto emit = [&](const HloModule& module) { return Emit(module.Clone(), target, options, evaluate, &choices); };
+  for (bool again = true; again;) {
+    again = false;
+    agreed.forms.clear();
+    XC_ASSIGN_OR_RETURN(agreed.first, emit(*samples[0]));
+    agreed.forms.push_back(FormOf(agreed.first.program.modules));
+    const Choices taken = choices;
+    for (size_t i = 1; i < samples.size() && !again; ++i) {
+      Other& other = others[i];
+      if (other.left_out) continue;
+      choices.Replay();
+      XC_ASSIGN_OR_RETURN(Emitted emitted, emit(*samples[i]));
+      absl::StatusOr<CodeForm> form = FormBy(choices, emitted);
+      if (form.ok()) {
+        if (absl::Status same = SameForm(agreed.forms[0], *form); !same.ok()) {
+          form = same;
+          if (options.dump) DumpOther(options, agreed.first, emitted);
+        }
+      }
+      if (form.ok()) {
+        agreed.forms.push_back(*std::move(form));
+      } else if (choices.may_give_up() && other.given_up < kMostGivenUp) {
+        if (other.given_up++ == 0) other.before = taken;
+        choices.GiveUp();
+        again = true;
+      } else if (i == 1) {
+        return absl::UnimplementedError(form.status().message());
+      } else {
+        other.left_out = true;
+        if (other.given_up > 0) {
+          choices = other.before;
+          choices.Restart();
+          again = true;
+        }
+      }
+    }
+  }
+  choices.Replay();
+  return agreed;
 }
 
 // Arenas for all sizes: a pool for each power of two.
@@ -70,10 +143,10 @@ struct GeneralCode {
 
 class GeneralExecutable : public ProgramExecutable {
  public:
-  explicit GeneralExecutable(GeneralCode code) : code_(std::move(code)) {}
+  // `module`: as it is before the passes, which give arrays other layouts.
+  GeneralExecutable(GeneralCode code, const HloModule& module) : code_(std::move(code)) { SetSignature(module); }
   absl::Status Init(PlannedModule planned, absl::string_view table, ArenaPools& arenas,
                     const xc::CompileOptions& options, const Evaluate& evaluate) {
-    SetSignature(*planned.module);
     XC_RETURN_IF_ERROR(SetProgram(&planned, options));
     if (!options.keep_texts) ForgetModule();
     XC_ASSIGN_OR_RETURN(sizes_, Block::Allocate(table.size()));
@@ -134,12 +207,12 @@ class GeneralProgramImpl : public GeneralProgram {
 
   absl::StatusOr<std::unique_ptr<Executable>> For(std::unique_ptr<HloModule> module,
                                                   const xc::CompileOptions& options) const override {
+    auto executable = std::make_unique<GeneralExecutable>(code_, *module);
     Choices choices = choices_;
     choices.Replay();
     XC_ASSIGN_OR_RETURN(Emitted emitted, Emit(std::move(module), target_, options, evaluate_, &choices));
     XC_ASSIGN_OR_RETURN(const CodeForm form, FormBy(choices, emitted));
     XC_ASSIGN_OR_RETURN(const std::string table, table_.Fill(form));
-    auto executable = std::make_unique<GeneralExecutable>(code_);
     XC_RETURN_IF_ERROR(executable->Init(std::move(emitted.planned), table, arenas_, options, evaluate_));
     return std::unique_ptr<Executable>(std::move(executable));
   }
@@ -162,32 +235,17 @@ absl::StatusOr<std::shared_ptr<const GeneralProgram>> CompileGeneral(std::vector
                                                                      absl::string_view program, Evaluate evaluate) {
   if (samples.size() < 2) return absl::InvalidArgumentError("one sample does not say what sizes may be");
   XC_ASSIGN_OR_RETURN(const Target target, GetTarget(options.cpu));
-  Choices choices;
-  std::vector<CodeForm> forms;
-  Emitted first;
-  for (std::unique_ptr<HloModule>& sample : samples) {
-    XC_ASSIGN_OR_RETURN(Emitted emitted, Emit(std::move(sample), target, options, evaluate, &choices));
-    absl::StatusOr<CodeForm> form = FormBy(choices, emitted);
-    if (form.ok() && !forms.empty()) {
-      if (absl::Status same = SameForm(forms[0], *form); !same.ok()) form = same;
-    }
-    choices.Replay();
-    if (!form.ok()) {
-      if (forms.size() < 2) return form.status();
-      continue;
-    }
-    if (forms.empty()) first = std::move(emitted);
-    forms.push_back(*std::move(form));
-  }
-  SizeTable table(forms);
-  XC_ASSIGN_OR_RETURN(GeneralCode code, LoadCode(program, table, first.program.entry));
+  XC_ASSIGN_OR_RETURN(Agreed agreed, Agree(samples, target, options, evaluate));
+  EmittedProgram& first = agreed.first.program;
+  SizeTable table(agreed.forms);
+  XC_ASSIGN_OR_RETURN(GeneralCode code, LoadCode(program, table, first.entry));
   if (code.code == nullptr) {
-    XC_ASSIGN_OR_RETURN(code.code, GenerateCode(first.program, table, target, options));
+    XC_ASSIGN_OR_RETURN(code.code, GenerateCode(first, table, target, options));
   }
-  code.entry = reinterpret_cast<Entry>(code.code->Find(first.program.entry));
+  code.entry = reinterpret_cast<Entry>(code.code->Find(first.entry));
   if (code.entry == nullptr) return absl::InternalError("the program's entry was not linked");
-  return std::make_shared<const GeneralProgramImpl>(target, std::move(choices), std::move(table), std::move(code),
-                                                    std::move(evaluate));
+  return std::make_shared<const GeneralProgramImpl>(target, std::move(agreed.choices), std::move(table),
+                                                    std::move(code), std::move(evaluate));
 }
 
 }  // namespace xc::cpu

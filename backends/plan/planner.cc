@@ -47,17 +47,10 @@ BufferSlice Planner::ConstantSlice(const std::shared_ptr<const Literal>& literal
 int64_t Planner::CodeOf(const std::string& key) {
   if (key.empty()) return plan_.codes++;
   auto it = codes_.find(key);
-  const int64_t natural = it == codes_.end() ? plan_.codes : it->second;
-  const int64_t code = ChooseAny(natural);
-  if (code == natural && natural != plan_.codes) return code;
   // Kernels that are the same for these sizes need not be for others.
-  if (code != plan_.codes) {
-    Choices::current()->Fail();
-    return natural;
-  }
-  codes_[key] = code;
-  ++plan_.codes;
-  return code;
+  if (const int64_t known = ChooseSafe(it == codes_.end() ? 0 : it->second + 1); known > 0) return known - 1;
+  codes_[key] = plan_.codes;
+  return plan_.codes++;
 }
 
 absl::StatusOr<int> Planner::PlanComputation(const HloComputation& computation) {

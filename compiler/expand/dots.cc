@@ -3,6 +3,7 @@
 
 #include "compiler/expand/expand.h"
 #include "compiler/make.h"
+#include "hlo/base/choices.h"
 
 namespace xc {
 namespace {
@@ -69,7 +70,7 @@ absl::StatusOr<bool> CanonicalizeDots(HloModule* module, PassContext& context) {
         // One operand has to move: the smaller, if either would do.
         const bool lhs_walks = OneStride(lhs, by_lhs.lhs_contracting),
                    rhs_walks = OneStride(rhs, by_rhs.rhs_contracting);
-        const bool keep_lhs = lhs_walks && (!rhs_walks || lhs.ElementCount() >= rhs.ElementCount());
+        const bool keep_lhs = lhs_walks && ChooseAny(!rhs_walks || lhs.ElementCount() >= rhs.ElementCount());
         best = keep_lhs ? by_lhs : by_rhs;
         if (!OneStride(lhs, best.lhs_contracting)) a = Arrange(a, &best.lhs_batch, &best.lhs_contracting);
         if (!OneStride(rhs, best.rhs_contracting)) b = Arrange(b, &best.rhs_batch, &best.rhs_contracting);

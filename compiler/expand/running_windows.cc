@@ -3,6 +3,7 @@
 
 #include "compiler/expand/expand.h"
 #include "compiler/make.h"
+#include "hlo/base/choices.h"
 
 namespace xc {
 namespace {
@@ -44,8 +45,8 @@ std::optional<Running> AsRunning(const I* window) {
     const int64_t n = in.dim(d);
     const bool forward = w.padding_low == n - 1 && w.padding_high == 0;
     const bool reverse = w.padding_low == 0 && w.padding_high == n - 1;
-    if (running.dim >= 0 || n < kShortest || w.size != n || w.stride != 1 || w.base_dilation != 1 ||
-        w.window_dilation != 1 || w.reversal || forward == reverse) {
+    if (running.dim >= 0 || w.size != n || w.stride != 1 || w.base_dilation != 1 || w.window_dilation != 1 ||
+        w.reversal || forward == reverse || ChooseAny(n < kShortest)) {
       return std::nullopt;
     }
     running.dim = d;
@@ -105,7 +106,7 @@ I* AsScanOfSlices(I* window, Running running) {
     (d < running.dim ? before : behind) *= array->shape().dim(d);
     order.push_back(d);
   }
-  if (behind >= kRun || before < kRun) return AsScan(window, array, running);
+  if (ChooseAny(behind >= kRun || before < kRun)) return AsScan(window, array, running);
   running.dim = 0;
   return make::Transpose(AsScan(window, make::Transpose(array, order), running), make::InversePermutation(order));
 }

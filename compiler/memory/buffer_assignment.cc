@@ -10,6 +10,7 @@
 #include "compiler/memory/in_place.h"
 #include "compiler/memory/live_values.h"
 #include "compiler/memory/packing.h"
+#include "hlo/base/choices.h"
 #include "hlo/base/status.h"
 
 namespace xc {
@@ -224,7 +225,8 @@ class BufferAssigner {
       block.ranges = {{scratch.time, scratch.time + 1}};
       blocks.push_back(std::move(block));
     }
-    result_.arena_bytes_ = PackBlocks(regions, &blocks, kSliceAlignment);
+    result_.arena_bytes_ = ForAllSizes() ? PackBlocksForAllSizes(regions, &blocks, kSliceAlignment)
+                                         : PackBlocks(regions, &blocks, kSliceAlignment);
     result_.lower_bound_ = PackingLowerBound(blocks);
     const auto slice_of = [](const PackedBlock& block, int64_t size) {
       return block.region < 0 ? BufferSlice{BufferSlice::Kind::kArena, 0, block.offset, size}

@@ -6,6 +6,8 @@
 #include <limits>
 #include <numeric>
 
+#include "hlo/base/choices.h"
+
 namespace xc {
 namespace {
 
@@ -137,6 +139,42 @@ int64_t PackBlocks(const std::vector<PackRegion>& regions, std::vector<PackedBlo
     block.offset = offset;
     placed.Add(id, block.ranges);
   }
+  return arena;
+}
+
+int64_t PackBlocksForAllSizes(const std::vector<PackRegion>& regions, std::vector<PackedBlock>* blocks,
+                              int64_t alignment) {
+  std::vector<std::vector<const PackedBlock*>> inside(regions.size());
+  const auto fits = [&](const PackedBlock& block, int64_t region) {
+    const PackRegion& r = regions[region];
+    return block.size <= r.size && !Overlap(r.busy, block.ranges) &&
+           std::none_of(inside[region].begin(), inside[region].end(),
+                        [&](const PackedBlock* other) { return Overlap(other->ranges, block.ranges); });
+  };
+  Choices* const choices = Choices::current();
+  std::vector<PackedBlock> others;
+  std::vector<size_t> of_other;
+  for (size_t b = 0; b < blocks->size(); ++b) {
+    PackedBlock& block = (*blocks)[b];
+    int64_t natural = 0;  // 1 + the region
+    for (size_t r = 0; r < regions.size() && natural == 0; ++r) {
+      if (block.size > 0 && regions[r].size == block.size && fits(block, static_cast<int64_t>(r)))
+        natural = static_cast<int64_t>(r) + 1;
+    }
+    const int64_t chosen = choices->Checked(natural, 0, [&](int64_t region) {
+      return region <= static_cast<int64_t>(regions.size()) && fits(block, region - 1);
+    });
+    if (chosen > 0) {
+      block.region = static_cast<int>(chosen) - 1;
+      block.offset = 0;
+      inside[chosen - 1].push_back(&block);
+    } else {
+      others.push_back(block);
+      of_other.push_back(b);
+    }
+  }
+  const int64_t arena = PackBlocks({}, &others, alignment);
+  for (size_t o = 0; o < others.size(); ++o) (*blocks)[of_other[o]] = std::move(others[o]);
   return arena;
 }
 

@@ -30,6 +30,11 @@ struct PackRegion {
 // two that holds them. Returns the arena's size.
 int64_t PackBlocks(const std::vector<PackRegion>& regions, std::vector<PackedBlock>* blocks, int64_t alignment = 1);
 
+// The same where the code serves several sizes, which must not decide where a block lies: a block goes to a region of
+// its own size that no other block is in while it lives, and else to the arena (hlo/base/choices.h).
+int64_t PackBlocksForAllSizes(const std::vector<PackRegion>& regions, std::vector<PackedBlock>* blocks,
+                              int64_t alignment = 1);
+
 // The most bytes that blocks of the arena need at one time.
 int64_t PackingLowerBound(const std::vector<PackedBlock>& blocks);
 

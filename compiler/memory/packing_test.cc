@@ -4,6 +4,7 @@
 #include <random>
 
 #include "gtest/gtest.h"
+#include "hlo/base/choices.h"
 
 namespace xc {
 namespace {
@@ -35,6 +36,27 @@ TEST(Packing, RegionTakesWhatFitsWhileItIsFree) {
   EXPECT_EQ(blocks[0].region, 0);
   EXPECT_EQ(blocks[1].region, 0);
   EXPECT_EQ(blocks[2].region, -1);
+}
+
+// The first program's blocks decide; a block that does not fit for a further one is given up.
+TEST(Packing, RegionsForAllSizes) {
+  Choices choices;
+  const ChoicesScope scope(&choices);
+  const auto region_of_first = [](int64_t size, int64_t region) {
+    std::vector<PackedBlock> blocks = {Block(size, {{0, 3}}), Block(32, {{0, 3}})};
+    PackBlocksForAllSizes({{region, {{8, 20}}}}, &blocks, 64);
+    EXPECT_EQ(blocks[1].region, -1);
+    return blocks[0].region;
+  };
+  EXPECT_EQ(region_of_first(64, 64), 0);
+  choices.Replay();
+  EXPECT_EQ(region_of_first(128, 128), 0);
+  EXPECT_TRUE(choices.done());
+  choices.Replay();
+  region_of_first(128, 100);
+  ASSERT_TRUE(choices.may_give_up());
+  choices.GiveUp();
+  EXPECT_EQ(region_of_first(64, 64), -1);
 }
 
 TEST(Packing, RandomBlocksNeverOverlap) {

@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "compiler/make.h"
 #include "compiler/simplify/simplify.h"
+#include "hlo/base/choices.h"
 #include "hlo/base/status.h"
 
 namespace xc {
@@ -28,16 +29,28 @@ bool IsStatic(const HloInstruction* instruction) {
   return true;
 }
 
+constexpr int64_t kMostRows = 256;  // of one opcode
+
+// Attempts are numbered from `number` on, which is a multiple of kMostRows.
 HloInstruction* Rewrite(HloInstruction* instruction, PassContext& context,
-                        const std::array<std::vector<const RewriteRow*>, kOpcodeCount>& rows) {
+                        const std::array<std::vector<const RewriteRow*>, kOpcodeCount>& rows, Attempts& attempts,
+                        int64_t number) {
+  if (attempts.replays() && attempts.next() / kMostRows * kMostRows != number) return nullptr;
+  const auto attempt = [&](HloInstruction* (*apply)(HloInstruction*, PassContext&)) -> HloInstruction* {
+    if (!attempts.Wanted(number++)) return nullptr;
+    const int64_t before = instruction->parent()->instruction_count();
+    HloInstruction* replacement = apply(instruction, context);
+    attempts.Attempted(replacement != nullptr, instruction->parent()->instruction_count() != before);
+    return replacement;
+  };
   for (const RewriteRow* row : rows[static_cast<int>(instruction->opcode())]) {
-    if (HloInstruction* replacement = row->apply(instruction, context)) {
+    if (HloInstruction* replacement = attempt(row->apply)) {
       context.Count(absl::StrCat("simplify.", row->name));
       return replacement;
     }
   }
   if (instruction->IsElementwise()) {
-    if (HloInstruction* replacement = SinkBroadcasts(instruction, context)) {
+    if (HloInstruction* replacement = attempt(SinkBroadcasts)) {
       context.Count("simplify.sink_broadcasts");
       return replacement;
     }
@@ -50,6 +63,8 @@ HloInstruction* Rewrite(HloInstruction* instruction, PassContext& context,
 absl::StatusOr<bool> SimplifyAlgebra(HloModule* module, PassContext& context) {
   static const auto* const kRows = new std::array<std::vector<const RewriteRow*>, kOpcodeCount>(IndexRows());
   bool changed = false;
+  Attempts attempts;
+  int64_t number = 0;
   for (HloComputation* computation : module->ComputationPostOrder()) {
     if (computation->IsFusion()) continue;
     XC_RETURN_IF_ERROR(context.CheckDeadline());
@@ -75,7 +90,8 @@ absl::StatusOr<bool> SimplifyAlgebra(HloModule* module, PassContext& context) {
           !instruction->control_predecessors().empty() || !instruction->control_successors().empty()) {
         continue;
       }
-      HloInstruction* replacement = Rewrite(instruction, context, *kRows);
+      HloInstruction* replacement = Rewrite(instruction, context, *kRows, attempts, number);
+      number += kMostRows;
       if (replacement == nullptr || replacement == instruction) continue;
       if (!SameShape(replacement->shape(), instruction->shape())) {
         return absl::InternalError(absl::StrCat("a rule replaced ", instruction->name(), " of shape ",
@@ -105,6 +121,7 @@ absl::StatusOr<bool> SimplifyAlgebra(HloModule* module, PassContext& context) {
     if (here) computation->RemoveDead();
     changed |= here;
   }
+  attempts.Done();
   return changed;
 }
 

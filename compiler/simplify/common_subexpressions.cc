@@ -1,10 +1,12 @@
 // Common subexpression elimination, of loops and branches too: equal programs of equal operands have equal results.
 #include <algorithm>
+#include <optional>
 
 #include "absl/hash/hash.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "compiler/simplify/simplify.h"
+#include "hlo/base/choices.h"
 #include "hlo/base/status.h"
 
 namespace xc {
@@ -160,26 +162,57 @@ bool Same(const HloInstruction* a, const HloInstruction* b) {
   return true;
 }
 
+// The instructions of a computation that stand for themselves so far.
+class Kept {
+ public:
+  // The place of the one that is equal to `instruction`, whose key has this hash; -1: there is none.
+  int64_t Find(const HloInstruction* instruction, size_t hash) const {
+    const auto candidates = places_.find(hash);
+    if (candidates == places_.end()) return -1;
+    for (int64_t place : candidates->second) {
+      if (Same(kept_[place], instruction)) return place;
+    }
+    return -1;
+  }
+  // Without a hash, Find does not find it.
+  void Add(HloInstruction* instruction, std::optional<size_t> hash) {
+    if (hash) places_[*hash].push_back(static_cast<int64_t>(kept_.size()));
+    kept_.push_back(instruction);
+  }
+  // Null: there is none, or it is not equal to `instruction`.
+  HloInstruction* At(int64_t place, const HloInstruction* instruction) const {
+    if (place < 0 || place >= static_cast<int64_t>(kept_.size())) return nullptr;
+    return Same(kept_[place], instruction) ? kept_[place] : nullptr;
+  }
+
+ private:
+  std::vector<HloInstruction*> kept_;
+  absl::flat_hash_map<size_t, std::vector<int64_t>> places_;
+};
+
 }  // namespace
 
 absl::StatusOr<bool> EliminateCommonSubexpressions(HloModule* module, PassContext& context) {
   bool changed = false;
+  // What is equal for these sizes need not be for those that the code was made for, which say with what it is merged.
+  Attempts attempts;
+  int64_t number = 0;
   for (HloComputation* computation : module->ComputationPostOrder()) {
-    absl::flat_hash_map<size_t, std::vector<HloInstruction*>> seen;
+    Kept kept;
     bool here = false;
     for (HloInstruction* instruction : computation->PostOrder()) {
       if (!MayMerge(instruction)) continue;
       XC_RETURN_IF_ERROR(context.CheckDeadline());
-      std::vector<HloInstruction*>& candidates = seen[KeyHash(instruction)];
       HloInstruction* equal = nullptr;
-      for (HloInstruction* candidate : candidates) {
-        if (Same(candidate, instruction)) {
-          equal = candidate;
-          break;
-        }
+      std::optional<size_t> hash;
+      if (!attempts.replays()) hash = KeyHash(instruction);
+      if (attempts.Wanted(number++)) {
+        const int64_t place = ChooseAny(hash ? kept.Find(instruction, *hash) : -1);
+        equal = kept.At(place, instruction);
+        attempts.Attempted(equal != nullptr);
       }
       if (equal == nullptr) {
-        candidates.push_back(instruction);
+        kept.Add(instruction, hash);
         continue;
       }
       instruction->ReplaceAllUsesWith(equal);
@@ -189,6 +222,7 @@ absl::StatusOr<bool> EliminateCommonSubexpressions(HloModule* module, PassContex
     if (here) computation->RemoveDead();
     changed |= here;
   }
+  attempts.Done();
   if (changed) module->RemoveUnusedComputations();
   return changed;
 }

@@ -2,6 +2,7 @@
 #include "compiler/cost_analysis.h"
 #include "compiler/simplify/may_move.h"
 #include "compiler/simplify/simplify.h"
+#include "hlo/base/choices.h"
 #include "hlo/base/status.h"
 
 namespace xc {
@@ -28,33 +29,43 @@ bool Foldable(const HloInstruction* instruction) {
   return true;
 }
 
+// The constant that the instruction is; null: it is none, or more than the bounds allow.
+absl::StatusOr<HloInstruction*> Folded(HloInstruction* instruction, PassContext& context) {
+  if (!Foldable(instruction)) return nullptr;
+  const InstructionCost cost = CostOf(instruction);
+  if (instruction->shape().ByteSize() > context.options.fold_max_bytes ||
+      cost.flops + cost.transcendentals > context.options.fold_max_flops) {
+    return nullptr;
+  }
+  XC_RETURN_IF_ERROR(context.CheckDeadline());
+  std::vector<const Literal*> operands;
+  for (const HloInstruction* operand : instruction->operands()) operands.push_back(&operand->literal());
+  absl::StatusOr<Literal> value = context.evaluator->Evaluate(instruction, operands);
+  // What the evaluator cannot do is left for run time, where its error belongs to the instruction.
+  if (!value.ok() || !SameShape(value->shape(), instruction->shape())) return nullptr;
+  return instruction->parent()->Add(HloInstruction::CreateConstant(*std::move(value)));
+}
+
 }  // namespace
 
 absl::StatusOr<bool> FoldConstants(HloModule* module, PassContext& context) {
   if (context.evaluator == nullptr) return false;
   bool changed = false;
+  Attempts attempts;
+  int64_t number = 0;
   for (HloComputation* computation : module->ComputationPostOrder()) {
     for (HloInstruction* instruction : computation->PostOrder()) {
-      if (!Foldable(instruction)) continue;
-      const int64_t bytes = instruction->shape().ByteSize();
-      const InstructionCost cost = CostOf(instruction);
-      if (bytes > context.options.fold_max_bytes ||
-          cost.flops + cost.transcendentals > context.options.fold_max_flops) {
-        continue;
-      }
-      XC_RETURN_IF_ERROR(context.CheckDeadline());
-      std::vector<const Literal*> operands;
-      for (const HloInstruction* operand : instruction->operands()) operands.push_back(&operand->literal());
-      absl::StatusOr<Literal> value = context.evaluator->Evaluate(instruction, operands);
-      // What the evaluator cannot do is left for run time, where its error belongs to the instruction.
-      if (!value.ok() || !SameShape(value->shape(), instruction->shape())) continue;
-      HloInstruction* constant = computation->Add(HloInstruction::CreateConstant(*std::move(value)));
+      if (!attempts.Wanted(number++)) continue;
+      XC_ASSIGN_OR_RETURN(HloInstruction * constant, Folded(instruction, context));
+      attempts.Attempted(constant != nullptr);
+      if (constant == nullptr) continue;
       instruction->ReplaceAllUsesWith(constant);
       context.Count("fold_constants.instruction");
       changed = true;
     }
     if (changed) computation->RemoveDead();
   }
+  attempts.Done();
   return changed;
 }
 

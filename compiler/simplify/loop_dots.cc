@@ -61,7 +61,7 @@ std::optional<SliceDot> AsSliceDot(HloInstruction* dot, int side, const Invarian
   const HloInstruction* operand = dot->operand(side);
   if (!dims.lhs_batch.empty() || !code.Contains(p.other()) || !p.other()->shape().IsArray()) return {};
   const int64_t sum = SumLength(dot, side);
-  if (sum < kMinSum) return {};
+  if (ChooseAny(sum < kMinSum)) return {};
   // As the right operand it becomes the left one, which is right where its free dimensions have nothing to exchange.
   if (side == 1 && operand->shape().ElementCount() != sum) return {};
   p.slice = dot->operand(side);
@@ -181,7 +181,7 @@ bool HoistDots(PlainLoop& l, PassContext& context) {
   for (const std::vector<SliceDot>& group : groups) {
     const SliceDot& p = group[0];
     // The rounds use at least half of what is computed, as far as the counter says.
-    if (p.slices() / 2 / static_cast<int64_t>(group.size()) > *rounds) continue;
+    if (ChooseAny(p.slices() / 2 / static_cast<int64_t>(group.size()) > *rounds)) continue;
     if (ChooseAny(bytes + BytesOf(p) > MaxBytes(p))) continue;
     bytes += BytesOf(p);
     wholes.push_back(MakeWhole(p, code));

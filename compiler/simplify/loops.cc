@@ -4,6 +4,7 @@
 #include "compiler/make.h"
 #include "compiler/simplify/plain_loop.h"
 #include "compiler/simplify/simplify.h"
+#include "hlo/base/choices.h"
 
 namespace xc {
 namespace {
@@ -94,7 +95,8 @@ bool HoistInvariants(PlainLoop& l, PassContext& context) {
     if (!code.Costs(i) || !i->shape().IsArray()) continue;
     const bool needed =
         std::any_of(i->users().begin(), i->users().end(), [&](const HloInstruction* u) { return !code.Contains(u); });
-    if (needed && i->shape().ByteSize() <= std::max<int64_t>(2 * code.SourceBytes(i), 4096)) hoisted.push_back(i);
+    if (!needed) continue;
+    if (ChooseAny(i->shape().ByteSize() <= std::max<int64_t>(2 * code.SourceBytes(i), 4096))) hoisted.push_back(i);
   }
   if (hoisted.empty()) return false;
   if (hoisted.size() > 64) hoisted.resize(64);

@@ -12,6 +12,7 @@ Choices* Choices::current() { return current_choices; }
 void Choices::Replay() {
   replays_ = true;
   failed_ = false;
+  wrong_ = kNoPlace;
   next_ = 0;
   begun_.clear();
 }
@@ -21,6 +22,22 @@ void Choices::Fail(const char* file, int line) {
   failed_ = true;
   file_ = file;
   line_ = line;
+}
+
+void Choices::FailAt(size_t place, const char* file, int line) {
+  if (!failed_) wrong_ = place;
+  Fail(file, line);
+}
+
+void Choices::Restart() {
+  Replay();
+  replays_ = false;
+  made_.clear();
+}
+
+void Choices::GiveUp() {
+  if (wrong_ < made_.size()) given_up_.insert({wrong_, made_[wrong_]});
+  Restart();
 }
 
 std::string Choices::where() const {
@@ -59,10 +76,49 @@ int64_t Choices::Any(int64_t natural, const char* file, int line) {
 }
 
 int64_t Choices::Safe(int64_t natural, const char* file, int line) {
-  const int64_t chosen = Any(natural, file, line);
-  if (chosen == 0 || chosen == natural) return chosen;
-  Fail(file, line);
-  return natural;
+  return Checked(
+      natural, 0, [natural](int64_t chosen) { return chosen == natural; }, file, line);
+}
+
+Attempts::Attempts() : choices_(Choices::current()) { Read(); }
+
+void Attempts::Read() {
+  if (!replays()) return;
+  place_ = choices_->next_;
+  next_ = choices_->Any(-1);
+  if (choices_->failed_) next_ = -1;
+}
+
+bool Attempts::Wanted(int64_t n) {
+  if (choices_ == nullptr) return true;
+  if (choices_->replays_) return next_ >= 0 && next() == n;
+  if (choices_->failed_) return true;
+  place_ = choices_->made_.size();
+  const auto& given_up = choices_->given_up_;
+  if (given_up.contains({place_, 2 * n}) || given_up.contains({place_, 2 * n + 1})) return false;
+  choices_->made_.push_back(2 * n + 1);
+  return true;
+}
+
+void Attempts::Attempted(bool succeeded, bool left_trace) {
+  if (choices_ == nullptr || choices_->failed_) return;
+  if (choices_->replays_) {
+    if (succeeded != (next_ % 2 == 1)) choices_->FailAt(place_);
+    Read();
+  } else if (!succeeded && left_trace) {
+    --choices_->made_[place_];
+  } else if (!succeeded) {
+    choices_->made_.resize(place_);  // what was chosen meanwhile is of no account
+  }
+}
+
+void Attempts::Done() {
+  if (choices_ == nullptr || choices_->failed_) return;
+  if (!choices_->replays_) {
+    choices_->made_.push_back(-1);
+  } else if (next_ >= 0) {
+    choices_->FailAt(place_);  // the attempt did not come about
+  }
 }
 
 ChoicesScope::ChoicesScope(Choices* choices) : before_(current_choices) { current_choices = choices; }
