@@ -60,6 +60,24 @@ def gradient(h):
     return tape.gradient(loss, h)
 
 
+def causal(h):
+    """With a mask that is known for short lengths and computed for long ones."""
+    length = tf.shape(h)[1]
+    mask = tf.range(length)[:, None] >= tf.range(length)[None, :]
+    scores = tf.matmul(h, h, transpose_b=True) + tf.where(mask, 0.0, -1e9)
+    return tf.nn.softmax(scores) @ h
+
+
+def training(h):
+    """The loss of classes for each element, and gradients of weights, whose sums go over the sizes that vary."""
+    with tf.GradientTape() as tape:
+        tape.watch([UP, OUT])
+        logits = tf.reshape(tf.nn.relu(tf.tensordot(h @ OUT, UP, 1)), [-1, 4 * WIDTH])
+        labels = tf.math.floormod(tf.range(tf.shape(logits)[0]), 4 * WIDTH)
+        loss = tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=logits))
+    return [loss, *tape.gradient(loss, [UP, OUT])]
+
+
 # Of floats [n, length, WIDTH].
 PROGRAMS = {
     "elementwise": lambda h: tf.tanh(h) * 2.0 + h,
@@ -86,13 +104,18 @@ PROGRAMS = {
     "masked": lambda h: attention(h, masked=True),
     "encoder": encoder,
     "recurrent": recurrent,
-}
-
-# Programs that have another number of steps, other padding, or values of small arrays that are known for other lengths.
-OTHERS = {
     "gradient": gradient,
     "cumulated": lambda h: tf.cumsum(tf.tanh(h), axis=1) * 2.0,
     "pool": lambda h: tf.nn.max_pool1d(tf.tanh(h), 3, 2, "SAME"),
+    "causal": causal,
+    "training": training,
+}
+
+# Programs that have another number of steps, or whose numbers of elements under a window are simplified in another way
+# where there is no padding in front.
+OTHERS = {
+    "mean_pool": lambda h: tf.nn.avg_pool1d(tf.tanh(h), 3, 2, "SAME"),
+    "logarithms": lambda h: tf.math.cumulative_logsumexp(tf.tanh(h), axis=1) * 2.0,
 }
 
 # n and length: each by itself, sizes that are equal by chance, those of the width, multiples of vectors, 1.

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "hlo/base/choices.h"
 #include "hlo/base/status.h"
 
 namespace xc {
@@ -20,20 +21,8 @@ bool IsPrime(int64_t n) {
   return n > 1;
 }
 
-// Sizes that are unlike each other and all that programs treat in their own way: primes, for each class and sample
-// another one. The first sample is of middling sizes, which decide the form of code; then come large ones, small ones,
-// and round ones.
-int64_t SampleSize(int which, int of_class) {
-  constexpr int64_t kScales[] = {131, 500, 3};
-  if (which >= 3) return 64 * int64_t{of_class + which - 1};
-  int left = of_class;
-  for (int64_t n = kScales[which];; ++n) {
-    if (IsPrime(n) && left-- == 0) return n;
-  }
-}
-
-// The same for programs that have limits, such as the rows of a table of positions: not above `largest`, which has been
-// seen. 0: there is none.
+// The size of a sample (GeneralCode::SampleSize) of a program that has limits, such as the rows of a table of
+// positions: not above `largest`, which has been seen. 0: there is none.
 int64_t SmallerSampleSize(int which, int64_t largest, const std::set<int64_t>& taken) {
   for (int64_t n = largest * (4 - which) / 4; n > 1; --n) {
     if ((IsPrime(n) || which == 3) && !taken.contains(n)) return n;
@@ -142,7 +131,7 @@ absl::StatusOr<std::vector<int64_t>> SampleSizes(const GeneralShapes::Group& gro
   }
   for (size_t c = 0; c < of_class.size(); ++c) {
     if (!group.varies[c]) continue;
-    of_class[c] = limited ? SmallerSampleSize(which, group.largest[c], taken) : SampleSize(which, c);
+    of_class[c] = limited ? SmallerSampleSize(which, group.largest[c], taken) : GeneralCode::SampleSize(which, c);
     if (of_class[c] == 0) return absl::UnimplementedError("its sizes have too few values to try it out with");
     taken.insert(of_class[c]);
   }
@@ -210,7 +199,7 @@ std::shared_ptr<GeneralShapes::Group> GeneralShapes::Find(const std::vector<Clus
   }
   if (group->code != nullptr) return group;  // its samples stand
   Refine(sizes, SizesOf(group->args), group.get());
-  if (group->seen < kFew || !VariesInside(*group)) return group;
+  if (group->seen < kFew || !(group->batch_counts || VariesInside(*group))) return group;
   // The classes stay as they are from here on.
   group->code =
       compiler_->MakeGeneral([this, g = group.get()](int which) -> absl::StatusOr<std::unique_ptr<HloModule>> {
@@ -238,6 +227,9 @@ std::shared_ptr<GeneralShapes::Group> GeneralShapes::Find(const std::vector<Clus
 absl::StatusOr<std::unique_ptr<HloModule>> GeneralShapes::Lower(const std::vector<ClusterArg>& args,
                                                                 LoweredCluster* lowered) {
   std::set<int> needed;
+  // Lowerings look at it (ForAllSizes); nothing is chosen yet.
+  Choices any;
+  const ChoicesScope scope(&any);
   auto made = compiler_->Lower(graph_, args, &needed, nullptr);
   if (!made.ok()) return absl::UnimplementedError(made.status().message());
   *lowered = *std::move(made);

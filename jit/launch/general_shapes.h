@@ -38,6 +38,8 @@ class GeneralShapes {
     // Code for all sizes is wanted: kFew signatures were there, they differ in another dimension than the first as
     // well. `code` is set and the classes stay as they are.
     std::atomic<bool> wanted{false};
+    // The batch alone is enough of that: no code serves other batch sizes than its own (BatchBuckets).
+    std::atomic<bool> batch_counts{false};
     int cancel = 0;                  // from then on 1: compilations for single signatures need not go on (CancelScope)
     std::atomic<bool> ready{false};  // the code serves some signature
     std::atomic<bool> refused{false};

@@ -162,6 +162,7 @@ absl::StatusOr<ClusterCode> Launcher::MakeCode(const std::shared_ptr<Entry>& ent
     }
     return shared;
   }
+  if (entry->general != nullptr && !absl::IsNotFound(shared.status())) entry->general->batch_counts = true;
   int limit = 0;
   {
     std::unique_lock<std::shared_mutex> lock(mutex_);

@@ -1,6 +1,9 @@
 #include "jit/lowering/graph_lowering.h"
 
+#include <set>
+
 #include "absl/strings/str_cat.h"
+#include "hlo/base/choices.h"
 #include "jit/kernels/kernel.h"
 #include "jit/lowering/dynamic_array.h"
 
@@ -9,6 +12,13 @@ namespace {
 
 constexpr int64_t kMaxFoldedElements = 4096;
 constexpr int kMaxDepth = 64;
+
+// Whether the op makes an array as large as its operands say.
+bool MakesArrays(const std::string& op) {
+  static const auto* const kOps =
+      new std::set<std::string>{"BroadcastTo", "Fill", "LinSpace", "OneHot", "Pad", "PadV2", "Range", "Tile"};
+  return kOps->contains(op);
+}
 
 }  // namespace
 
@@ -87,6 +97,23 @@ bool GraphLowering::TryFold(const Node& node, const std::vector<LoweredValue>& i
   return true;
 }
 
+void GraphLowering::AlsoCompute(const Node& node, const std::vector<LoweredValue>& inputs,
+                                std::vector<LoweredValue>* outputs) {
+  bool arrays = MakesArrays(node.op);
+  for (const LoweredValue& input : inputs) arrays |= input.array != nullptr;
+  const Lowering* lowering = LoweringRegistry::Get().Find(node.op);
+  if (!arrays || lowering == nullptr) return;
+  OpContext context(node, emitter_, *this, inputs);
+  if (!lowering->fn(context).ok()) return;  // they stay known
+  for (size_t i = 0; i < outputs->size(); ++i) {
+    LoweredValue& known = (*outputs)[i];
+    const Val array = context.outputs()[i].array;
+    const bool same =
+        array != nullptr && array->type() == ToElementType(known.type) && array->shape().dims() == known.dims;
+    if (same) known.array = array;
+  }
+}
+
 void GraphLowering::AddCheck(Emitter& emitter, Val bad) {
   std::vector<int64_t> dims;
   for (int64_t i = 0; i < bad->shape().rank(); ++i) dims.push_back(i);
@@ -130,7 +157,10 @@ absl::Status GraphLowering::LowerNode(const Node& node) {
   if (node.op == "NoOp" || node.op == "ControlTrigger") {
     return absl::OkStatus();
   }
-  if (TryFold(node, inputs, &outputs)) return absl::OkStatus();
+  if (TryFold(node, inputs, &outputs)) {
+    if (ForAllSizes()) AlsoCompute(node, inputs, &outputs);
+    return absl::OkStatus();
+  }
   const Lowering* lowering = LoweringRegistry::Get().Find(node.op);
   if (lowering == nullptr) {
     return absl::UnimplementedError(absl::StrCat("node '", node.name, "': no lowering for op ", node.op));

@@ -45,6 +45,9 @@ class GraphLowering {
   absl::Status LowerNode(const Node& node);
   // Evaluates a node of constant inputs with its host kernel; false when that is not possible or too large.
   bool TryFold(const Node& node, const std::vector<LoweredValue>& inputs, std::vector<LoweredValue>* outputs);
+  // Where code is made that serves several sizes: arrays that sizes make, or that are computed from such, are computed
+  // as well as known, so that larger ones, which are too large to be known, make the same program.
+  void AlsoCompute(const Node& node, const std::vector<LoweredValue>& inputs, std::vector<LoweredValue>* outputs);
 
   const Graph& graph_;
   Emitter& emitter_;

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "absl/strings/str_cat.h"
+#include "hlo/base/choices.h"
 #include "jit/lowering/lowering.h"
 
 namespace xc {
@@ -109,9 +110,11 @@ absl::Status L2Loss(OpContext& c) {
   return absl::OkStatus();
 }
 
-// An inclusive scan by doubling: after step k every element covers 2^(k+1) elements.
+// An inclusive scan by doubling: after step k every element covers 2^(k+1) elements. In code for several sizes, whose
+// number of steps would differ, one window for each element, which the compiler makes a loop of. `opcode`: what
+// combines two elements; kParameter: no single op.
 template <typename Combine>
-absl::Status Scan(OpContext& c, double identity, Combine combine) {
+absl::Status Scan(OpContext& c, double identity, HloOpcode opcode, Combine combine) {
   XC_ASSIGN_OR_RETURN(int64_t axis, c.Int(1));
   XC_ASSIGN_OR_RETURN(axis, c.Axis(axis, c.rank(0)));
   XC_ASSIGN_OR_RETURN(bool exclusive, c.node.Bool("exclusive"));
@@ -127,20 +130,28 @@ absl::Status Scan(OpContext& c, double identity, Combine combine) {
     Val padded = b.Pad(v, start, padding);
     return reverse ? b.SliceDim(padded, axis, by, n + by) : b.SliceDim(padded, axis, 0, n);
   };
-  for (int64_t step = 1; step < n; step *= 2) x = combine(b, x, shifted(x, step));
+  if (ForAllSizes() && opcode != HloOpcode::kParameter && n > 1) {
+    WindowAttr window;
+    window.dims.resize(c.rank(0));
+    window.dims[axis].size = n;
+    (reverse ? window.dims[axis].padding_high : window.dims[axis].padding_low) = n - 1;
+    x = b.ReduceWindow(x, start, window, opcode);
+  } else {
+    for (int64_t step = 1; step < n; step *= 2) x = combine(b, x, shifted(x, step));
+  }
   if (exclusive && n > 0) x = shifted(x, 1);
   c.set(0, b.Convert(x, type));
   return absl::OkStatus();
 }
 
 absl::Status Cumsum(OpContext& c) {
-  return Scan(c, 0, [](Emitter& b, Val x, Val y) { return b.Add(x, y); });
+  return Scan(c, 0, HloOpcode::kAdd, [](Emitter& b, Val x, Val y) { return b.Add(x, y); });
 }
 absl::Status Cumprod(OpContext& c) {
-  return Scan(c, 1, [](Emitter& b, Val x, Val y) { return b.Mul(x, y); });
+  return Scan(c, 1, HloOpcode::kMultiply, [](Emitter& b, Val x, Val y) { return b.Mul(x, y); });
 }
 absl::Status CumulativeLogsumexp(OpContext& c) {
-  return Scan(c, -std::numeric_limits<double>::infinity(), [](Emitter& b, Val x, Val y) {
+  return Scan(c, -std::numeric_limits<double>::infinity(), HloOpcode::kParameter, [](Emitter& b, Val x, Val y) {
     Val high = b.Max(x, y), low = b.Min(x, y);
     Val sum = b.Add(high, b.Unary(HloOpcode::kLogPlusOne, b.Exp(b.Sub(low, high))));
     // Both infinite and equal: their difference is NaN, the sum is that infinity.

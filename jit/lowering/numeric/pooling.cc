@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "absl/strings/str_cat.h"
+#include "hlo/base/choices.h"
 #include "jit/lowering/lowering.h"
 #include "jit/lowering/numeric/window.h"
 
@@ -14,6 +15,7 @@ struct Pool {
   WindowAttr window;  // per dimension of the value
   std::vector<WindowDim> spatial;
   Dims output;
+  bool same = false;  // padding is what makes the windows cover everything
 };
 
 // Reads ksize and strides from attributes, or from operands first_operand and first_operand + 1 if that is not -1.
@@ -44,6 +46,8 @@ absl::StatusOr<Pool> ReadPool(OpContext& c, const Dims& input, int first_operand
   std::vector<int64_t> sizes;
   for (int64_t d : p.format.spatial) sizes.push_back(input[d]);
   XC_ASSIGN_OR_RETURN(p.spatial, ReadWindow(c, p.format, sizes, kernel, strides, dilations));
+  XC_ASSIGN_OR_RETURN(const std::string padding, c.node.String("padding"));
+  p.same = padding == "SAME";
   p.window.dims.resize(rank);
   p.output = input;
   for (size_t i = 0; i < p.spatial.size(); ++i) {
@@ -59,9 +63,19 @@ absl::Status MaxPool(OpContext& c) {
   return absl::OkStatus();
 }
 
+// The number of elements under each window of one dimension, computed: in code for several sizes the padding, and
+// whether there is any, depends on them.
+Val CountsAlong(Emitter& b, const WindowDim& w, int64_t outputs, int64_t input, ElementType type) {
+  Val window = b.Iota(ElementType::kS32, {outputs}, 0);
+  Val first = b.Sub(b.MulC(window, static_cast<double>(w.stride)), b.Like(window, static_cast<double>(w.padding_low)));
+  Val end =
+      b.Min(b.Add(first, b.Like(window, static_cast<double>(w.size))), b.Like(window, static_cast<double>(input)));
+  return b.Convert(b.Max(b.Sub(end, b.Max(first, b.Like(window, 0))), b.Like(window, 0)), type);
+}
+
 // Number of elements of the value under each window, as an array of the result's shape.
 Val Counts(Emitter& b, const Pool& p, const Dims& input, ElementType type) {
-  bool padded = false;
+  bool padded = p.same && ForAllSizes();
   double volume = 1;
   for (const WindowDim& w : p.spatial) {
     padded |= w.padding_low != 0 || w.padding_high != 0;
@@ -72,6 +86,11 @@ Val Counts(Emitter& b, const Pool& p, const Dims& input, ElementType type) {
   for (size_t i = 0; i < p.spatial.size(); ++i) {
     const WindowDim& w = p.spatial[i];
     int64_t d = p.format.spatial[i], n = p.output[d];
+    if (ForAllSizes()) {
+      Val v = b.Broadcast(CountsAlong(b, w, n, input[d], type), p.output, {d});
+      counts = counts == nullptr ? v : b.Mul(counts, v);
+      continue;
+    }
     Literal l{Shape(type, {n})};
     for (int64_t k = 0; k < n; ++k) {
       int64_t from = std::max<int64_t>(k * w.stride - w.padding_low, 0);
