@@ -250,6 +250,15 @@ def symbols(check):
         and all(run["general"] and run["agree"] for run in found["runs"]),
         done,
     )
+    done = check.run("replay", "open.mlir", "--shapes=[3,2],[2]; [70,2],[2]; [5,2],[2]", "--against=interpreter")
+    check.expect(
+        "one compilation for three sizes of StableHLO",
+        done.returncode == 0
+        and done.stdout.count("all 1 output agree with interpreter") == 3
+        and "1 compilation for several sizes served 3 of them, 0 got code of their own" in done.stdout,
+        done,
+    )
+    check.refused("have other ranks than", "replay", "open.mlir", "--shapes=[3,2],[2]; [3],[2]")
     check.refused("symbol b=2..64 cannot be 65", "replay", "symbolic.hlo", "--shapes=b=65,n=5")
     check.refused("has the symbols b=2..64 n: give values", "opt", "symbolic.hlo")
     done = check.run("opt", "symbolic.hlo", "--passes=none", "--shapes=[3,7]")

@@ -159,17 +159,22 @@ RunOptions RunOptionsOf(const Settings& s) {
   return run;
 }
 
-// Flags of modules that run once, with sizes that are known.
+// A module with symbols, or, with several lists of shapes, one that leaves sizes open.
 absl::Status ReplayForShapes(const std::string& path, const Settings& s, bool* wrong) {
   if (!s.inputs.empty() || !s.output_dir.empty() || !s.dump_to.empty() || s.bisect || s.compile_only) {
     return absl::InvalidArgumentError(
-        "a module with symbols is run for several sizes: no --inputs, --output_dir, --dump_to, --bisect or "
+        "a module that is run for several sizes takes no --inputs, --output_dir, --dump_to, --bisect or "
         "--compile_only; `xla opt --shapes=b=2,n=17` prints the module of some");
   }
-  XC_ASSIGN_OR_RETURN(const std::string text, ReadFile(path));
   const std::string platform = s.platform.empty() ? DefaultPlatform() : s.platform;
-  return ReplaySymbolic(text, {platform, s.against, s.shapes, s.runs, s.seconds}, WithFlags({}, s), RunOptionsOf(s),
-                        wrong);
+  const SymbolicRuns runs = {platform, s.against, s.shapes, s.runs, s.seconds};
+  if (HasSymbols(path)) {
+    XC_ASSIGN_OR_RETURN(const std::string text, ReadFile(path));
+    return ReplaySymbolic(text, runs, WithFlags({}, s), RunOptionsOf(s), wrong);
+  }
+  XC_ASSIGN_OR_RETURN(const ParseOptions parse, ReadLimits(s));
+  const auto read = [&](const std::string& shapes) { return ReadModule({path, shapes, s.signature}, parse); };
+  return ReplayShapes(read, runs, WithFlags({}, s), RunOptionsOf(s), wrong);
 }
 
 // A bundle, or the module of a file with the arguments that are recorded with it. Settings that the flags leave open
@@ -328,7 +333,7 @@ absl::Status ReplayModule(const std::string& name, std::unique_ptr<HloModule> mo
 }
 
 absl::Status Replay(const std::string& path, Settings s, bool* wrong) {
-  if (HasSymbols(path)) return ReplayForShapes(path, s, wrong);
+  if (HasSymbols(path) || s.shapes.find(';') != std::string::npos) return ReplayForShapes(path, s, wrong);
   const absl::Time parse_start = absl::Now();
   const int64_t parse_start_ns = ProfileClock();
   std::vector<Literal> arguments;
@@ -369,7 +374,8 @@ int ReplayCommand(const std::vector<std::string>& args) {
                 "  xla replay module.hlo --against=interpreter --bisect\n"
                 "  xla replay module.hlo --profile=trace.json --roofline=roofline.svg\n"
                 "  xla replay module.hlo --dump_to=bundle && xla replay bundle\n"
-                "  xla replay symbolic.hlo --shapes=\"b=2,n=17; b=3,n=5\" --against=interpreter");
+                "  xla replay symbolic.hlo --shapes=\"b=2,n=17; b=3,n=5\" --against=interpreter\n"
+                "  xla replay open.mlir --shapes=\"[2,17]; [3,5]\" --against=interpreter");
   flags.Add("platform", &s.platform, PlatformNames() + " (default: the bundle's, else " + DefaultPlatform() + ")");
   flags.Add("emulate", &s.emulate, "with --platform=gpu: run on the emulator in place of a device");
   flags.Add("against", &s.against, "compare the outputs with those of this platform; status 1 if they differ");

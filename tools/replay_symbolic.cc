@@ -1,15 +1,20 @@
 #include "tools/replay_symbolic.h"
 
+#include <algorithm>
+#include <map>
 #include <memory>
 #include <vector>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
-#include "absl/strings/strip.h"
 #include "absl/time/clock.h"
 #include "hlo/base/json.h"
 #include "hlo/base/status.h"
 #include "hlo/symbolic.h"
+#include "hlo/verifier/verifier.h"
+#include "service/argument_shapes.h"
 #include "service/compare.h"
 #include "service/general_code.h"
 #include "service/inputs.h"
@@ -39,12 +44,10 @@ absl::StatusOr<std::string> Compare(const HloModule& module, const std::string& 
   return absl::StrCat(", all ", HumanCount(static_cast<int64_t>(outputs.size()), "output"), " agree with ", platform);
 }
 
-// Runs the module that `binding` makes of the text, and reports it: a line, and an object in `runs`.
-absl::Status RunBinding(const SymbolicText& symbolic, absl::string_view binding, GeneralCode& code,
-                        const SymbolicRuns& settings, const CompileOptions& options, const RunOptions& run,
-                        JsonList* runs, bool* wrong) {
-  XC_ASSIGN_OR_RETURN(const SymbolValues values, ParseSymbolValues(binding));
-  XC_ASSIGN_OR_RETURN(std::unique_ptr<HloModule> module, symbolic.BindModule(values));
+// Runs the module for the sizes that `bound` names, and reports it: a line, and an object in `runs`.
+absl::Status RunModule(std::unique_ptr<HloModule> module, const std::string& bound, GeneralCode& code,
+                       const SymbolicRuns& settings, const CompileOptions& options, const RunOptions& run,
+                       JsonList* runs, bool* wrong) {
   XC_RETURN_IF_ERROR(CheckInputMemory(*module, options.max_memory_bytes));
   const std::unique_ptr<HloModule> original = module->Clone();
   const int64_t before = code.stats().exact;
@@ -58,8 +61,7 @@ absl::Status RunBinding(const SymbolicText& symbolic, absl::string_view binding,
   for (const Shape& leaf : executable->parameter_leaves()) inputs.push_back(MakeInput(inputs.size(), leaf));
   for (const Literal& input : inputs) pointers.push_back(&input);
   XC_ASSIGN_OR_RETURN(const std::vector<Literal> outputs, RunOnLiterals(*executable, pointers, run));
-  std::string bound, verdict;
-  for (const auto& [name, value] : values) absl::StrAppend(&bound, bound.empty() ? "" : ",", name, "=", value);
+  std::string verdict;
   JsonObject fields;
   fields.Add("shapes", bound).Add("general", stats.exact == before).Add("ready_ms", ready_ms);
   if (stats.exact > before) fields.Add("refusal", stats.last_refusal);
@@ -79,16 +81,73 @@ absl::Status RunBinding(const SymbolicText& symbolic, absl::string_view binding,
   return absl::OkStatus();
 }
 
+// What became of all sizes: `symbols`, if they have names.
+void ReportRuns(const GeneralCode& code, const std::string& symbols, const JsonList& runs) {
+  const GeneralCode::Stats stats = code.stats();
+  Report& report = Report::Get();
+  report.fields.Add("symbols", symbols).AddJson("runs", runs.ToString());
+  report.fields.Add("general_compilations", stats.general).Add("served", stats.served).Add("own_code", stats.exact);
+  report.Line(absl::StrCat(symbols.empty() ? "" : absl::StrCat("symbols ", symbols, ": "),
+                           HumanCount(stats.general, "compilation"), " for several sizes served ", stats.served,
+                           " of them, ", stats.exact, " got code of their own"));
+}
+
+// Lists of shapes as they are given, and the sizes in each of them, one after the other.
+struct ShapeLists {
+  std::vector<std::string> texts;
+  std::vector<std::vector<Shape>> lists;
+  std::vector<std::vector<int64_t>> sizes;
+};
+
+absl::StatusOr<ShapeLists> ParseShapeLists(absl::string_view text) {
+  ShapeLists all;
+  for (absl::string_view one : absl::StrSplit(text, ';', absl::SkipWhitespace())) {
+    all.texts.emplace_back(absl::StripAsciiWhitespace(one));
+    XC_ASSIGN_OR_RETURN(all.lists.emplace_back(), ParseArgumentShapes(one));
+    std::vector<int64_t>& sizes = all.sizes.emplace_back();
+    for (const Shape& shape : all.lists.back()) sizes.insert(sizes.end(), shape.dims().begin(), shape.dims().end());
+    if (sizes.size() != all.sizes[0].size()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("the shapes '", all.texts.back(), "' have other ranks than '", all.texts[0], "'"));
+    }
+  }
+  return all;
+}
+
+// The list for sample number `which`: sizes that are the same in all lists stay, others are of one class where they are
+// equal in each list.
+std::string SampleShapes(const ShapeLists& all, int which) {
+  std::map<std::vector<int64_t>, int> classes;
+  std::string text;
+  size_t next = 0;
+  for (const Shape& shape : all.lists[0]) {
+    Shape sample = shape;
+    for (int64_t d = 0; d < shape.rank(); ++d, ++next) {
+      std::vector<int64_t> column;
+      for (const std::vector<int64_t>& sizes : all.sizes) column.push_back(sizes[next]);
+      if (std::all_of(column.begin(), column.end(), [&](int64_t n) { return n == column[0]; })) continue;
+      const int of_class = classes.try_emplace(column, static_cast<int>(classes.size())).first->second;
+      sample.set_dim(d, GeneralCode::SampleSize(which, of_class));
+    }
+    const bool typed = sample.type() != ElementType::kInvalid;
+    absl::StrAppend(&text, text.empty() ? "" : ",",
+                    typed ? sample.ToString(false) : absl::StrCat("[", absl::StrJoin(sample.dims(), ","), "]"));
+  }
+  return text;
+}
+
 }  // namespace
 
 absl::Status ReplaySymbolic(const std::string& text, const SymbolicRuns& settings, const CompileOptions& options,
                             const RunOptions& run, bool* wrong) {
   XC_ASSIGN_OR_RETURN(const SymbolicText symbolic, SymbolicText::Parse(text));
   std::string symbols;
-  for (const Symbol& symbol : symbolic.symbols()) absl::StrAppend(&symbols, " ", symbol.ToString());
+  for (const Symbol& symbol : symbolic.symbols()) {
+    absl::StrAppend(&symbols, symbols.empty() ? "" : " ", symbol.ToString());
+  }
   if (settings.shapes.empty()) {
     return absl::InvalidArgumentError(
-        absl::StrCat("the module has the symbols", symbols, ": give values by --shapes=\"b=2,n=17; b=3,n=5\""));
+        absl::StrCat("the module has the symbols ", symbols, ": give values by --shapes=\"b=2,n=17; b=3,n=5\""));
   }
   GeneralCode code(Client::Default(), settings.platform, [&](int which) -> absl::StatusOr<std::unique_ptr<HloModule>> {
     XC_ASSIGN_OR_RETURN(const SymbolValues values, symbolic.Sample(which));
@@ -96,15 +155,28 @@ absl::Status ReplaySymbolic(const std::string& text, const SymbolicRuns& setting
   });
   JsonList runs;
   for (absl::string_view binding : absl::StrSplit(settings.shapes, ';', absl::SkipWhitespace())) {
-    XC_RETURN_IF_ERROR(RunBinding(symbolic, binding, code, settings, options, run, &runs, wrong));
+    XC_ASSIGN_OR_RETURN(const SymbolValues values, ParseSymbolValues(binding));
+    XC_ASSIGN_OR_RETURN(std::unique_ptr<HloModule> module, symbolic.BindModule(values));
+    std::string bound;
+    for (const auto& [name, value] : values) absl::StrAppend(&bound, bound.empty() ? "" : ",", name, "=", value);
+    XC_RETURN_IF_ERROR(RunModule(std::move(module), bound, code, settings, options, run, &runs, wrong));
   }
-  const GeneralCode::Stats stats = code.stats();
-  Report& report = Report::Get();
-  report.fields.Add("symbols", std::string(absl::StripPrefix(symbols, " "))).AddJson("runs", runs.ToString());
-  report.fields.Add("general_compilations", stats.general).Add("served", stats.served).Add("own_code", stats.exact);
-  report.Line(absl::StrCat("symbols", symbols, ": ", HumanCount(stats.general, "compilation"),
-                           " for several sizes served ", stats.served, " of them, ", stats.exact,
-                           " got code of their own"));
+  ReportRuns(code, symbols, runs);
+  return absl::OkStatus();
+}
+
+absl::Status ReplayShapes(const std::function<absl::StatusOr<std::unique_ptr<HloModule>>(const std::string&)>& read,
+                          const SymbolicRuns& settings, const CompileOptions& options, const RunOptions& run,
+                          bool* wrong) {
+  XC_ASSIGN_OR_RETURN(const ShapeLists all, ParseShapeLists(settings.shapes));
+  GeneralCode code(Client::Default(), settings.platform, [&](int which) { return read(SampleShapes(all, which)); });
+  JsonList runs;
+  for (const std::string& text : all.texts) {
+    XC_ASSIGN_OR_RETURN(std::unique_ptr<HloModule> module, read(text));
+    XC_RETURN_IF_ERROR(VerifyModule(*module));
+    XC_RETURN_IF_ERROR(RunModule(std::move(module), text, code, settings, options, run, &runs, wrong));
+  }
+  ReportRuns(code, "", runs);
   return absl::OkStatus();
 }
 
