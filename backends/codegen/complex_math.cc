@@ -160,6 +160,11 @@ class ComplexMath {
       }
       case HloOpcode::kTanh:
         return m_.fma ? std::optional<Element>(Tanh(x)) : std::nullopt;
+      case HloOpcode::kPower: {
+        if (!m_.fma) return std::nullopt;
+        Bounded(x);
+        return WidePower(x, y);
+      }
       case HloOpcode::kSign: {
         Bounded(x);
         V size = m_.Sqrt(Size2(x));
@@ -254,6 +259,26 @@ class ComplexMath {
     V small = Quotient({m_.Mul(m_.Abs(x.im), m_.F(0.5)), m_.F(0)}, {product, lost}, m_.Div(m_.F(1), product));
     V left = m_.SignBit(x.re);
     return {m_.Select(left, small, large), m_.CopySign(m_.Select(left, large, small), m_.Neg(x.im))};
+  }
+
+  // e^(y log x), where what the logarithm loses by rounding counts as often as it is multiplied by.
+  Element WidePower(Element x, Element y) {
+    constexpr double kMost = 128, kPi = 3.14159265358979323846;  // of y log x
+    Sum log = EmitLogOfSum(m_, SumOfProducts(x.re, x.re, x.im, x.im));
+    log = {m_.Mul(log.high, m_.F(0.5)), m_.Mul(log.low, m_.F(0.5))};
+    const Sum angle = EmitAtan2WithRest(m_, x.im, x.re);
+    V a = m_.Abs(y.re), b = m_.Abs(y.im), size = m_.Select(m_.Gt(a, b), a, b);
+    Rare(m_.Gt(size, m_.F(kMost / kPi)));
+    Rare(m_.Gt(m_.Mul(size, m_.Abs(log.high)), m_.F(kMost)));
+    const auto combine = [&](V u, const Sum& of_u, V v, const Sum& of_v) {
+      Sum sum = SumOfProducts(u, of_u.high, v, of_v.high);
+      sum.low = m_.Add(sum.low, m_.Fma(u, of_u.low, m_.Mul(v, of_v.low)));
+      return sum;
+    };
+    V e = EmitExpOfSum(m_, combine(y.re, log, m_.Neg(y.im), angle));
+    const Sum turn = combine(y.re, angle, y.im, log);
+    const SinCos of_turn = SinCosOf(turn.high);
+    return Times({m_.Fma(m_.Neg(turn.low), of_turn.sin, of_turn.cos), m_.Fma(turn.low, of_turn.cos, of_turn.sin)}, e);
   }
 
   // log(1 + d) / 2, where 1 + d is `sum`, which is as good unless it is near 1.

@@ -66,11 +66,12 @@ class MathBuilder {
   V Extend(V x) { return b.CreateFPExt(x, Double().type); }  // float to double
   V Round(V x) { return b.CreateFPTrunc(x, type); }          // double to this type
   // The nearest integer of |x| < 2^21 (float) or 2^50 (double), as a float and as a number in the low bits of *integer.
-  V Nearest(V x, V* integer) {
-    const double magic = is_double() ? 6755399441055744.0 : 12582912.0;
-    V shifted = Add(x, F(magic));
-    *integer = b.CreateSub(Bits(shifted), b.CreateBitCast(F(magic), int_type));
-    return Sub(shifted, F(magic));
+  V Nearest(V x, V* integer) { return FromShifted(Add(x, F(magic())), integer); }
+  // The same of x * factor, as it is before it is rounded.
+  V NearestMultiple(V x, double factor, V* integer) { return FromShifted(Fma(x, F(factor), F(magic())), integer); }
+  V FromShifted(V shifted, V* integer) {
+    *integer = b.CreateSub(Bits(shifted), b.CreateBitCast(F(magic()), int_type));
+    return Sub(shifted, F(magic()));
   }
   // x * 2^n with one rounding, for n between -2 and 2 times the exponent range's half.
   V Scale(V x, V n) {
@@ -80,6 +81,8 @@ class MathBuilder {
     auto power = [&](V k) { return Float(b.CreateShl(b.CreateAdd(k, I(bias)), I(mantissa))); };
     return Mul(Mul(x, power(half)), power(rest));
   }
+  // Added to a number, it leaves the nearest integer in the low bits.
+  double magic() const { return is_double() ? 6755399441055744.0 : 12582912.0; }
   double inf() const { return __builtin_inf(); }
   double nan() const { return __builtin_nan(""); }
 
@@ -109,6 +112,8 @@ llvm::Value* EmitExp(MathBuilder& m, llvm::Value* x);
 llvm::Value* EmitLog(MathBuilder& m, llvm::Value* x);
 llvm::Value* EmitLog1pOfDouble(MathBuilder& m, llvm::Value* x);
 llvm::Value* EmitExpm1OfDouble(MathBuilder& m, llvm::Value* x);
+// Splits positive x into a number in [sqrt(1/2), sqrt(2)) and an exponent.
+llvm::Value* EmitSplit(MathBuilder& m, llvm::Value* x, llvm::Value** exponent);
 
 struct SinCos {
   llvm::Value *sin, *cos;

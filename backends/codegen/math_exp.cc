@@ -9,7 +9,7 @@ using V = llvm::Value*;
 
 // e^x = y 2^n with y near 1.
 V ExpPartsOfFloat(MathBuilder& m, V x, V* n) {
-  V k = m.Nearest(m.Mul(x, m.F(1.44269504)), n);
+  V k = m.NearestMultiple(x, 1.44269504, n);
   V r = m.Fma(k, m.F(-0.693359375), x);  // 9 bits: k times it is exact
   r = m.Fma(k, m.F(2.12194440e-4), r);
   V p = m.Poly(r, {0.5000000027, 0.1666657628, 0.0416663729, 0.008363295188, 0.001394132342});
@@ -32,7 +32,7 @@ V ExpOfSmallFloat(MathBuilder& m, V x) {
 V ExpDouble(MathBuilder& m, V x) {
   x = m.ClampMin(m.ClampMax(x, 710.0), -746.0);
   V n;
-  V k = m.Nearest(m.Mul(x, m.F(1.4426950408889634)), &n);
+  V k = m.NearestMultiple(x, 1.4426950408889634, &n);
   V r = m.Fma(k, m.F(-6.93147180369123816490e-01), x);  // 32 bits
   r = m.Fma(k, m.F(-1.90821492927058770002e-10), r);
   V p = m.Poly(r, {0.5, 0.1666666666666667468, 0.04166666666662346789, 0.0083333333333220369961,
@@ -40,19 +40,6 @@ V ExpDouble(MathBuilder& m, V x) {
                    2.7557241750305072834e-6, 2.7620329482639780554e-7, 2.5110270500686869897e-8});
   V y = m.Add(m.Fma(m.Mul(r, r), p, r), m.F(1));
   return m.Scale(y, n);
-}
-
-// Splits positive x into m in [sqrt(1/2), sqrt(2)) and an exponent.
-V Split(MathBuilder& m, V x, V* exponent) {
-  const bool d = m.is_double();
-  const double tiny = d ? 0x1p-1022 : 0x1p-126, up = d ? 0x1p52 : 0x1p23;
-  const int mantissa = d ? 52 : 23;
-  const int64_t half_root = d ? 0x3fe6a09e667f3bcd : 0x3f3504f3;
-  V small = m.Lt(x, m.F(tiny));
-  V bits = m.b.CreateSub(m.Bits(m.Select(small, m.Mul(x, m.F(up)), x)), m.I(half_root));
-  V e = m.b.CreateSIToFP(m.b.CreateAShr(bits, m.I(mantissa)), m.type);
-  *exponent = m.Sub(e, m.Select(small, m.F(mantissa), m.F(0)));
-  return m.Float(m.b.CreateAdd(m.b.CreateAnd(bits, m.I((int64_t{1} << mantissa) - 1)), m.I(half_root)));
 }
 
 // Puts in the logarithms of what is not a positive finite number.
@@ -64,7 +51,7 @@ V LogSpecial(MathBuilder& m, V x, V y) {
 
 V LogFloat(MathBuilder& m, V x) {
   V e;
-  V f = m.Sub(Split(m, x, &e), m.F(1));
+  V f = m.Sub(EmitSplit(m, x, &e), m.F(1));
   V z = m.Mul(f, f);
   V p = m.Poly(f, {0.3333333126, -0.2499998119, 0.2000068806, -0.1666915106, 0.1425115599, -0.1239669877, 0.1163465908,
                    -0.116599424, 0.07332553778});
@@ -77,7 +64,7 @@ V LogFloat(MathBuilder& m, V x) {
 
 V LogDouble(MathBuilder& m, V x) {
   V e;
-  V f = m.Sub(Split(m, x, &e), m.F(1));
+  V f = m.Sub(EmitSplit(m, x, &e), m.F(1));
   V s = m.Div(f, m.Add(f, m.F(2)));
   V z = m.Mul(s, s);
   V r = m.Mul(z,
@@ -112,11 +99,11 @@ V TanhFloat(MathBuilder& m, V x) {
 
 // e^r - 1 of doubles to its last place, where x = k ln 2 + r.
 V Expm1OfRest(MathBuilder& m, V x, V* k) {
-  V n = m.Nearest(m.Mul(x, m.F(1.4426950408889634)), k);
+  V n = m.NearestMultiple(x, 1.4426950408889634, k);
   V high = m.Fma(n, m.F(-6.93147180369123816490e-01), x);
-  V low = m.Mul(n, m.F(1.90821492927058770002e-10));
-  V r = m.Sub(high, low);
-  V lost = m.Sub(m.Sub(high, r), low);
+  V low = m.F(-1.90821492927058770002e-10);
+  V r = m.Fma(n, low, high);
+  V lost = m.Fma(n, low, m.Sub(high, r));
   // Near the Taylor series, for |r| < 0.347.
   V q = m.Poly(r, {0.5, 0.16666666666666671, 0.041666666666666678, 0.0083333333333261393, 0.001388888888887908,
                    0.00019841269874805898, 2.4801587336426553e-05, 2.7557255419156705e-06, 2.7557263296038744e-07,
@@ -140,7 +127,7 @@ V Expm1Float(MathBuilder& m, V x) {
   auto& b = m.b;
   V y = m.ClampMin(m.ClampMax(x, 89), -18);
   V k;
-  V n = m.Nearest(m.Mul(y, m.F(1.44269504)), &k);
+  V n = m.NearestMultiple(y, 1.44269504, &k);
   V high = m.Fma(n, m.F(-0.693359375), y);  // 9 bits: n times it is exact
   V low = m.Mul(n, m.F(-2.12194440e-4));
   V r = m.Sub(high, low);
@@ -166,9 +153,9 @@ V TanhDouble(MathBuilder& m, V x) {
   // What the sum lost by rounding: sum - 2 is exact as long as 2 is a multiple of the sum's last place.
   V lost = m.Select(m.Lt(t, m.F(0x1p52)), m.Sub(t, m.Sub(sum, m.F(2))), m.F(0));
   V y = m.Div(t, sum);
-  V inverse = m.Mul(m.Sub(m.F(1), y), m.F(0.5));
-  y = m.Fma(m.Neg(m.Mul(y, lost)), inverse, y);
-  return m.Select(m.Lt(m.Abs(x), m.F(0x1p-30)), x, m.CopySign(y, x));
+  // (1 - y) / 2 is the sum's inverse.
+  y = m.Fma(m.Neg(m.Mul(y, lost)), m.Fma(y, m.F(-0.5), m.F(0.5)), y);
+  return m.CopySign(y, x);
 }
 
 V Logistic(MathBuilder& m, V x) {
@@ -257,6 +244,18 @@ V ThroughDouble(MathBuilder& m, MathOp op, V x) {
 }
 
 }  // namespace
+
+V EmitSplit(MathBuilder& m, V x, V* exponent) {
+  const bool d = m.is_double();
+  const double tiny = d ? 0x1p-1022 : 0x1p-126, up = d ? 0x1p52 : 0x1p23;
+  const int mantissa = d ? 52 : 23;
+  const int64_t half_root = d ? 0x3fe6a09e667f3bcd : 0x3f3504f3;
+  V small = m.Lt(x, m.F(tiny));
+  V bits = m.b.CreateSub(m.Bits(m.Select(small, m.Mul(x, m.F(up)), x)), m.I(half_root));
+  V e = m.b.CreateSIToFP(m.b.CreateAShr(bits, m.I(mantissa)), m.type);
+  *exponent = m.Sub(e, m.Select(small, m.F(mantissa), m.F(0)));
+  return m.Float(m.b.CreateAdd(m.b.CreateAnd(bits, m.I((int64_t{1} << mantissa) - 1)), m.I(half_root)));
+}
 
 V EmitExp(MathBuilder& m, V x) { return m.is_double() ? ExpDouble(m, x) : ExpFloat(m, x); }
 V EmitLog(MathBuilder& m, V x) { return m.is_double() ? LogDouble(m, x) : LogFloat(m, x); }

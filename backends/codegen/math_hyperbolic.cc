@@ -8,12 +8,6 @@ namespace {
 
 using V = llvm::Value*;
 
-// a * b, with what it loses. Without fused multiply-add, nothing is known of that.
-Sum TwoProduct(MathBuilder& m, V a, V b) {
-  V product = m.Mul(a, b);
-  return {product, m.fma ? m.Fma(a, b, m.Neg(product)) : m.F(0)};
-}
-
 // log(1 + u) for u > -1 whose rest is `u.low`.
 V Log1pOf(MathBuilder& m, Sum u) {
   const Sum sum = TwoSum(m, m.F(1), u.high);
@@ -24,7 +18,7 @@ V Log1pOf(MathBuilder& m, Sum u) {
 Sum ExpWithRest(MathBuilder& m, V x) {
   llvm::IRBuilderBase& b = m.b;
   V k;
-  V n = m.Nearest(m.Mul(x, m.F(1.4426950408889634)), &k);
+  V n = m.NearestMultiple(x, 1.4426950408889634, &k);
   V high = m.Fma(n, m.F(-6.93147180369123816490e-01), x);  // 32 bits: n times it is exact
   V low = m.Mul(n, m.F(1.90821492927058770002e-10));
   V r = m.Sub(high, low);

@@ -1,19 +1,17 @@
 // Power and roots.
 #include "backends/codegen/math_builder.h"
+#include "backends/codegen/math_sums.h"
 
 namespace xc::codegen {
 namespace {
 
 using V = llvm::Value*;
 
-// pow of floats, through the double exponential and logarithm.
-V PowFloat(MathBuilder& m, V x, V y) {
+// x^y from |x|^y.
+V WithSignOfPower(MathBuilder& m, V x, V y, V magnitude) {
   llvm::IRBuilderBase& b = m.b;
-  V ax = m.Abs(x), ay = m.Abs(y);
-  MathBuilder d = m.Double();
-  V magnitude = m.Round(EmitExp(d, d.Mul(m.Extend(y), EmitLog(d, m.Extend(ax)))));
-  magnitude = m.Select(m.Eq(ax, m.F(1)), m.F(1), magnitude);
-  V huge = m.b.CreateFCmpOGE(ay, m.F(0x1p24));  // even integers, and infinity
+  magnitude = m.Select(m.Eq(m.Abs(x), m.F(1)), m.F(1), magnitude);
+  V huge = b.CreateFCmpOGE(m.Abs(y), m.F(m.is_double() ? 0x1p53 : 0x1p24));  // even integers, and infinity
   V integer = b.CreateOr(huge, m.Eq(m.Trunc(y), y));
   V half = m.Mul(y, m.F(0.5));
   V odd = b.CreateAnd(b.CreateAnd(integer, b.CreateNot(huge)), b.CreateFCmpUNE(m.Trunc(half), half));
@@ -23,6 +21,23 @@ V PowFloat(MathBuilder& m, V x, V y) {
   z = m.Select(b.CreateFCmpUNO(x, y), m.F(m.nan()), z);
   V one = b.CreateOr(m.Eq(y, m.F(0)), m.Eq(x, m.F(1)));
   return m.Select(one, m.F(1), z);
+}
+
+// pow of floats, through the double exponential and logarithm.
+V PowFloat(MathBuilder& m, V x, V y) {
+  MathBuilder d = m.Double();
+  V log = EmitLog(d, m.Extend(m.Abs(x)));
+  return WithSignOfPower(m, x, y, m.Round(EmitExp(d, d.Mul(m.Extend(y), log))));
+}
+
+// pow of doubles. With fused multiply-add.
+V PowDouble(MathBuilder& m, V x, V y) {
+  V ax = m.Abs(x);
+  Sum log = EmitLogOfSum(m, {ax, nullptr});
+  log.high = m.Select(m.Eq(ax, m.F(0)), m.F(-m.inf()), m.Select(m.Eq(ax, m.F(m.inf())), ax, log.high));
+  Sum product = TwoProduct(m, y, log.high);
+  product.low = m.Fma(y, log.low, product.low);
+  return WithSignOfPower(m, x, y, EmitExpOfSum(m, product));
 }
 
 // Cube root of floats: two of Halley's iterations in double from an estimate that divides the exponent by 3.
@@ -73,7 +88,8 @@ V EmitPower(MathBuilder& m, MathOp op, V x, V y) {
     case MathOp::kRsqrt:
       return m.Div(m.F(1), m.Sqrt(x));
     case MathOp::kPow:
-      return m.is_double() ? nullptr : PowFloat(m, x, y);
+      if (!m.is_double()) return PowFloat(m, x, y);
+      return m.fma ? PowDouble(m, x, y) : nullptr;
     case MathOp::kCbrt:
       return m.is_double() ? CbrtDouble(m, x) : CbrtFloat(m, x);
     default:

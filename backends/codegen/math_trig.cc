@@ -10,7 +10,7 @@ constexpr double kPi = 3.14159265358979323846;
 
 // x - n pi/2 for |x| < 2^27 that was a float; *n gets the quadrant in its low bits.
 V Reduce(MathBuilder& d, V x, V* n) {
-  V k = d.Nearest(d.Mul(x, d.F(0.63661977236758134308)), n);
+  V k = d.NearestMultiple(x, 0.63661977236758134308, n);
   V r = d.Fma(k, d.F(-1.57079631090164184570e+00), x);  // 25 bits: k times it is exact
   return d.Fma(k, d.F(-1.58932547735281966916e-08), r);
 }

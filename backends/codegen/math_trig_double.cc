@@ -10,16 +10,10 @@ namespace {
 
 using V = llvm::Value*;
 
-// a + b without error for |a| >= |b|.
-Sum FastTwoSum(MathBuilder& m, V a, V b) {
-  V s = m.Add(a, b);
-  return {s, m.Sub(b, m.Sub(s, a))};
-}
-
 // x - n pi/2 for |x| < 2^20; *n gets the quadrant in its low bits. The first three parts of pi/2 have 33 bits each, so
 // that n times them is exact.
 Sum ReduceByPi(MathBuilder& m, V x, V* n) {
-  V k = m.Nearest(m.Mul(x, m.F(0.63661977236758134308)), n);
+  V k = m.NearestMultiple(x, 0.63661977236758134308, n);
   auto part = [&](double of_half_pi) { return m.Neg(m.Mul(k, m.F(of_half_pi))); };
   V a = m.Add(x, part(0x1.921fb544p+0));
   Sum b = TwoSum(m, a, part(0x1.0b4611a6p-34));
