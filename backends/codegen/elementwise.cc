@@ -87,6 +87,8 @@ absl::StatusOr<Element> EmitElementwise(ElementEmitter& e, const HloInstruction&
   }
   std::vector<V> re;
   for (const Element& element : x) re.push_back(element.re);
+  // One exponent of integers decides for all lanes how often to multiply.
+  if (op == HloOpcode::kPower && !IsFloating(type) && !IsComplex(type)) re[1] = operands[1].re;
   const bool exact = (OpcodeTraits(op) & kExact) && HoldsExactResults(to);
   auto finish = [&](V value) -> Element {
     if (!round || exact) return {value};

@@ -119,43 +119,51 @@ V Shift(llvm::IRBuilderBase& b, HloOpcode op, int bits, V x, V y) {
   return b.CreateAShr(x, b.CreateSelect(inside, y, llvm::ConstantInt::get(t, bits - 1)));
 }
 
+// Square and multiply over the bits that the largest exponent of all lanes has; negative exponents of s types give 1/x
+// truncated, and 0 for x = 0. `y` may be one exponent for all lanes of x.
 V PowInteger(ElementEmitter& e, ElementType type, V x, V y) {
-  // Square and multiply over the bits that the largest exponent of all lanes has; negative exponents of s types give
-  // 1/x truncated, and 0 for x = 0.
   auto& b = e.builder();
-  llvm::Type* t = x->getType();
+  llvm::Type *t = x->getType(), *exponents = y->getType();
   const int width = ElementBits(type);
-  V zero = llvm::ConstantInt::get(t, 0), one = llvm::ConstantInt::get(t, 1);
+  auto I = [](llvm::Type* of, int64_t v) { return llvm::ConstantInt::getSigned(of, v); };
+  V zero = I(exponents, 0);
   V exponent = y;
   if (IsSignedInt(type)) {
     exponent = b.CreateSelect(b.CreateICmpSLT(y, zero), zero, y);
   } else if (width < static_cast<int>(t->getScalarSizeInBits())) {
-    exponent = b.CreateAnd(y, llvm::ConstantInt::get(t, (uint64_t{1} << width) - 1));
+    exponent = b.CreateAnd(y, llvm::ConstantInt::get(exponents, (uint64_t{1} << width) - 1));
   }
+  auto lowest = [&](V power) { return b.CreateICmpNE(b.CreateAnd(power, I(exponents, 1)), zero); };
+  auto any = [&](V power) {
+    V more = b.CreateICmpNE(power, zero);
+    return exponents->isVectorTy() ? b.CreateOrReduce(more) : more;
+  };
+  V first = b.CreateSelect(lowest(exponent), x, I(t, 1)), left = b.CreateLShr(exponent, 1);
   llvm::Function* function = b.GetInsertBlock()->getParent();
   auto* before = b.GetInsertBlock();
   auto* loop = llvm::BasicBlock::Create(b.getContext(), "power", function);
   auto* done = llvm::BasicBlock::Create(b.getContext(), "power.done", function);
-  b.CreateBr(loop);
+  b.CreateCondBr(any(left), loop, done);
   b.SetInsertPoint(loop);
-  llvm::PHINode *product = b.CreatePHI(t, 2), *base = b.CreatePHI(t, 2), *power = b.CreatePHI(t, 2);
-  product->addIncoming(one, before);
+  llvm::PHINode *product = b.CreatePHI(t, 2), *base = b.CreatePHI(t, 2), *power = b.CreatePHI(exponents, 2);
+  product->addIncoming(first, before);
   base->addIncoming(x, before);
-  power->addIncoming(exponent, before);
-  V bit = b.CreateICmpNE(b.CreateAnd(power, one), zero);
-  V result = b.CreateSelect(bit, b.CreateMul(product, base), product);
-  V rest = b.CreateLShr(power, one);
-  product->addIncoming(result, loop);
-  base->addIncoming(b.CreateMul(base, base), loop);
+  power->addIncoming(left, before);
+  V square = b.CreateMul(base, base);
+  V next = b.CreateSelect(lowest(power), b.CreateMul(product, square), product);
+  V rest = b.CreateLShr(power, 1);
+  product->addIncoming(next, loop);
+  base->addIncoming(square, loop);
   power->addIncoming(rest, loop);
-  V more = b.CreateICmpNE(rest, zero);
-  b.CreateCondBr(t->isVectorTy() ? b.CreateOrReduce(more) : more, loop, done);
+  b.CreateCondBr(any(rest), loop, done);
   b.SetInsertPoint(done);
+  llvm::PHINode* result = b.CreatePHI(t, 2);
+  result->addIncoming(first, before);
+  result->addIncoming(next, loop);
   if (!IsSignedInt(type)) return result;
-  V minus = llvm::ConstantInt::getSigned(t, -1);
-  V odd = b.CreateICmpNE(b.CreateAnd(y, one), zero);
+  V one = I(t, 1), minus = I(t, -1);
   V inverse = b.CreateSelect(b.CreateICmpEQ(x, one), one,
-                             b.CreateSelect(b.CreateICmpEQ(x, minus), b.CreateSelect(odd, minus, one), zero));
+                             b.CreateSelect(b.CreateICmpEQ(x, minus), b.CreateSelect(lowest(y), minus, one), I(t, 0)));
   return b.CreateSelect(b.CreateICmpSLT(y, zero), inverse, result);
 }
 

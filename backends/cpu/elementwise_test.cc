@@ -114,6 +114,23 @@ TEST(Elementwise, PowersWithLargeExponents) {
   }
 }
 
+TEST(Elementwise, PowersWithOneExponent) {
+  for (const std::string& type : kIntegers) {
+    if (type == "s2") continue;
+    const std::string shape = absl::StrCat(type, "[37]");
+    std::string body = absl::StrCat("x = ", shape, " parameter(0)\n"), all, shapes;
+    for (const int exponent : {0, 1, 2, 5, -1, -2}) {
+      if (exponent < 0 && type[0] == 'u') continue;
+      const std::string n = absl::StrCat(exponent < 0 ? "m" : "p", std::abs(exponent));
+      absl::StrAppend(&body, " c", n, " = ", type, "[] constant(", exponent, ")\n e", n, " = ", shape, " broadcast(c",
+                      n, "), dimensions={}\n y", n, " = ", shape, " power(x, e", n, ")\n");
+      absl::StrAppend(&all, all.empty() ? "" : ", ", "y", n);
+      absl::StrAppend(&shapes, shapes.empty() ? "" : ", ", shape);
+    }
+    Check(absl::StrCat("HloModule m\nENTRY e {\n ", body, " ROOT r = (", shapes, ") tuple(", all, ")\n}\n"));
+  }
+}
+
 TEST(Elementwise, ConversionsBetweenAllTypes) {
   std::vector<std::string> types = kFloats;
   types.insert(types.end(), kIntegers.begin(), kIntegers.end());
