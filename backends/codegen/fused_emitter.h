@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "backends/codegen/element.h"
@@ -161,9 +162,13 @@ class FusedEmitter {
 
   // Runs `body` while values are wanted only in lanes where `condition` (i1 or a vector of it) holds, with their
   // coordinates inside the operand: elsewhere loads touch no memory out of bounds. `far`: of the places read elsewhere,
-  // a good part lies outside of the operand.
+  // a good part lies outside of the operand. What is costly to compute of `array`, which the body reads (null: nothing
+  // is known), is left out where no lane wants it.
   template <typename Body>
-  absl::StatusOr<Element> Where(V condition, Body body, bool far = true) {
+  absl::StatusOr<Element> Where(V condition, const HloInstruction* array, Body body, bool far = true) {
+    if (IsCostly(array)) {
+      return InBranch(condition, [&] { return IsVector(condition) ? Where(condition, nullptr, body, far) : body(); });
+    }
     V uniform = uniform_condition_, lane = lane_condition_;
     const bool lanes_far = lanes_far_;
     if (IsVector(condition)) lanes_far_ |= far;
@@ -175,6 +180,10 @@ class FusedEmitter {
     lanes_far_ = lanes_far;
     return value;
   }
+  // Whether an element of `array` takes more work here than leaving it out does. Null: no.
+  bool IsCostly(const HloInstruction* array);
+  // `body`'s value in a branch that is taken if `condition` holds for any lane; zeros elsewhere.
+  absl::StatusOr<Element> InBranch(V condition, absl::FunctionRef<absl::StatusOr<Element>()> body);
   static bool IsVector(V value) { return ElementEmitter::Lanes(value) > 1; }
   // 0 <= term < size, as i1 for uniform terms and else as a vector.
   V InRange(const Term& term, int64_t size);
@@ -196,6 +205,7 @@ class FusedEmitter {
   V uniform_condition_ = nullptr;  // i1
   V lane_condition_ = nullptr;     // vector of i1
   bool lanes_far_ = false;         // `far` of Where
+  absl::flat_hash_map<const HloInstruction*, bool> costly_;
   std::map<Key, std::vector<Element>> cache_;
   int depth_ = 0;
   int pair_ = -1;  // of SetPair; -1: neighbouring lanes are neighbours in memory

@@ -25,8 +25,8 @@ int64_t PlacesAtOnce(int64_t size) {
 absl::StatusOr<Element> FusedEmitter::GetWhere(const HloInstruction* array, const std::vector<Term>& at, V uniform,
                                                V lane) {
   const auto read = [&] { return Get(array, Index{at}); };
-  const auto in_lanes = [&] { return lane == nullptr ? read() : Where(lane, read); };
-  return uniform == nullptr ? in_lanes() : Where(uniform, in_lanes);
+  const auto in_lanes = [&] { return lane == nullptr ? read() : Where(lane, array, read); };
+  return uniform == nullptr ? in_lanes() : Where(uniform, array, in_lanes);
 }
 
 absl::StatusOr<Element> FusedEmitter::GetInside(const HloInstruction* array, const std::vector<Term>& at,
