@@ -26,6 +26,13 @@ bool IsMultiple(V position, int64_t n) {
   return operation->getOpcode() == llvm::Instruction::Mul && (IsMultiple(x, n) || IsMultiple(y, n));
 }
 
+// Where the real and the imaginary parts of `lanes` complex numbers stand.
+std::pair<std::vector<int>, std::vector<int>> EvenAndOdd(int lanes) {
+  std::vector<int> even, odd;
+  for (int i = 0; i < lanes; ++i) even.push_back(2 * i), odd.push_back(2 * i + 1);
+  return {even, odd};
+}
+
 // The mask with every lane doubled, for complex numbers.
 V DoubleLanes(llvm::IRBuilderBase& b, V mask, int lanes) {
   if (mask == nullptr) return nullptr;
@@ -197,8 +204,17 @@ Element FusedEmitter::Load(const HloInstruction* instruction, V base, const Inde
       mask = DoubleLanes(b, e_.Splat(mask, lanes_), lanes_);
       both = b.CreateMaskedLoad(wide, at, align, mask, llvm::Constant::getNullValue(wide));
     }
-    std::vector<int> even, odd;
-    for (int i = 0; i < lanes_; ++i) even.push_back(2 * i), odd.push_back(2 * i + 1);
+    const auto [even, odd] = EvenAndOdd(lanes_);
+    return {b.CreateShuffleVector(both, even), b.CreateShuffleVector(both, odd)};
+  }
+  if (lanes_ > 1 && offset.vec != nullptr && e_.target().masked_memory && scalar->getScalarSizeInBits() == 32) {
+    // Both parts at a time.
+    llvm::Type* wide = llvm::FixedVectorType::get(b.getInt64Ty(), lanes_);
+    V none = llvm::Constant::getNullValue(wide);
+    if (mask != nullptr) mask = e_.Splat(mask, lanes_);
+    V both = b.CreateMaskedGather(wide, b.CreateGEP(b.getInt64Ty(), base, offset.vec), llvm::Align(4), mask, none);
+    both = b.CreateBitCast(both, llvm::FixedVectorType::get(scalar, 2 * lanes_));
+    const auto [even, odd] = EvenAndOdd(lanes_);
     return {b.CreateShuffleVector(both, even), b.CreateShuffleVector(both, odd)};
   }
   Term re = index_.Scale(offset, 2);
