@@ -257,12 +257,11 @@ absl::Status IrEmitter::EmitLoops(const HloInstruction* instruction, const plan:
 absl::Status IrEmitter::EmitConcatenate(const HloInstruction* instruction, const plan::Kernel& kernel) {
   const bool fusion = instruction->opcode() == HloOpcode::kFusion;
   const HloInstruction* root = fusion ? instruction->fused_root() : instruction;
-  const int64_t d = root->dimensions()[0];
   struct Part {
     const HloInstruction* value;
     KernelShape plan;
-    int64_t offset;             // in dimension d
-    int64_t first, iterations;  // its share of the kernel's iterations
+    std::vector<int64_t> offsets;  // in each dimension
+    int64_t first, iterations;     // its share of the kernel's iterations
     // The value is read as it lies: dimensions from this one on are one in the plan. -1: the plan has those of the
     // value.
     int64_t merged = -1;
@@ -271,11 +270,16 @@ absl::Status IrEmitter::EmitConcatenate(const HloInstruction* instruction, const
   std::vector<Part> parts;
   int64_t work = 0;
   for (const plan::Nest& nest : kernel.nests) {
-    Part part{nest.values[0], ShapeOf(nest, codegen_target_), nest.offset.constant(), work, 1};
+    Part part{nest.values[0], ShapeOf(nest, codegen_target_), {}, work, 1};
+    for (const plan::Size& offset : nest.offsets) part.offsets.push_back(offset.constant());
     if (part.plan.flat || !fusion) {
-      part.merged = MergeRuns(&part.plan, d);
-    } else if (d + 1 < root->shape().rank() && IsShort(*part.value, true)) {
+      part.merged = MergeRuns(&part.plan, nest.joined);
+    } else if (nest.joined + 1 < root->shape().rank() && IsShort(*part.value, true)) {
       part.plan.TakeShortRows();
+    }
+    if (fusion && nest.access.contiguous >= 0) {
+      const plan::TransposedReads reads = plan::FindTransposedReads(part.value, fusion);
+      if (!reads.transposes.empty() && !reads.others) part.plan.TakeTiles(nest.access.contiguous, codegen_target_);
     }
     if (!part.plan.outer.empty()) part.iterations = part.plan.Work();
     work += part.iterations;
@@ -286,10 +290,16 @@ absl::Status IrEmitter::EmitConcatenate(const HloInstruction* instruction, const
     codegen::ElementEmitter element(b(), codegen_target_);
     auto bind = [&](FusedEmitter& fused) { writer.Bind(fused); };
     for (const Part& part : parts) {
+      const auto in_result = [&](FusedEmitter& fused, Index position) {
+        for (size_t d = 0; d < position.dims.size(); ++d) {
+          position.dims[d] = fused.index().AddConst(position.dims[d], part.offsets[d]);
+        }
+        return position;
+      };
       auto body = [&](FusedEmitter& fused, const Index& position) -> absl::Status {
         Index from = position, to = position;
         if (part.merged < 0) {
-          to.dims[d] = fused.index().AddConst(position.dims[d], part.offset);
+          to = in_result(fused, position);
         } else {
           // Places in memory: the same but for the rows' pitch and the parts before.
           const auto place = [&](const Shape& shape, std::vector<int64_t> pitch, int64_t start) {
@@ -302,13 +312,24 @@ absl::Status IrEmitter::EmitConcatenate(const HloInstruction* instruction, const
                          shape.dims()};
           };
           from = place(part.value->shape(), ElementStrides(part.value->shape()), 0);
-          to = place(root->shape(), strides, part.offset * strides[d]);
+          int64_t start = 0;
+          for (size_t d = 0; d < strides.size(); ++d) start += part.offsets[d] * strides[d];
+          to = place(root->shape(), strides, start);
         }
         XC_ASSIGN_OR_RETURN(std::vector<codegen::Element> row, GetRow(fused, part.value, part.plan, from));
         StoreRow(fused, root->shape(), writer.output(0), to, row);
         return absl::OkStatus();
       };
       LoopNest nest(element, part.plan, bind, body);
+      if (part.plan.tile > 0) {
+        nest.set_tile([&](FusedEmitter& fused, const Index& position, int lanes, int columns) -> absl::Status {
+          XC_ASSIGN_OR_RETURN(const std::vector<codegen::Element> tile,
+                              ReadTile(fused, part.value, part.plan, position, columns));
+          fused.StoreTile(root->shape(), writer.output(0), in_result(fused, position), part.plan.contiguous,
+                          part.plan.inner, tile, lanes);
+          return absl::OkStatus();
+        });
+      }
       auto within = [&](V at) {
         V shifted = b().CreateSub(at, b().getInt64(part.first));
         V low = b().CreateBinaryIntrinsic(llvm::Intrinsic::smax, shifted, b().getInt64(0));

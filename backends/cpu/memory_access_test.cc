@@ -13,11 +13,13 @@ namespace xc::cpu {
 namespace {
 
 // The instructions of an entry computation, T standing for each of some types.
-void Same(const std::string& body, std::vector<std::string> types = {"f32", "bf16", "u8", "f64", "c64", "pred"}) {
+void Same(const std::string& body, std::vector<std::string> types = {"f32", "bf16", "u8", "f64", "c64", "pred"},
+          double tolerance = 0) {
   for (const std::string& type : types) {
     for (const char* cpu : {"", "x86-64-v2"}) {
       BothOptions options;
       options.cpu = cpu;
+      options.tolerance = tolerance;
       ExpectSame(absl::StrReplaceAll(absl::StrCat("HloModule m\nENTRY e {\n", body, "\n}\n"),
                                      {{"T[", absl::StrCat(type, "[")}}),
                  options);
@@ -321,6 +323,37 @@ ENTRY e { x = f32[512,512] parameter(0) a = f32[1,512] slice(x), slice={[511:512
   }
   EXPECT_GE(chosen, 2) << code;
   EXPECT_EQ(code.find("@llvm.masked.load"), std::string::npos) << code;
+}
+
+// Concatenations of concatenations, whose parts begin within rows; transposed ones are turned in registers.
+TEST(MemoryAccess, BlocksOfBlocks) {
+  for (const int n : {33, 48}) {
+    Same(absl::StrReplaceAll(
+        R"(x = T[N,N] parameter(0) y = T[N,20] parameter(1) t = T[N,N] transpose(x), dimensions={1,0}
+n = T[N,N] copy(t) a = T[N,M] concatenate(x, y, n), dimensions={1} b = T[N,M] concatenate(n, x, y), dimensions={1}
+ROOT r = T[K,M] concatenate(a, b), dimensions={0})",
+        {{"N", absl::StrCat(n)}, {"M", absl::StrCat(2 * n + 20)}, {"K", absl::StrCat(2 * n)}}));
+  }
+}
+
+// What is costly is left out outside of pads and of a concatenation's parts.
+TEST(MemoryAccess, CostlyValuesBesidePads) {
+  Same(R"(x = T[5,9,40] parameter(0) e = T[5,9,40] exponential(x) one = T[] constant(1)
+p = T[7,11,42] pad(e, one), padding=1_1x1_1x1_1 d = T[7,11,42] add(p, p)
+ROOT q = T[9,13,44] pad(d, one), padding=1_1x1_1x1_1)",
+       {"f32", "f64"}, 1e-6);
+  Same(R"(x = T[6,5] parameter(0) e = T[6,5] exponential(x) t = T[6,5] tanh(x)
+c = T[6,10] concatenate(e, t), dimensions={1} ROOT r = T[6,10] add(c, c))",
+       {"f32", "f64"}, 1e-6);
+}
+
+TEST(MemoryAccess, GathersOfComplexNumbers) {
+  Same(R"(x = T[9,7] parameter(0) k = s32[70] iota(), iota_dimension=0 five = s32[] constant(5)
+f = s32[70] broadcast(five), dimensions={} a = s32[70] remainder(k, f) i = s32[70,1] reshape(a)
+j = s32[70,1] reshape(k) both = s32[70,2] concatenate(i, j), dimensions={1}
+ROOT g = T[70] gather(x, both), offset_dims={}, collapsed_slice_dims={0,1}, start_index_map={0,1}, index_vector_dim=1,
+  slice_sizes={1,1})",
+       {"c64", "c128", "f32"});
 }
 
 }  // namespace

@@ -148,12 +148,13 @@ absl::Status EmitLoops(const PlannedKernel& k) {
 
 absl::Status EmitConcatenate(const PlannedKernel& k) {
   const HloInstruction* root = k.root();
-  const int64_t d = root->dimensions()[0];
   return ForEachPosition(k, [&](FusedEmitter& fused, const plan::Nest& nest, const Index& position) -> absl::Status {
     const HloInstruction* value = nest.values[0];
     XC_ASSIGN_OR_RETURN(const Element element, fused.Get(value, position));
     Index to{fused.Coordinates(position, value->shape())};
-    to.dims[d] = fused.index().AddConst(to.dims[d], nest.offset.constant());
+    for (size_t d = 0; d < to.dims.size(); ++d) {
+      to.dims[d] = fused.index().AddConst(to.dims[d], nest.offsets[d].constant());
+    }
     fused.Store(root->shape(), k.output(0), to, element);
     return absl::OkStatus();
   });

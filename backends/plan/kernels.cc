@@ -75,11 +75,11 @@ class KernelBuilder {
 
   // A nest over `values`; nothing if they have no elements.
   void AddNest(std::vector<const HloInstruction*> values, std::vector<int> outputs, const Access& access,
-               Size offset = 0) {
+               std::vector<Size> offsets = {}, int64_t joined = 0) {
     const std::vector<int64_t>& dims = DimsOf(*values[0]);
     if (std::find(dims.begin(), dims.end(), 0) != dims.end()) return;
-    kernel_.nests.push_back(
-        {std::move(values), std::move(outputs), std::vector<Size>(dims.begin(), dims.end()), access, offset});
+    kernel_.nests.push_back({std::move(values), std::move(outputs), std::vector<Size>(dims.begin(), dims.end()), access,
+                             std::move(offsets), joined});
   }
   Kernel& kernel() { return kernel_; }
 
@@ -159,23 +159,46 @@ void PlanColumnReduce(Planner& planner, const HloInstruction* instruction, Colum
   builder.Finish(ExpressionCost(*instruction));
 }
 
+// A part of a concatenation.
+struct Part {
+  const HloInstruction* value;
+  std::vector<int64_t> offsets;  // where it begins in each dimension
+  int64_t joined;                // the last dimension in which it is joined with others
+};
+
+// Adds the parts of a concatenation that begins at `offsets`; parts that are concatenations of the same expression are
+// taken apart, too.
+void AddParts(const HloInstruction* concatenate, std::vector<int64_t> offsets, int64_t joined, bool fusion,
+              std::vector<Part>* parts) {
+  const int64_t d = concatenate->dimensions()[0];
+  joined = std::max(joined, d);
+  for (const HloInstruction* value : concatenate->operands()) {
+    if (fusion && JoinsRuns(*value)) {
+      AddParts(value, offsets, joined, fusion, parts);
+    } else {
+      parts->push_back({value, offsets, joined});
+    }
+    offsets[d] += value->shape().dim(d);
+  }
+}
+
 void PlanConcatenate(Planner& planner, const HloInstruction* instruction) {
   const bool fusion = IsFusion(*instruction);
   const HloInstruction* root = RootOf(instruction);
-  const int64_t d = root->dimensions()[0];
   const int64_t per_element =
       std::max<int64_t>(2, ExpressionCost(*instruction) / std::max<int64_t>(1, root->shape().ElementCount()));
-  int64_t offset = 0;
+  std::vector<Part> parts;
+  AddParts(root, std::vector<int64_t>(root->shape().rank()), 0, fusion, &parts);
   bool any = false;
-  for (int64_t next = 0; next < root->operand_count();) {
+  for (size_t next = 0; next < parts.size();) {
     KernelBuilder builder(planner, instruction, Form::kConcatenate);
     builder.AddOperandsAndResults();
     const std::vector<Nest>& nests = builder.kernel().nests;
     int64_t elements = 0;
-    for (; next < root->operand_count() && static_cast<int64_t>(nests.size()) < kConcatenatedOperands; ++next) {
-      const HloInstruction* value = root->operand(next);
-      builder.AddNest({value}, {0}, fusion ? AccessOf({value}, true) : AccessOfArray(value->shape()), offset);
-      offset += value->shape().dim(d);
+    for (; next < parts.size() && static_cast<int64_t>(nests.size()) < kConcatenatedOperands; ++next) {
+      const auto& [value, offsets, joined] = parts[next];
+      builder.AddNest({value}, {0}, fusion ? AccessOf({value}, true) : AccessOfArray(value->shape()),
+                      std::vector<Size>(offsets.begin(), offsets.end()), joined);
       elements += value->shape().ElementCount();
     }
     if (nests.empty()) continue;

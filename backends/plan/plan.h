@@ -48,7 +48,7 @@ enum class Form {
   kTranspose,         // likewise, with an operand that is contiguous along another dimension than the result
   kColumnReduce,      // one nest; a reduction over all but the minor dimensions: whole rows are added (Kernel::columns)
   kStitched,          // one nest, the last stage; for each row first what the row has in common (Kernel::stages)
-  kConcatenate,       // a nest for each operand of a concatenation, stored at Nest::offset in its dimension
+  kConcatenate,       // a nest for each operand of a concatenation, stored at Nest::offsets
   kInterleave,        // one nest of several values; they are stored alternately along the minor dimension
   kUpdate,            // one nest over the update of a dynamic-update-slice, stored where its start indices say
   kScatter,           // no nest: updates one after the other
@@ -70,7 +70,10 @@ struct Nest {
   std::vector<int> outputs;                   // of Kernel::outputs: those that the values' results are
   std::vector<Size> dims;
   Access access;
-  Size offset;  // kConcatenate: of the values in the concatenated dimension
+  // kConcatenate: where the values begin in each dimension of the result, and the last dimension in which they are
+  // joined with others.
+  std::vector<Size> offsets;
+  int64_t joined = 0;
 };
 
 // Memory that a kernel is given. The same memory is given once to read, once to write.

@@ -169,7 +169,7 @@ ENTRY e {
             R"(entry e {
   x: alias
   y: alias
-  c: kernel 0, concatenate [4,64] x at 0 [2,64] y at 4, reads parameter 0[1024], reads parameter 1[512], writes output 0[1536], cost 768
+  c: kernel 0, concatenate [4,64] x at [0,0] [2,64] y at [4,0], reads parameter 0[1024], reads parameter 1[512], writes output 0[1536], cost 768
 }
 )");
 }

@@ -122,11 +122,16 @@ struct ArgumentText {
   std::string operator()(Nothing) const { return "nothing"; }
 };
 
+std::string SizesText(const std::vector<Size>& sizes) {
+  return absl::StrCat("[", absl::StrJoin(sizes, ",", [](std::string* out, const Size& s) { *out += s.ToString(); }),
+                      "]");
+}
+
 std::string Text(const Nest& nest, Form form) {
   std::string text = absl::StrCat(
-      "[", absl::StrJoin(nest.dims, ",", [](std::string* out, const Size& s) { *out += s.ToString(); }), "] ",
+      SizesText(nest.dims), " ",
       absl::StrJoin(nest.values, ", ", [](std::string* out, const HloInstruction* i) { *out += i->name(); }));
-  if (form == Form::kConcatenate) absl::StrAppend(&text, " at ", nest.offset.ToString());
+  if (form == Form::kConcatenate) absl::StrAppend(&text, " at ", SizesText(nest.offsets));
   return text;
 }
 
