@@ -124,5 +124,21 @@ ENTRY e { x = T[37,50] parameter(0) y = T[5,37] parameter(1) z = T[5,37,20] para
   }
 }
 
+// Each element of a vector with all of another one: vectors lie across the rows.
+TEST(RowReduce, RowsThatAreShared) {
+  for (const char* type : {"f32", "f64", "s32"}) {
+    ExpectSame(absl::StrReplaceAll(R"(HloModule m
+any { a = pred[] parameter(0) b = pred[] parameter(1) ROOT r = pred[] or(a, b) }
+most { a = T[] parameter(0) b = T[] parameter(1) ROOT r = T[] maximum(a, b) }
+ENTRY e { x = T[77] parameter(0) y = T[20] parameter(1) z = T[3,77] parameter(2) no = pred[] constant(false)
+  none = T[] constant(0) bx = T[77,20] broadcast(x), dimensions={0} by = T[77,20] broadcast(y), dimensions={1}
+  equal = pred[77,20] compare(bx, by), direction=GT is = pred[77] reduce(equal, no), dimensions={1}, to_apply=any
+  bz = T[3,77,20] broadcast(z), dimensions={0,1} wy = T[3,77,20] broadcast(y), dimensions={2}
+  d = T[3,77,20] subtract(bz, wy) m = T[3,77] reduce(d, none), dimensions={2}, to_apply=most
+  ROOT r = (pred[77], T[3,77]) tuple(is, m) })",
+                                   {{"T[", absl::StrCat(type, "[")}}));
+  }
+}
+
 }  // namespace
 }  // namespace xc::cpu

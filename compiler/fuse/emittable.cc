@@ -175,6 +175,46 @@ HloOpcode SimpleReducer(const HloComputation& computation) {
   }
 }
 
+namespace {
+
+// Whether a reduction of short rows inside a fusion reads, for neighbours in the result's last dimension, neighbours in
+// memory or what these share: comparisons of each element of a vector with all of another one, say. Then vectors lie
+// across the rows, and nothing has to be added up within them.
+bool SharesRows(const HloInstruction& reduce) {
+  constexpr int64_t kFewest = 16, kLongest = 64;
+  constexpr size_t kMost = 32;  // instructions
+  const Shape& from = reduce.operand(0)->shape();
+  if (!reduce.parent()->IsFusion() || reduce.shape().rank() == 0 || !from.IsRowMajor()) return false;
+  int64_t length = 1, lanes = -1;  // the operand's dimension that the result's last one is
+  for (int64_t d = 0; d < from.rank(); ++d) {
+    const bool reduced =
+        std::find(reduce.dimensions().begin(), reduce.dimensions().end(), d) != reduce.dimensions().end();
+    if (reduced) {
+      length *= from.dim(d);
+    } else {
+      lanes = d;
+    }
+  }
+  if (!ChooseAny(length <= kLongest && from.dim(lanes) >= kFewest)) return false;
+  std::vector<const HloInstruction*> all = {reduce.operand(0)};
+  for (size_t next = 0; next < all.size(); ++next) {
+    const HloInstruction* i = all[next];
+    if (i->shape().rank() == 0) continue;
+    if (i->opcode() == HloOpcode::kIota) continue;
+    if (i->opcode() == HloOpcode::kBroadcast) {
+      const Int64List& dims = i->dimensions();
+      const bool across = std::find(dims.begin(), dims.end(), lanes) != dims.end();
+      if (across && (dims.back() != lanes || !i->operand(0)->shape().IsRowMajor())) return false;
+      continue;
+    }
+    if (!i->IsElementwise() || i->operand_count() == 0 || all.size() > kMost) return false;
+    all.insert(all.end(), i->operands().begin(), i->operands().end());
+  }
+  return true;
+}
+
+}  // namespace
+
 bool IsRowReduce(const HloInstruction& reduce) {
   // Shorter rows leave vectors half empty, where there are enough results to fill them.
   constexpr int64_t kShortRow = 12, kManyResults = 16;
@@ -189,6 +229,7 @@ bool IsRowReduce(const HloInstruction& reduce) {
     const bool little = (from.dim(d) < kShortRow && reduce.shape().ElementCount() >= kManyResults) ||
                         (from.dim(d) <= kTinyRow && from.ElementCount() <= kFewElements);
     if (ChooseAny(little)) return false;
+    if (SharesRows(reduce)) return false;
     return std::find(dims.begin(), dims.end(), d) != dims.end();
   }
   return false;
