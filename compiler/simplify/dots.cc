@@ -93,6 +93,9 @@ I* DotOuter(I* i, PassContext&) {
   }
   // Its factors are exchanged first.
   if (i->user_count() == 1 && i->users()[0]->opcode() == HloOpcode::kTranspose) return nullptr;
+  // Rounded once, after the sum.
+  const bool narrow = i->type() == ElementType::kF16 || i->type() == ElementType::kBF16;
+  const ElementType type = narrow ? ElementType::kF32 : i->type();
   I* factors[2];
   int64_t next_free = d.lhs_batch.size();
   for (int side : {0, 1}) {
@@ -112,10 +115,11 @@ I* DotOuter(I* i, PassContext&) {
     }
     if (!std::is_sorted(places.begin(), places.end())) return nullptr;
     if (!contracting.empty()) x = make::Reshape(x, kept);
-    factors[side] = make::Broadcast(x, i->shape().dims(), places);
+    factors[side] = make::Broadcast(make::Convert(x, type), i->shape().dims(), places);
   }
   I* product = make::Binary(HloOpcode::kMultiply, factors[0], factors[1]);
-  return make::Binary(HloOpcode::kAdd, product, make::Full(i->parent(), i->type(), i->shape().dims(), 0));
+  I* sum = make::Binary(HloOpcode::kAdd, product, make::Full(i->parent(), type, i->shape().dims(), 0));
+  return make::Convert(sum, i->type());
 }
 
 // transpose(dot(a, b)) that exchanges the two free dimensions -> dot(b, a). Of several free dimensions: likewise if the
