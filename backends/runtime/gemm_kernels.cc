@@ -354,14 +354,16 @@ GemmFn Choose(const GemmTile& t, int64_t* acc_bytes, bool* complex) {
       return t.b_type == t.a_type && t.c_type == t.a_type ? ComplexGemm<double, C128> : nullptr;
     case RtType::kS8:
       if (t.c_type == RtType::kS32) return ForB<uint32_t, int8_t, int32_t>(t.b_type);
-      return SameType<int8_t, uint32_t>(t);
+      *acc_bytes = 2;
+      return SameType<int8_t, uint16_t>(t);
     case RtType::kU8:
       if (t.c_type == RtType::kS32) return ForB<uint32_t, uint8_t, int32_t>(t.b_type);
-      return SameType<uint8_t, uint32_t>(t);
+      *acc_bytes = 2;
+      return SameType<uint8_t, uint16_t>(t);
     case RtType::kS16:
-      return SameType<uint16_t, uint32_t>(t);
     case RtType::kU16:
-      return SameType<uint16_t, uint32_t>(t);
+      *acc_bytes = 2;
+      return SameType<uint16_t, uint16_t>(t);
     case RtType::kS32:
     case RtType::kU32:
       return SameType<uint32_t, uint32_t>(t);
@@ -378,15 +380,11 @@ int64_t GemmScratch(const GemmTile& t) {
   int64_t acc_bytes;
   bool complex;
   if (Choose(t, &acc_bytes, &complex) == nullptr) return -1;
-  int64_t elements = 0;
-  if (acc_bytes == 4) {
-    const Areas<float> areas(t);
-    elements = areas.a + areas.b + areas.c;
-  } else {
-    const Areas<double> areas(t);
-    elements = areas.a + areas.b + areas.c;
-  }
-  return elements * acc_bytes * (complex ? 2 : 1);
+  const auto elements = [](const auto& areas) { return areas.a + areas.b + areas.c; };
+  const int64_t count = acc_bytes == 2   ? elements(Areas<uint16_t>(t))
+                        : acc_bytes == 4 ? elements(Areas<float>(t))
+                                         : elements(Areas<double>(t));
+  return count * acc_bytes * (complex ? 2 : 1);
 }
 
 void RunGemm(const GemmTile& t, void* scratch) {

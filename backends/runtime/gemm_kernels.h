@@ -38,8 +38,8 @@ struct GemmKernels {
   // any of the three for A, B and C. Reads B once. False when it does not take the tile. `scratch`: 64-byte aligned, 8
   // * m * k + 64 * m bytes.
   bool (*skinny)(const GemmTile& tile, void* scratch);
-  // A run of `count` products whose sizes are at most kTinySize, of floats or integers of 32 or 64 bits: product i lies
-  // i times the strides (in elements) behind `tile`'s arrays. False when it does not take them.
+  // A run of `count` products of f32, f64 or integers, whose columns and terms are at most kTinySize each: product i
+  // lies i times the strides (in elements) behind `tile`'s arrays. False when it does not take them.
   bool (*tiny)(const GemmTile& tile, int64_t count, int64_t a_batch, int64_t b_batch, int64_t c_batch);
   // y = y * u^-1 for `rows` x n numbers y and the upper triangle u (with `unit` its diagonal is 1 and not read), both
   // column-major; n is at most kSolveSize. What a row becomes does not depend on the others. False when it does not

@@ -208,13 +208,15 @@ absl::Status OwnTile(const GemmTile& tile) {
   return absl::OkStatus();
 }
 
-// Whether the product is one of many that take less than choosing a kernel does, or as small alone.
+bool IsInteger(RtType type) { return type >= RtType::kS8 && type <= RtType::kU64; }
+
+// Whether the product is one of many that take less than choosing a kernel does, or as small alone; of bytes also one
+// of many rows, which other kernels widen and pack.
 bool IsTiny(const MatmulDesc& d) {
-  if (d.m > kTinySize || d.n > kTinySize || d.k > kTinySize || d.a_type != d.b_type || d.a_type != d.c_type)
-    return false;
+  if (d.n > kTinySize || d.k > kTinySize || d.a_type != d.b_type || d.a_type != d.c_type) return false;
   const RtType type = Type(d.a_type);
-  return type == RtType::kF32 || type == RtType::kF64 || type == RtType::kS32 || type == RtType::kU32 ||
-         type == RtType::kS64 || type == RtType::kU64;
+  if (d.m > kTinySize) return IsInteger(type) && SizeOf(type) <= 2;
+  return IsInteger(type) || type == RtType::kF32 || type == RtType::kF64;
 }
 
 // Whether it is a small product whose rows lie at places that take each other's lines in the cache, or one of several
