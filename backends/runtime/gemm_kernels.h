@@ -19,6 +19,8 @@ struct GemmTile {
   int64_t b_k, b_n;
   void* c;
   int64_t c_m, c_n;
+  // Columns of the whole product, of which the tile may have some; 0 if that is not known.
+  int64_t all_n = 0;
 };
 
 // Taps of a sum of lines: `taps` of them, each `in_step` elements of `in` and `weight_step` of `weights` behind the one

@@ -44,6 +44,26 @@ inline VF LoadVector(const _Float16* from) {
   return f;
 }
 
+// The first `count` of a vector's elements, zeros behind them; nothing else is read.
+template <typename B>
+inline auto LoadPart(const B* from, int64_t count) {
+  constexpr int64_t kMost = sizeof(B) == 8 ? kLanes<double> : kLanes<float>;
+  B part[kMost] = {};
+#if defined(__AVX512BW__) && defined(__AVX512VL__)
+  const auto mask = static_cast<uint16_t>((1u << count) - 1);
+  if constexpr (sizeof(B) == 8) {
+    _mm512_storeu_pd(part, _mm512_maskz_loadu_pd(static_cast<__mmask8>(mask), from));
+  } else if constexpr (sizeof(B) == 4) {
+    _mm512_storeu_ps(part, _mm512_maskz_loadu_ps(mask, from));
+  } else {
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(part), _mm256_maskz_loadu_epi16(mask, from));
+  }
+#else
+  for (int64_t i = 0; i < count; ++i) part[i] = from[i];
+#endif
+  return LoadVector(part);
+}
+
 template <typename Acc>
 inline Acc HorizontalSum(typename Vector<Acc>::V v) {
   Acc part[kLanes<Acc>];
@@ -53,6 +73,46 @@ inline Acc HorizontalSum(typename Vector<Acc>::V v) {
   }
   return part[0];
 }
+
+// The sums of four vectors' elements, in the order of HorizontalSum.
+template <typename Acc>
+inline void HorizontalSums(const typename Vector<Acc>::V* v, Acc* sums) {
+  for (int i = 0; i < 4; ++i) sums[i] = HorizontalSum<Acc>(v[i]);
+}
+#if defined(__AVX__)
+template <>
+inline void HorizontalSums<float>(const VF* v, float* sums) {
+  __m128 quarter[4];
+  for (int i = 0; i < 4; ++i) {
+#if defined(__AVX512F__)
+    const __m512 whole = reinterpret_cast<__m512>(v[i]);
+    const __m256 half =
+        _mm512_castps512_ps256(whole) + _mm256_castpd_ps(_mm512_extractf64x4_pd(_mm512_castps_pd(whole), 1));
+#else
+    const __m256 half = reinterpret_cast<__m256>(v[i]);
+#endif
+    quarter[i] = _mm256_castps256_ps128(half) + _mm256_extractf128_ps(half, 1);
+  }
+  const __m128 a = _mm_unpacklo_ps(quarter[0], quarter[1]) + _mm_unpackhi_ps(quarter[0], quarter[1]);
+  const __m128 b = _mm_unpacklo_ps(quarter[2], quarter[3]) + _mm_unpackhi_ps(quarter[2], quarter[3]);
+  _mm_storeu_ps(sums, _mm_movelh_ps(a, b) + _mm_movehl_ps(b, a));
+}
+template <>
+inline void HorizontalSums<double>(const Vector<double>::V* v, double* sums) {
+  __m128d half[4];
+  for (int i = 0; i < 4; ++i) {
+#if defined(__AVX512F__)
+    const __m512d all = reinterpret_cast<__m512d>(v[i]);
+    const __m256d whole = _mm512_castpd512_pd256(all) + _mm512_extractf64x4_pd(all, 1);
+#else
+    const __m256d whole = reinterpret_cast<__m256d>(v[i]);
+#endif
+    half[i] = _mm256_castpd256_pd128(whole) + _mm256_extractf128_pd(whole, 1);
+  }
+  _mm_storeu_pd(sums, _mm_unpacklo_pd(half[0], half[1]) + _mm_unpackhi_pd(half[0], half[1]));
+  _mm_storeu_pd(sums + 2, _mm_unpacklo_pd(half[2], half[3]) + _mm_unpackhi_pd(half[2], half[3]));
+}
+#endif
 
 // B contiguous along n: whole rows of B are added up in y (n is at most a few hundred), four at a time, so that memory
 // is read in long runs. x is [m][k].
@@ -91,6 +151,60 @@ void SkinnyColumns(int64_t n, int64_t k, const Acc* x, const B* b, int64_t b_k, 
   }
 }
 
+// The same for a product of few columns, whose sums stay in registers: V vectors of them (the last one of `last`
+// columns), and C sums of every C-th row of B.
+template <int M, int V, int C, typename Acc, typename B>
+void FewColumns(int64_t last, int64_t k, const Acc* x, const B* b, int64_t b_k, Acc* y, int64_t y_stride) {
+  typedef typename Vector<Acc>::V Vec;
+  Vec sum[C][M][V] = {};
+  const auto add = [&](int64_t p, int c) {
+#pragma GCC unroll 4
+    for (int v = 0; v < V; ++v) {
+      const B* from = b + p * b_k + v * kLanes<Acc>;
+      const Vec rhs = v + 1 < V || last == kLanes<Acc> ? LoadVector(from) : LoadPart(from, last);
+#pragma GCC unroll 4
+      for (int i = 0; i < M; ++i) sum[c][i][v] += rhs * x[i * k + p];
+    }
+  };
+  int64_t p = 0;
+  for (; p + C <= k; p += C) {
+#pragma GCC unroll 4
+    for (int c = 0; c < C; ++c) add(p + c, c);
+  }
+  for (; p < k; ++p) add(p, 0);
+  for (int i = 0; i < M; ++i) {
+    for (int v = 0; v < V; ++v) {
+      for (int width = C / 2; width > 0; width /= 2) {
+        for (int c = 0; c < width; ++c) sum[c][i][v] += sum[c + width][i][v];
+      }
+      memcpy(y + i * y_stride + v * kLanes<Acc>, &sum[0][i][v], sizeof(Vec));
+    }
+  }
+}
+
+// Whether it took the product.
+template <int M, typename Acc, typename B>
+bool TakeFewColumns(int64_t n, int64_t k, const Acc* x, const B* b, int64_t b_k, Acc* y, int64_t y_stride) {
+  const int64_t vectors = (n - 1) / kLanes<Acc> + 1, last = n - (vectors - 1) * kLanes<Acc>;
+  constexpr int kChains = M == 1 ? 4 : M == 2 ? 2 : 1;
+  switch (vectors) {
+    case 1:
+      FewColumns<M, 1, kChains>(last, k, x, b, b_k, y, y_stride);
+      return true;
+    case 2:
+      FewColumns<M, 2, kChains>(last, k, x, b, b_k, y, y_stride);
+      return true;
+    case 3:
+      FewColumns<M, 3, (kChains + 1) / 2>(last, k, x, b, b_k, y, y_stride);
+      return true;
+    case 4:
+      FewColumns<M, 4, (kChains + 1) / 2>(last, k, x, b, b_k, y, y_stride);
+      return true;
+    default:
+      return false;
+  }
+}
+
 // B contiguous along k: dot products, several columns and vectors at a time.
 template <int M, int N, typename Acc, typename B>
 inline void Dots(int64_t k, const Acc* x, const B* b, int64_t b_n, Acc* y, int64_t y_stride) {
@@ -109,12 +223,35 @@ inline void Dots(int64_t k, const Acc* x, const B* b, int64_t b_n, Acc* y, int64
       }
     }
   }
-  for (int i = 0; i < M; ++i) {
+  for (; p + kLanes<Acc> <= k; p += kLanes<Acc>) {
+#pragma GCC unroll 4
     for (int j = 0; j < N; ++j) {
-      for (int u = 1; u < kUnroll; ++u) sum[i][j][0] += sum[i][j][u];
-      Acc total = HorizontalSum<Acc>(sum[i][j][0]);
-      for (int64_t q = p; q < k; ++q) total += Load<Acc>(b[j * b_n + q]) * x[i * k + q];
-      y[i * y_stride + j] = total;
+      const V rhs = LoadVector(b + j * b_n + p);
+#pragma GCC unroll 4
+      for (int i = 0; i < M; ++i) sum[i][j][0] += rhs * LoadVector(x + i * k + p);
+    }
+  }
+  if (p < k) {
+#pragma GCC unroll 4
+    for (int j = 0; j < N; ++j) {
+      const V rhs = LoadPart(b + j * b_n + p, k - p);
+#pragma GCC unroll 4
+      for (int i = 0; i < M; ++i) sum[i][j][0] += rhs * LoadPart(x + i * k + p, k - p);
+    }
+  }
+#pragma GCC unroll 4
+  for (int i = 0; i < M; ++i) {
+    V all[N];
+#pragma GCC unroll 4
+    for (int j = 0; j < N; ++j) {
+      all[j] = sum[i][j][0];
+#pragma GCC unroll 4
+      for (int u = 1; u < kUnroll; ++u) all[j] += sum[i][j][u];
+    }
+    if constexpr (N == 4) {
+      HorizontalSums<Acc>(all, y + i * y_stride);
+    } else {
+      for (int j = 0; j < N; ++j) y[i * y_stride + j] = HorizontalSum<Acc>(all[j]);
     }
   }
 }
@@ -129,6 +266,7 @@ void SkinnyRows(int64_t n, int64_t k, const Acc* x, const B* b, int64_t b_n, Acc
 template <int M, typename Acc, typename B>
 void SkinnyBlock(const GemmTile& t, const B* b, int64_t n, const Acc* x, Acc* y, int64_t y_stride) {
   if (t.b_n == 1) {
+    if (t.all_n == n && TakeFewColumns<M>(n, t.k, x, b, t.b_k, y, y_stride)) return;
     SkinnyColumns<M>(n, t.k, x, b, t.b_k, y, y_stride);
   } else {
     SkinnyRows<M>(n, t.k, x, b, t.b_n, y, y_stride);

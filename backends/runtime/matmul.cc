@@ -349,7 +349,8 @@ absl::Status RunTile(const Problem& p, bool onednn, const Ranges& r) {
                     d.b_n,
                     p.c + (at.c + m0 * d.c_m + n0 * d.c_n) * c_size,
                     d.c_m,
-                    d.c_n};
+                    d.c_n,
+                    d.n};
   };
   if (IsTiny(d)) {
     const int last = d.num_batch_dims - 1;
