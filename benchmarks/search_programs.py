@@ -15,6 +15,7 @@ import jax.scipy.stats
 import numpy as np
 from jax import lax, nn, random
 
+import search_user_programs
 from module_writer import Case
 
 F = np.float32
@@ -481,6 +482,9 @@ def programs():
         for name, (function, dims) in table.items():
             for kind in ("float32", "float64", "bfloat16", "float16") if folder == "nn" else ("float32", "float64"):
                 found[f"jax/{folder}/{name}/{kind}"] = (function, kind, dims)
+    for name, function in search_user_programs.PROGRAMS.items():
+        for kind in ("float32", "float64"):
+            found[f"jax/programs/{name}/{kind}"] = (function, kind, search_user_programs.DIMS)
     for name, function in RANDOM.items():
         found[f"jax/random/{name}"] = (lambda x, f=function: f(key_of(x)), "uint32", (2,))
     return found
