@@ -28,11 +28,14 @@ int64_t FormOf(const std::vector<HloInstruction*>& order) {
   return static_cast<int64_t>(hash);
 }
 
+// Takes a number down, or gives the one that was taken down in its place.
+int64_t Number(int64_t n) { return ChooseAny(n); }
+
 std::vector<int> ReplayNumbers(int64_t most) {
-  const int64_t count = ChooseAny<int64_t>(0);
+  const int64_t count = Number(0);
   std::vector<int> numbers;
   for (int64_t i = 0; i < count && count <= most && !Choices::current()->failed(); ++i) {
-    numbers.push_back(static_cast<int>(std::clamp<int64_t>(ChooseAny<int64_t>(0), 0, most - 1)));
+    numbers.push_back(static_cast<int>(std::clamp<int64_t>(Number(0), 0, most - 1)));
   }
   if (count > most) Choices::current()->Fail();
   return numbers;
@@ -63,12 +66,12 @@ bool MayRecordFusions(const HloComputation& computation) {
 }
 
 void RecordFusions(const std::vector<HloInstruction*>& order, const std::vector<FusionRecord>& fusions) {
-  ChooseAny(FormOf(order));
-  ChooseAny<int64_t>(static_cast<int64_t>(fusions.size()));
+  Number(FormOf(order));
+  Number(static_cast<int64_t>(fusions.size()));
   for (const FusionRecord& fusion : fusions) {
     for (const std::vector<int>* numbers : {&fusion.members, &fusion.roots}) {
-      ChooseAny<int64_t>(static_cast<int64_t>(numbers->size()));
-      for (int n : *numbers) ChooseAny<int64_t>(n);
+      Number(static_cast<int64_t>(numbers->size()));
+      for (int n : *numbers) Number(n);
     }
   }
 }
@@ -78,8 +81,8 @@ std::vector<FusionRecord> ReplayFusions(const std::vector<HloInstruction*>& orde
   const int64_t most = static_cast<int64_t>(order.size());
   std::vector<FusionRecord> fusions;
   const int64_t form = FormOf(order);
-  if (ChooseAny(form) != form) choices.Fail();
-  const int64_t count = ChooseAny<int64_t>(0);
+  if (Number(form) != form) choices.Fail();
+  const int64_t count = Number(0);
   for (int64_t f = 0; f < count && count <= kMostInstructions && !choices.failed(); ++f) {
     FusionRecord fusion;
     fusion.members = ReplayNumbers(most);

@@ -333,12 +333,15 @@ bool IsOrderOf(const std::vector<HloInstruction*>& nodes, const std::vector<int>
   return static_cast<int>(order.size()) == n;
 }
 
+// Takes a number down, or gives the one that was taken down in its place.
+int64_t Number(Choices* choices, int64_t n) { return choices == nullptr ? n : choices->Any(n); }
+
 // The order that another program of the same form has; false if there is none.
 bool ReplayOrder(HloModule* module, HloComputation* computation) {
   const std::vector<HloInstruction*> nodes = computation->PostOrder();
   std::vector<int> order;
   order.reserve(nodes.size());
-  for (size_t i = 0; i < nodes.size(); ++i) order.push_back(ChooseAny(-1));
+  for (size_t i = 0; i < nodes.size(); ++i) order.push_back(static_cast<int>(Number(Choices::current(), -1)));
   if (!IsOrderOf(nodes, order)) return false;
   auto& sequence = module->schedule()[computation];
   sequence.reserve(order.size());
@@ -380,7 +383,7 @@ absl::Status ScheduleModule(HloModule* module) {
     peaks[computation] = lowest;
     auto& sequence = module->schedule()[computation];
     sequence.reserve(best->size());
-    for (int i : *best) sequence.push_back(graph.nodes[choices == nullptr ? i : choices->Any(i)]);
+    for (int i : *best) sequence.push_back(graph.nodes[Number(choices, i)]);
   }
   return absl::OkStatus();
 }

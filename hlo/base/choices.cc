@@ -5,6 +5,15 @@ namespace {
 
 thread_local Choices* current_choices = nullptr;
 
+// Each choice takes two places: what was chosen, and where in the compiler, so that none is taken for another one where
+// programs differ in more than numbers.
+constexpr size_t kPlaces = 2;
+constexpr char kAttempt[] = "attempt";
+
+int64_t SiteOf(const char* file, int line) {
+  return static_cast<int64_t>(reinterpret_cast<uintptr_t>(file) * 65536u + static_cast<uintptr_t>(line));
+}
+
 }  // namespace
 
 Choices* Choices::current() { return current_choices; }
@@ -57,7 +66,7 @@ bool Choices::End(bool did, bool left_trace) {
   begun_.pop_back();
   if (failed_) return did;
   if (replays_) return made_[place] == kDid;
-  if (!did && !left_trace) made_.resize(place + 1);  // what was chosen meanwhile is of no account
+  if (!did && !left_trace) made_.resize(place + kPlaces);  // what was chosen meanwhile is of no account
   made_[place] = did ? kDid : left_trace ? kLeftTrace : kNothing;
   return did;
 }
@@ -65,14 +74,15 @@ bool Choices::End(bool did, bool left_trace) {
 int64_t Choices::Any(int64_t natural, const char* file, int line) {
   if (failed_) return natural;
   if (!replays_) {
-    made_.push_back(natural);
+    made_.insert(made_.end(), {natural, SiteOf(file, line)});
     return natural;
   }
-  if (next_ == made_.size()) {
+  if (next_ == made_.size() || made_[next_ + 1] != SiteOf(file, line)) {
     Fail(file, line);
     return natural;
   }
-  return made_[next_++];
+  next_ += kPlaces;
+  return made_[next_ - kPlaces];
 }
 
 int64_t Choices::Safe(int64_t natural, const char* file, int line) {
@@ -85,7 +95,7 @@ Attempts::Attempts() : choices_(Choices::current()) { Read(); }
 void Attempts::Read() {
   if (!replays()) return;
   place_ = choices_->next_;
-  next_ = choices_->Any(-1);
+  next_ = choices_->Any(-1, kAttempt, 0);
   if (choices_->failed_) next_ = -1;
 }
 
@@ -96,7 +106,7 @@ bool Attempts::Wanted(int64_t n) {
   place_ = choices_->made_.size();
   const auto& given_up = choices_->given_up_;
   if (given_up.contains({place_, 2 * n}) || given_up.contains({place_, 2 * n + 1})) return false;
-  choices_->made_.push_back(2 * n + 1);
+  choices_->Any(2 * n + 1, kAttempt, 0);
   return true;
 }
 
@@ -115,7 +125,7 @@ void Attempts::Attempted(bool succeeded, bool left_trace) {
 void Attempts::Done() {
   if (choices_ == nullptr || choices_->failed_) return;
   if (!choices_->replays_) {
-    choices_->made_.push_back(-1);
+    choices_->Any(-1, kAttempt, 0);
   } else if (next_ >= 0) {
     choices_->FailAt(place_);  // the attempt did not come about
   }

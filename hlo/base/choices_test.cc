@@ -1,6 +1,8 @@
 // What is taken down for one program and held to for others; what is given up where it does not fit them.
 #include "hlo/base/choices.h"
 
+#include <tuple>
+
 #include "gtest/gtest.h"
 
 namespace xc {
@@ -24,18 +26,26 @@ int AttemptsThatSucceed(Choices* choices, int possible) {
 
 TEST(Choices, AreTheSameForFurtherPrograms) {
   Choices choices;
-  {
-    const ChoicesScope scope(&choices);
-    EXPECT_EQ(ChooseAny(7), 7);
-    EXPECT_TRUE(ChooseSafe(true));
-    EXPECT_FALSE(ChooseSafe(false));
-  }
-  choices.Replay();
   const ChoicesScope scope(&choices);
-  EXPECT_EQ(ChooseAny(9), 7);
-  EXPECT_TRUE(ChooseSafe(true));
-  EXPECT_FALSE(ChooseSafe(true));  // comes about by chance
+  const auto choose = [](int any, bool safe, bool chance) {
+    const bool both[] = {ChooseSafe(safe), ChooseSafe(chance)};
+    return std::tuple(both[0], both[1], ChooseAny(any));
+  };
+  EXPECT_EQ(choose(7, true, false), std::tuple(true, false, 7));
+  choices.Replay();
+  EXPECT_EQ(choose(9, true, true), std::tuple(true, false, 7));
   EXPECT_TRUE(choices.done());
+}
+
+// Programs that differ in more than numbers ask for other choices, and get none of them.
+TEST(Choices, AreNotTakenForOthers) {
+  Choices choices;
+  const ChoicesScope scope(&choices);
+  ChooseAny(1);
+  choices.Replay();
+  EXPECT_EQ(ChooseAny(2), 2);
+  EXPECT_TRUE(choices.failed());
+  EXPECT_FALSE(choices.may_give_up());
 }
 
 TEST(Choices, AreGivenUpWhereTheyAreWrong) {
