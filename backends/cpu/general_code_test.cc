@@ -275,6 +275,26 @@ ENTRY e {
                 {"b=2,n=3", "b=3,n=2", "b=4,n=4", "b=2,n=64", "b=40,n=2", "b=7,n=129"});
 }
 
+// Large transposes go by tiles, what these leave by rows; there may be no whole tile, or nothing left.
+TEST(GeneralCodeTest, TransposesInTiles) {
+  for (const char* cpu : {"", "x86-64-v3", "x86-64-v2"}) {
+    for (const char* type : {"f32", "u8", "f64"}) {
+      std::string text = R"(
+HloModule m, symbols={b, n}
+ENTRY e {
+  x = TYPE[$b,$n] parameter(0)
+  y = TYPE[$n,$b] parameter(1)
+  t = TYPE[$n,$b] transpose(x), dimensions={1,0}
+  ROOT a = TYPE[$n,$b] add(t, y)
+})";
+      for (size_t at; (at = text.find("TYPE")) != std::string::npos;) text.replace(at, 4, type);
+      ExpectGeneral(text,
+                    {"b=2,n=3", "b=5,n=300", "b=300,n=5", "b=131,n=137", "b=128,n=192", "b=517,n=300", "b=80,n=95"}, 0,
+                    cpu);
+    }
+  }
+}
+
 // A loop that goes over the rows, with a trip count that is a size.
 TEST(GeneralCodeTest, Loop) {
   ExpectGeneral(R"(

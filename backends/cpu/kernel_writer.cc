@@ -37,9 +37,9 @@ void KernelWriter::Bind(codegen::FusedEmitter& fused) {
 
 absl::Status KernelWriter::Write(int64_t work, int64_t grain, const std::function<absl::Status(V, V)>& body) {
   IrEmitter::FunctionScope* caller = impl_->scope;
-  const bool small = !ForAllSizes() && kernel_.cost.constant() <= kSmallCost;
+  const bool small = ChooseSafe(kernel_.cost.constant() <= kSmallCost);
   if (auto it = impl_->kernels.find(kernel_.code); it != impl_->kernels.end()) {
-    Call(nullptr, nullptr, it->second, work, grain);
+    Call(nullptr, nullptr, it->second, work, grain, small);
     return absl::OkStatus();
   }
   const std::string name = absl::StrCat(kKernelPrefix, impl_->next_name++);
@@ -86,7 +86,7 @@ absl::Status KernelWriter::Write(int64_t work, int64_t grain, const std::functio
   XC_RETURN_IF_ERROR(status);
   if (!small) impl_->kernel_module_size += scope.function->getInstructionCount();
   if (!small) impl_->kernels[kernel_.code] = name;
-  Call(code, scope.function, name, work, grain);
+  Call(code, scope.function, name, work, grain, small);
   return absl::OkStatus();
 }
 
@@ -108,12 +108,12 @@ void KernelWriter::WriteParallelEntry(CodeModule* code, llvm::Function* kernel, 
   t.CreateRetVoid();
 }
 
-void KernelWriter::Call(CodeModule* code, llvm::Function* kernel, const std::string& name, int64_t work,
-                        int64_t grain) {
+void KernelWriter::Call(CodeModule* code, llvm::Function* kernel, const std::string& name, int64_t work, int64_t grain,
+                        bool small) {
   const int64_t cost = kernel_.cost.constant();
   auto& b = impl_->b();
   IrEmitter::FunctionScope& caller = *impl_->scope;
-  if (ForAllSizes() || (cost >= kParallelCost && work > grain)) {
+  if ((ForAllSizes() && !small) || (cost >= kParallelCost && work > grain)) {
     const std::string parallel = absl::StrCat(name, ".p");
     if (code != nullptr) WriteParallelEntry(code, kernel, parallel);
     auto* here = llvm::FunctionType::get(b.getVoidTy(), {b.getPtrTy(), b.getInt64Ty(), b.getInt64Ty()}, false);

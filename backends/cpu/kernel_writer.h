@@ -30,7 +30,7 @@ class KernelWriter {
 
  private:
   // `code` null: the kernel and its entry for parallel loops exist.
-  void Call(CodeModule* code, llvm::Function* kernel, const std::string& name, int64_t work, int64_t grain);
+  void Call(CodeModule* code, llvm::Function* kernel, const std::string& name, int64_t work, int64_t grain, bool small);
   void WriteParallelEntry(CodeModule* code, llvm::Function* kernel, const std::string& name);
 
   IrEmitter* emitter_;

@@ -11,6 +11,9 @@ using codegen::Loop;
 
 namespace {
 
+// Tiles next to each other along the contiguous dimension share cache lines of what is read.
+constexpr int64_t kNeighbours = 4;
+
 // Whether a loop from `begin` to `end` is known to take `count` steps of one, whatever the sizes are.
 bool Takes(int64_t count, llvm::Value* begin, llvm::Value* end) {
   auto* first = llvm::dyn_cast<llvm::ConstantInt>(begin);
@@ -47,17 +50,40 @@ absl::Status LoopNest::Outer(V at) {
     V last = b.CreateBinaryIntrinsic(llvm::Intrinsic::smin, b.CreateAdd(first, b.getInt64(KernelShape::kBlock)),
                                      b.getInt64(plan_.inner_size));
     outer.pop_back();
+    const bool tiles = plan_.tile > 0 && tile_ != nullptr;
     // Parts of tiles have the sizes that the rests have, which are not known in code for several sizes.
-    const bool whole = ChooseSafe(plan_.tile > 0 && plan_.inner_size % plan_.tile == 0 &&
-                                  plan_.dims[plan_.contiguous] % plan_.tile == 0);
-    if (plan_.tile > 0 && tile_ != nullptr && (whole || !ForAllSizes())) return Tiles(outer, first, last);
+    const bool whole =
+        ChooseSafe(tiles && plan_.inner_size % plan_.tile == 0 && plan_.dims[plan_.contiguous] % plan_.tile == 0);
+    if (tiles && (whole || !ForAllSizes())) return Tiles(outer, first, last);
+    V whole_along = nullptr, whole_inner = nullptr;
+    if (tiles) XC_RETURN_IF_ERROR(WholeTiles(outer, first, last, &whole_along, &whole_inner));
     Loop along(b, b.getInt64(0), b.getInt64(plan_.dims[plan_.contiguous]), 1, "along");
     for (size_t i = 0; i < plan_.outer.size(); ++i) {
       if (plan_.outer[i] == plan_.contiguous) outer.insert(outer.begin() + i, arithmetic.Uniform(along.index()));
     }
-    XC_RETURN_IF_ERROR(Row(outer, first, last, plan_.inner_size));
+    // Behind tiles what they leave of each row, and the rows that they leave.
+    V begin = tiles ? b.CreateSelect(b.CreateICmpSLT(along.index(), whole_along), whole_inner, first) : first;
+    XC_RETURN_IF_ERROR(Row(outer, begin, last, plan_.inner_size));
     along.End();
   }
+  return absl::OkStatus();
+}
+
+absl::Status LoopNest::WholeTiles(const std::vector<Term>& outer, V first, V last, V* whole_along, V* whole_inner) {
+  auto& b = e_.builder();
+  const int side = plan_.tile;
+  const int64_t length = plan_.dims[plan_.contiguous];
+  *whole_along = b.getInt64(length - length % side);
+  *whole_inner = b.CreateAnd(last, b.getInt64(-side));
+  Loop group(b, b.getInt64(0), *whole_along, side * kNeighbours, "group");
+  V end = b.CreateBinaryIntrinsic(llvm::Intrinsic::smin, *whole_along,
+                                  b.CreateAdd(group.index(), b.getInt64(side * kNeighbours)));
+  Loop inner(b, first, *whole_inner, side, "inner");
+  Loop along(b, group.index(), end, side, "along");
+  XC_RETURN_IF_ERROR(Tile(outer, along.index(), inner.index(), side, side));
+  along.End();
+  inner.End();
+  group.End();
   return absl::OkStatus();
 }
 
@@ -66,8 +92,6 @@ absl::Status LoopNest::Tiles(const std::vector<Term>& outer, V first, V last) {
   const int side = plan_.tile;
   const int64_t length = plan_.dims[plan_.contiguous];
   const int rest_along = static_cast<int>(length % side), rest_inner = static_cast<int>(plan_.inner_size % side);
-  // Tiles next to each other along the contiguous dimension share cache lines of what is read.
-  constexpr int64_t kNeighbours = 4;
   V whole_along = b.getInt64(length - rest_along);
   V whole_inner = rest_inner == 0 ? last : b.CreateAnd(last, b.getInt64(-side));
   if (length >= side) {

@@ -41,6 +41,8 @@ class LoopNest {
   // All tiles between `first` and `last` of the inner dimension. Of sides that a tile's does not divide, the rest is
   // parts of tiles.
   absl::Status Tiles(const std::vector<Term>& outer, V first, V last);
+  // In code for several sizes: the tiles of full size, and where they end.
+  absl::Status WholeTiles(const std::vector<Term>& outer, V first, V last, V* whole_along, V* whole_inner);
   absl::Status Tile(std::vector<Term> outer, V along, V inner, int rows, int columns);
   // The same row where the size is another one in each run.
   absl::Status RowOfAnySize(const std::vector<Term>& outer, V begin, V end);
