@@ -1,10 +1,22 @@
 """Runs that go wrong after their calls have returned: the error is in their results, and in what is computed of them.
+And the setting by which no call returns before.
 
 usage: errors_in_results.py PLUGIN.so
 """
 
 import os
+import subprocess
 import sys
+
+SETTING = """
+import jax, jax.numpy as jnp
+from jax import lax
+jax.config.update("jax_cpu_enable_async_dispatch", False)
+long = jax.jit(lambda x: lax.fori_loop(0, 40, lambda i, y: jnp.sin(y @ x) * 0.5, x))
+x = jnp.ones((384, 384)) * 0.01
+long(x).block_until_ready()
+print(all(long(x).is_ready() for _ in range(3)))
+"""
 
 
 def error_of(work):
@@ -54,6 +66,9 @@ def main():
         chained = together(chained, long(x))
     places.add(chained.unsafe_buffer_pointer())
     checks["donated buffers are computed in place"] = len(places) == 1
+
+    told = subprocess.run([sys.executable, "-c", SETTING], stdout=subprocess.PIPE, check=True).stdout.decode()
+    checks["no call returns before if jax_cpu_enable_async_dispatch is off"] = told.strip() == "True"
 
     for name, holds in checks.items():
         if not holds:
