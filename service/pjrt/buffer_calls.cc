@@ -53,6 +53,22 @@ absl::StatusOr<Dims> LayoutOrder(const MemoryLayout* layout, const Shape& shape)
   return OrderOf(shape.dims(), order);
 }
 
+// The bits of an integer of fewer than a byte; 0 for other types.
+int BitsOfNarrowInteger(ElementType type) {
+  if (type == ElementType::kS4 || type == ElementType::kU4) return 4;
+  return type == ElementType::kS2 || type == ElementType::kU2 ? 2 : 0;
+}
+
+// Hosts do not say what stands above the bits of a narrow integer: programs read a byte with its value.
+void ExtendNarrowIntegers(ElementType type, char* data, size_t count) {
+  const int above = 8 - BitsOfNarrowInteger(type);
+  const bool is_signed = type == ElementType::kS4 || type == ElementType::kS2;
+  for (size_t i = 0; i < count; ++i) {
+    const auto shifted = static_cast<uint8_t>(static_cast<uint8_t>(data[i]) << above);
+    data[i] = static_cast<char>(is_signed ? static_cast<int8_t>(shifted) >> above : shifted >> above);
+  }
+}
+
 absl::Status FromHost(Client_BufferFromHostBuffer_Args* args) {
   XC_ASSIGN_OR_RETURN(const Shape shape, CheckedShape(args->type, absl::MakeConstSpan(args->dims, args->num_dims)));
   XC_ASSIGN_OR_RETURN(Memory* const memory, PlaceOf(args->device, args->memory));
@@ -72,7 +88,8 @@ absl::Status FromHost(Client_BufferFromHostBuffer_Args* args) {
                          args->host_buffer_semantics == HostBufferSemantics::kMutableZeroCopy;
   std::shared_ptr<Storage> storage;
   std::shared_ptr<Completion> done;  // with the host's memory
-  if (may_share && dense && reinterpret_cast<uintptr_t>(args->data) % kBufferAlignment == 0) {
+  const bool is_narrow = BitsOfNarrowInteger(shape.type()) > 0;
+  if (may_share && !is_narrow && dense && reinterpret_cast<uintptr_t>(args->data) % kBufferAlignment == 0) {
     done = std::make_shared<Completion>();
     storage = std::make_shared<Storage>(const_cast<void*>(args->data), shape.ByteSize(),
                                         [done] { done->Finish(absl::OkStatus()); });
@@ -80,6 +97,7 @@ absl::Status FromHost(Client_BufferFromHostBuffer_Args* args) {
     XC_ASSIGN_OR_RETURN(storage, Storage::Allocate(shape.ByteSize()));
     CopyStrided(shape.dims(), element_bytes, static_cast<const char*>(args->data), strides, storage->data(),
                 to_strides);
+    if (is_narrow) ExtendNarrowIntegers(shape.type(), storage->data(), storage->bytes());
   }
   args->buffer = new Buffer(memory, shape.type(), shape.dims(), std::move(storage), std::move(order));
   args->done_with_host_buffer = NewEvent(std::move(done));

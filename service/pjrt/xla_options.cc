@@ -9,7 +9,7 @@
 namespace xc::pjrt {
 namespace {
 
-enum class Kind { kBool, kInt32, kInt64, kFloat, kText, kEnum, kOther };
+enum class Kind { kBool, kInt32, kInt64, kFloat, kText, kEnum, kEnums, kOther };
 
 struct Option {
   Kind kind;
@@ -39,6 +39,7 @@ absl::string_view KindName(Kind kind) {
     case Kind::kText:
       return "string";
     case Kind::kEnum:
+    case Kind::kEnums:
       return "enum";
     case Kind::kOther:
       break;
@@ -69,6 +70,15 @@ std::string TextOf(const pb::OptionOverrideProto& value) {
 bool IsTrue(absl::string_view text) { return text == "True"; }
 bool IsFalse(absl::string_view text) { return text == "False"; }
 
+// By its name, or its number.
+bool IsChoice(const Option& option, absl::string_view text) {
+  for (absl::string_view choice : absl::StrSplit(option.choices, ' ')) {
+    if (choice == text) return true;
+  }
+  int64_t number = 0;
+  return absl::SimpleAtoi(text, &number);
+}
+
 bool Fits(const Option& option, const pb::OptionOverrideProto& value) {
   const bool is_text = IsText(value);
   const std::string& text = value.string_field();
@@ -92,11 +102,13 @@ bool Fits(const Option& option, const pb::OptionOverrideProto& value) {
     case Kind::kText:
       return is_text;
     case Kind::kEnum:
-      if (!is_text) return false;
-      for (absl::string_view choice : absl::StrSplit(option.choices, ' ')) {
-        if (choice == text) return true;
+    case Kind::kEnums:
+      if (!is_text) return value.value_case() == pb::OptionOverrideProto::kIntField;
+      if (option.kind == Kind::kEnum) return IsChoice(option, text);
+      for (absl::string_view one : absl::StrSplit(text, ',', absl::SkipEmpty())) {
+        if (!IsChoice(option, one)) return false;
       }
-      return absl::SimpleAtoi(text, &number);  // by number
+      return true;
     case Kind::kOther:
       return is_text && text.empty();
   }

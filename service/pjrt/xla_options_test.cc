@@ -43,6 +43,11 @@ TEST(XlaOptions, TakeValuesOfTheirKind) {
   EXPECT_EQ(Checked("xla_backend_optimization_level", Number(int64_t{1} << 40)),
             "While setting option xla_backend_optimization_level, '1099511627776' is not a valid int32 value.");
   EXPECT_EQ(Checked("xla_dump_to", Text("/tmp")), "");
+  EXPECT_EQ(Checked("xla_disable_hlo_passes", Text("one,two")), "");
+  EXPECT_EQ(Checked("xla_step_marker_location", Number(1)), "");
+  EXPECT_EQ(Checked("xla_gpu_enable_command_buffer", Text("FUSION,WHILE")), "");
+  EXPECT_EQ(Checked("xla_gpu_enable_command_buffer", Text("FUSION,nonsense")),
+            "While setting option xla_gpu_enable_command_buffer, 'FUSION,nonsense' is not a valid enum value.");
 }
 
 TEST(XlaOptions, OthersAreRefused) {

@@ -12,7 +12,7 @@ SHAPES = [(), (0,), (0, 3), (3, 0), (1, 1), (2, 0, 4)]
 PAIRS = [((), ()), ((0,), (0,)), ((3,), ()), ((0, 3), (3,)), ((1, 4), (3, 1)), ((2, 1, 0), (1, 0))]
 TYPES = ["float32", "int32", "bool", "complex64"]
 NARROW = ["int4", "uint4", "int2", "float8_e4m3fn", "float8_e5m2", "float8_e4m3b11fnuz"]
-SPECIAL = np.array([0.0, -0.0, 1.0, -1.0, np.inf, -np.inf, np.nan, 1e-38, -1e38, 3.4e38, 0.5, 89.0, -104.0, 2.0**31])
+SPECIAL = np.array([0.0, -0.0, 1.0, -1.0, np.inf, -np.inf, np.nan, 2e-38, -1e38, 3.4e38, 0.5, 89.0, -104.0, 2.0**31])
 INTEGERS = {
     "int8": [-128, -1, 0, 1, 127],
     "int32": [-(2**31), -1, 0, 1, 31, 32, 2**31 - 1],
@@ -48,6 +48,9 @@ def narrow():
             "add subtract multiply maximum minimum negative abs sign sum max min cumsum sort argsort equal less "
             "where concatenate stack reshape transpose pad roll flip tile dot matmul isnan square"
         ).split():
+            # JAX's own client fails in these, in one of them for good.
+            if dtype == "int2" and function in ("argsort", "concatenate", "dot"):
+                continue
             call = {
                 "where": lambda a: jnp.where(a > 0, a, -a),
                 "concatenate": lambda a: jnp.concatenate([a, a]),
@@ -58,7 +61,7 @@ def narrow():
                 "roll": lambda a: jnp.roll(a, 1),
                 "tile": lambda a: jnp.tile(a, 2),
                 "dot": lambda a: jnp.dot(a.reshape(2, 2), a.reshape(2, 2)),
-                "matmul": lambda a: jnp.matmul(a, a, preferred_element_type="float32"),
+                "matmul": lambda a: jnp.matmul(a, a),
             }.get(function)
             if call is None:
                 f = getattr(jnp, function)

@@ -174,6 +174,16 @@ def stacked():
     return [jax.jit(apply)(parameters, x), jax.jit(jax.grad(lambda p: apply(p, x).sum()))(parameters)]
 
 
+def in_one_form(values, vectors):
+    """Eigenvectors, columns, in the order of their values, the largest element of each positive; zeros for those of
+    values that are zero but for roundings, which several may have."""
+    order = np.lexsort((values.imag.round(4), values.real.round(4)), axis=-1)
+    vectors = np.take_along_axis(vectors, order[..., None, :], axis=-1)
+    largest = np.take_along_axis(vectors, np.argmax(np.abs(vectors).round(4), axis=-2, keepdims=True), axis=-2)
+    sizes = np.take_along_axis(np.abs(values), order, axis=-1)[..., None, :]
+    return np.where(sizes > 1e-3 * sizes.max(), vectors / (largest / np.abs(largest)), 0)
+
+
 def exports_of_the_past():
     """Modules that earlier versions of JAX exported for the CPU."""
     import importlib
@@ -187,6 +197,8 @@ def exports_of_the_past():
         # Vectors of the same eigenvalue may be any: the product is the same.
         if "eigh" in name:
             return [found[1], found[0] * found[1] @ found[0].conj().T]
+        if "_eig_" in name:  # of one phase, and in one order
+            return [np.sort_complex(found[0])] + [in_one_form(found[0], vectors) for vectors in found[1:]]
         if "schur" in name:
             return found[1] @ found[0] @ found[1].conj().T
         return found
