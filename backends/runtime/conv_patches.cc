@@ -6,12 +6,11 @@
 #include <atomic>
 #include <cstdint>
 #include <cstring>
-#include <initializer_list>
-#include <iterator>
 #include <optional>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "backends/runtime/conv_direct.h"
 #include "backends/runtime/gemm_kernels.h"
 #include "backends/runtime/scratch.h"
 #include "backends/runtime/strided_copy.h"
@@ -225,29 +224,6 @@ absl::Status ConvolutionByPatches(RunContext* ctx, const ConvDesc& d, const void
   return error;
 }
 
-namespace {
-
-// The stride at which one walks dimensions of these sizes (the last one fastest), or nothing.
-struct Walked {
-  int64_t size, stride;
-};
-
-std::optional<int64_t> OneStride(std::initializer_list<Walked> dims) {
-  int64_t stride = 0, expected = 0;
-  for (auto dim = std::rbegin(dims); dim != std::rend(dims); ++dim) {
-    if (dim->size == 1) continue;
-    if (expected == 0) {
-      stride = dim->stride;
-    } else if (dim->stride != expected) {
-      return {};
-    }
-    expected = dim->stride * dim->size;
-  }
-  return stride;
-}
-
-}  // namespace
-
 bool AsProductOfPatches(const ConvDesc& d, MatmulDesc* product) {
   constexpr int64_t kFewFeatures = 16;  // patches are copied by runs of these
   const auto f32 = static_cast<int32_t>(RtType::kF32);
@@ -265,10 +241,7 @@ bool AsProductOfPatches(const ConvDesc& d, MatmulDesc* product) {
                                                          {d.kernel[1], d.rhs_strides[3]},
                                                          {d.kernel[2], d.rhs_strides[4]},
                                                          {d.in_features, d.rhs_strides[0]}});
-  const std::optional<int64_t> row_stride = OneStride({{d.batch, d.out_strides[0]},
-                                                       {d.out[0], d.out_strides[2]},
-                                                       {d.out[1], d.out_strides[3]},
-                                                       {d.out[2], d.out_strides[4]}});
+  const std::optional<int64_t> row_stride = RowStride(d);
   if (!depth_stride || !row_stride) return false;
   *product = MatmulDesc();
   product->a_type = product->b_type = product->c_type = f32;

@@ -1,6 +1,6 @@
 // Checks a convolution, turns pointwise ones into matrix products, brings the others into the channels-last form that
 // oneDNN is fast on (forward, or the transposes of forward that gradients are), and else multiplies patches; with few
-// features, adds up lines, and with a group for each feature, vectors of features.
+// features, adds up lines. Our own direct kernels serve packed weights, f64, and groups of one feature.
 #include "backends/runtime/convolution.h"
 
 #include <algorithm>
@@ -11,7 +11,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "backends/runtime/arena.h"
-#include "backends/runtime/conv_channels.h"
+#include "backends/runtime/conv_direct.h"
+#include "backends/runtime/conv_layout.h"
 #include "backends/runtime/conv_lines.h"
 #include "backends/runtime/conv_patches.h"
 #include "backends/runtime/matmul.h"
@@ -105,72 +106,6 @@ bool AsMatmul(const ConvDesc& d, MatmulDesc* m) {
   }
   return true;
 }
-
-// Strides of a dense tensor with the feature dimension last: sizes and strides in the order batch, feature, spatial.
-void ChannelsLast(int rank, int64_t features, const int64_t* spatial, int64_t* strides) {
-  strides[1] = 1;
-  int64_t stride = features;
-  for (int s = rank - 1; s >= 0; --s) {
-    strides[2 + s] = stride;
-    stride *= spatial[s];
-  }
-  strides[0] = stride;
-}
-
-// A tensor in channels-last form: the caller's memory if it has that form, else a copy.
-class ChannelsLastTensor {
- public:
-  // `sizes` and `strides`: batch, feature, spatial.
-  absl::Status Init(int rank, const int64_t* sizes, const int64_t* strides, int64_t element_size, const void* data) {
-    rank_ = rank;
-    element_size_ = element_size;
-    std::copy(sizes, sizes + 2 + rank, sizes_);
-    std::copy(strides, strides + 2 + rank, caller_strides_);
-    ChannelsLast(rank, sizes[1], sizes + 2, strides_);
-    data_ = static_cast<char*>(const_cast<void*>(data));
-    bool same = true;
-    int64_t count = 1;
-    for (int d = 0; d < 2 + rank; ++d) {
-      same = same && (sizes[d] == 1 || strides[d] == strides_[d]);
-      count *= sizes[d];
-    }
-    if (same) return absl::OkStatus();
-    XC_ASSIGN_OR_RETURN(copy_, Block::Allocate(count * element_size));
-    return absl::OkStatus();
-  }
-  void CopyIn(RunContext* ctx) {
-    if (copy_.data() == nullptr) return;
-    StridedCopy(ctx, absl::MakeSpan(sizes_, 2 + rank_), element_size_, data_,
-                absl::MakeSpan(caller_strides_, 2 + rank_), copy_.data(), absl::MakeSpan(strides_, 2 + rank_));
-  }
-  void CopyOut(RunContext* ctx) {
-    if (copy_.data() == nullptr) return;
-    StridedCopy(ctx, absl::MakeSpan(sizes_, 2 + rank_), element_size_, copy_.data(),
-                absl::MakeSpan(strides_, 2 + rank_), data_, absl::MakeSpan(caller_strides_, 2 + rank_));
-  }
-  // Makes f32 of bf16; after CopyIn, for tensors that are read only.
-  absl::Status Widen(RunContext* ctx) {
-    int64_t count = 1;
-    for (int d = 0; d < 2 + rank_; ++d) count *= sizes_[d];
-    XC_ASSIGN_OR_RETURN(Block wide, Block::Allocate(count * 4));
-    const auto* from = reinterpret_cast<const uint16_t*>(data());
-    auto* to = reinterpret_cast<uint32_t*>(wide.data());
-    ctx->ParallelFor(count, 65536, [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) to[i] = uint32_t{from[i]} << 16;
-    });
-    copy_ = std::move(wide);
-    return absl::OkStatus();
-  }
-  char* data() const { return copy_.data() != nullptr ? copy_.data() : data_; }
-  const int64_t* strides() const { return strides_; }
-
- private:
-  int rank_ = 0;
-  int64_t element_size_ = 0;
-  int64_t sizes_[5], strides_[5], caller_strides_[5];
-  char* data_ = nullptr;
-  Block copy_;
-};
 
 absl::Status Refused() { return absl::UnimplementedError("convolution that oneDNN has no kernel for"); }
 
@@ -462,26 +397,45 @@ absl::Status ByOneDnn(RunContext* ctx, const ConvDesc& d, const void* lhs, const
   return DataConvolution(ctx, d, lhs, rhs, out);
 }
 
-}  // namespace
-
-void SetConvolutionUseOneDnn(bool use) { use_onednn = use; }
-
-absl::Status Convolution(RunContext* ctx, const ConvDesc& d, const void* lhs, const void* rhs, void* out) {
-  XC_RETURN_IF_ERROR(Check(d));
-  if (d.batch == 0 || d.out_features == 0 || d.out[0] * d.out[1] * d.out[2] == 0) return absl::OkStatus();
-  const bool empty_sum = d.in_features == 0 || d.kernel[0] * d.kernel[1] * d.kernel[2] == 0;
-  if (empty_sum || d.in[0] * d.in[1] * d.in[2] == 0) return ConvolutionByPatches(ctx, d, lhs, rhs, out);
+// The kernels for weights that are not packed, and what our own serve no better than the library.
+absl::Status Unpacked(RunContext* ctx, const ConvDesc& d, const void* lhs, const void* rhs, void* out) {
   MatmulDesc product;
   if (AsMatmul(d, &product)) return Matmul(ctx, product, lhs, rhs, out);
   if (AsProductOfPatches(d, &product)) return MultiplyPatches(ctx, d, product, lhs, rhs, out);
   if (const std::optional<ConvDesc> lines = AsLines(d)) return ConvolutionByLines(ctx, *lines, lhs, rhs, out);
   absl::Status status = ByOneDnn(ctx, d, lhs, rhs, out);
   if (!absl::IsUnimplemented(status)) return status;
-  if (IsByChannels(d)) {
-    ConvolutionByChannels(ctx, d, lhs, rhs, out);
-    return absl::OkStatus();
-  }
   return ConvolutionByPatches(ctx, d, lhs, rhs, out);
+}
+
+// Whether the direct kernels are to be used, for weights that are packed or would be packed now.
+bool UseDirect(const ConvDesc& d) {
+  if (d.packed != 0 || IsByChannels(d)) return true;
+  if (d.lhs_type != static_cast<int32_t>(RtType::kF64)) return false;
+  MatmulDesc product;
+  return IsDirect(d) && !AsMatmul(d, &product) && !AsLines(d).has_value();
+}
+
+}  // namespace
+
+void SetConvolutionUseOneDnn(bool use) { use_onednn = use; }
+
+void RunEpilogue(RunContext* ctx, const ConvEpilogue& epilogue) {
+  ctx->ParallelFor(epilogue.work, epilogue.piece,
+                   [&](int64_t begin, int64_t end) { epilogue.body(epilogue.env, begin, end); });
+}
+
+absl::Status Convolution(RunContext* ctx, const ConvDesc& d, const void* lhs, const void* rhs, void* out,
+                         const ConvEpilogue* epilogue) {
+  XC_RETURN_IF_ERROR(Check(d));
+  if (d.batch == 0 || d.out_features == 0 || d.out[0] * d.out[1] * d.out[2] == 0) return absl::OkStatus();
+  const bool empty = d.in_features == 0 || d.kernel[0] * d.kernel[1] * d.kernel[2] * d.in[0] * d.in[1] * d.in[2] == 0;
+  if (d.packed != 0 && (empty || !TakesPackedWeights(d)))
+    return absl::InvalidArgumentError("convolution: weights are packed");
+  if (!empty && UseDirect(d)) return ConvolutionDirect(ctx, d, lhs, rhs, out, epilogue);
+  XC_RETURN_IF_ERROR(empty ? ConvolutionByPatches(ctx, d, lhs, rhs, out) : Unpacked(ctx, d, lhs, rhs, out));
+  if (epilogue != nullptr) RunEpilogue(ctx, *epilogue);
+  return absl::OkStatus();
 }
 
 }  // namespace xc
@@ -489,4 +443,12 @@ absl::Status Convolution(RunContext* ctx, const ConvDesc& d, const void* lhs, co
 int xc_rt_convolution(void* ctx, const xc::ConvDesc* desc, const void* lhs, const void* rhs, void* out) {
   auto* run = static_cast<xc::RunContext*>(ctx);
   return run->Record(xc::Convolution(run, *desc, lhs, rhs, out));
+}
+
+int xc_rt_convolution_then(void* ctx, const xc::ConvDesc* desc, const void* lhs, const void* rhs, void* out,
+                           void (*body)(void* env, int64_t begin, int64_t end), void* env, int64_t work, int64_t grain,
+                           int64_t piece) {
+  auto* run = static_cast<xc::RunContext*>(ctx);
+  const xc::ConvEpilogue epilogue{body, env, work, grain, piece};
+  return run->Record(xc::Convolution(run, *desc, lhs, rhs, out, &epilogue));
 }

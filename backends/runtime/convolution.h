@@ -26,18 +26,46 @@ struct ConvDesc {
   int64_t lhs_strides[5] = {};                // batch, feature, spatial…
   int64_t rhs_strides[5] = {};                // input feature (within a group), output feature, spatial…
   int64_t out_strides[5] = {};                // batch, feature, spatial…
+  int64_t packed = 0;                         // 1: rhs has been packed (PackWeights below), whatever rhs_strides say
 };
 
-// Computes `out`, which must not overlap the inputs. The order of each sum depends on the descriptor and the CPU, not
-// on the number of threads. Unimplemented for types outside the list; InvalidArgument for sizes that do not fit
-// together.
-absl::Status Convolution(RunContext* ctx, const ConvDesc& desc, const void* lhs, const void* rhs, void* out);
+// What is done with the result while its parts are still in the cache: body(env, begin, end) for pieces of `work`
+// iterations, each piece a multiple of `grain`. Where `work` is a multiple of the result's positions (images times
+// spatial ones), iterations go with positions, and those of a piece may use just their own; else all are there before.
+struct ConvEpilogue {
+  void (*body)(void* env, int64_t begin, int64_t end);
+  void* env;
+  int64_t work, grain;
+  int64_t piece;  // iterations at a time, where all are done at the end
+};
+
+// Computes `out`, which must not overlap the inputs, then or meanwhile `epilogue` (null: nothing). The order of each
+// sum depends on the descriptor and the CPU, not on the number of threads. Unimplemented for types outside the list;
+// InvalidArgument for sizes that do not fit together.
+absl::Status Convolution(RunContext* ctx, const ConvDesc& desc, const void* lhs, const void* rhs, void* out,
+                         const ConvEpilogue* epilogue = nullptr);
+
+// All of an epilogue, when the result is there.
+void RunEpilogue(RunContext* ctx, const ConvEpilogue& epilogue);
+
+// For weights that several runs use: whether `desc` is a convolution for which they can be brought, once, into the
+// order in which the kernels read them; how many bytes that takes; and the packing, after which `desc.packed` is to
+// be 1. The order is the same on all machines.
+bool TakesPackedWeights(const ConvDesc& desc);
+int64_t PackedWeightsBytes(const ConvDesc& desc);
+void PackWeights(const ConvDesc& desc, const void* rhs, void* packed);
 
 // For tests: never use oneDNN.
 void SetConvolutionUseOneDnn(bool use);
 
 }  // namespace xc
 
-extern "C" int xc_rt_convolution(void* ctx, const xc::ConvDesc* desc, const void* lhs, const void* rhs, void* out);
+extern "C" {
+int xc_rt_convolution(void* ctx, const xc::ConvDesc* desc, const void* lhs, const void* rhs, void* out);
+// With an epilogue.
+int xc_rt_convolution_then(void* ctx, const xc::ConvDesc* desc, const void* lhs, const void* rhs, void* out,
+                           void (*body)(void* env, int64_t begin, int64_t end), void* env, int64_t work, int64_t grain,
+                           int64_t piece);
+}
 
 #endif  // XC_BACKENDS_RUNTIME_CONVOLUTION_H_

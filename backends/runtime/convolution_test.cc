@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <random>
@@ -49,6 +50,7 @@ const Case kCases[] = {
      .pad_low = {2, 0},
      .pad_high = {1, 3}},
     {.name = "pointwise", .sizes = {2, 12, 20}, .in = {5, 6}, .kernel = {1, 1}},
+    {.name = "pointwise, rows in pages", .sizes = {2, 1024, 40}, .in = {3, 5}, .kernel = {1, 1}},
     {.name = "strided pointwise", .sizes = {2, 12, 20}, .in = {8, 8}, .kernel = {1, 1}, .stride = {2, 2}},
     {.name = "depthwise",
      .sizes = {2, 16, 32},
@@ -388,12 +390,23 @@ void Solve(RunContext* ctx, const Problem& p, RtType type, RtType out_type, doub
   for (size_t i = 0; i < l.size(); ++i) l[i] = FromDouble<T>(p.lhs[i]);
   for (size_t i = 0; i < r.size(); ++i) r[i] = FromDouble<T>(p.rhs[i]);
   std::vector<Out> out(p.expected.size(), FromDouble<Out>(77));
-  const absl::Status status = Convolution(ctx, d, l.data(), r.data(), out.data());
-  ASSERT_TRUE(status.ok()) << p.c.name << ": " << status;
-  for (size_t i = 0; i < p.expected.size(); ++i) {
-    ASSERT_LE(std::abs(ToDouble(out[i]) - p.expected[i]), std::abs(p.expected[i]) * tolerance)
-        << p.c.name << " layout " << p.layout << " at " << i << ": " << ToDouble(out[i]) << " not " << p.expected[i];
-  }
+  const auto check = [&](const ConvDesc& desc, const void* weights, const char* how) {
+    const absl::Status status = Convolution(ctx, desc, l.data(), weights, out.data());
+    ASSERT_TRUE(status.ok()) << p.c.name << ": " << status;
+    for (size_t i = 0; i < p.expected.size(); ++i) {
+      ASSERT_LE(std::abs(ToDouble(out[i]) - p.expected[i]), std::abs(p.expected[i]) * tolerance)
+          << p.c.name << how << " layout " << p.layout << " at " << i << ": " << ToDouble(out[i]) << " not "
+          << p.expected[i];
+    }
+  };
+  check(d, r.data(), "");
+  if (!TakesPackedWeights(d)) return;
+  std::vector<char> packed(PackedWeightsBytes(d));
+  PackWeights(d, r.data(), packed.data());
+  ConvDesc with_packed = d;
+  with_packed.packed = 1;
+  std::fill(out.begin(), out.end(), FromDouble<Out>(77));
+  check(with_packed, packed.data(), ", weights packed,");
 }
 
 TEST(Convolution, AllKindsLayoutsAndKernels) {

@@ -230,8 +230,8 @@ void ParallelFor(Executor* executor, int limit, int64_t n, int64_t min_grain,
   const int64_t grains = (n - 1) / min_grain + 1;
   const int64_t threads = std::min<int64_t>(Threads(executor, limit), grains);
   if (threads <= 1) return RunAlone(n, fn);
-  // Four blocks for each thread even out pieces of unequal cost.
-  const int64_t wanted = std::min(grains, threads * 4);
+  // Sixteen blocks for each thread even out pieces of unequal cost, and numbers of pieces that threads do not divide.
+  const int64_t wanted = std::min(grains, threads * 16);
   RunTogether(executor, threads, n, ((grains - 1) / wanted + 1) * min_grain, fn);
 }
 

@@ -17,6 +17,15 @@ inline constexpr int kVectorBytes = 32;
 inline constexpr int kVectorBytes = 16;
 #endif
 
+// Tiles of convolutions whose sums fit into registers (DirectTile).
+#if defined(__AVX512F__)
+inline constexpr int kDirectRows = 14, kDirectBlocks = 2, kChannelRows = 7;
+#elif defined(__AVX2__)
+inline constexpr int kDirectRows = 6, kDirectBlocks = 1, kChannelRows = 6;
+#else
+inline constexpr int kDirectRows = 2, kDirectBlocks = 1, kChannelRows = 4;
+#endif
+
 struct BF16 {
   uint16_t bits;
 };

@@ -403,8 +403,9 @@ bool Subtract(RtType type, int64_t rows, int64_t columns, int64_t k, const void*
 bool Reflect(RtType type, int64_t n, const void* tail, const void* tau, int64_t columns, void* c, int64_t ldc);
 bool Lines(RtType type, const LineRun* runs, int64_t num_runs, int64_t taps, int64_t in_step, int64_t weight_step,
            int64_t count, void* out);
-bool Channels(RtType type, const LineRun* runs, int64_t num_runs, int64_t count, void* out);
-const GemmKernels kKernels = {GemmScratch, RunGemm,  kUnpackedRows, Skinny, Tiny,
-                              Solve,       Subtract, Reflect,       Lines,  Channels};
+bool Direct(const DirectTile& tile);
+bool Channels(const DirectTile& tile);
+const GemmKernels kKernels = {GemmScratch, RunGemm, kUnpackedRows, Skinny,      Tiny,          Solve,    Subtract,
+                              Reflect,     Lines,   Direct,        kDirectRows, kDirectBlocks, Channels, kChannelRows};
 
 }  // namespace xc::XC_GEMM_ISA

@@ -30,6 +30,27 @@ struct LineRun {
   const void* weights;
 };
 
+// A tile of a convolution's result: `rows` positions by `columns` features, each a sum over runs of neighbours in the
+// input.
+inline constexpr int64_t kDirectBlockBytes = 64;  // of the features in one block of packed weights
+inline constexpr int64_t kMostDirectRows = 14;
+struct DirectRun {
+  int64_t weights;                      // where a block's weights of the run begin, in elements
+  int64_t distance;                     // bytes from each row's elements to the next row's; -1: places says where
+  const void* places[kMostDirectRows];  // where each row's elements are; with a distance, the first row's only
+};
+struct DirectTile {
+  RtType type;
+  int64_t rows, columns;  // at most direct_rows, and direct_blocks blocks
+  const DirectRun* runs;
+  int64_t num_runs, run_length;
+  // Blocks of features, each [run length, …, features of a block], the first one and how many elements lie between two.
+  const void* weights;
+  int64_t weight_block;
+  void* out;
+  int64_t out_row;  // elements between rows; columns are neighbours
+};
+
 struct GemmKernels {
   // Bytes of scratch (64-byte aligned) that gemm needs for `tile`; -1 when it does not have these types.
   int64_t (*gemm_scratch)(const GemmTile& tile);
@@ -58,9 +79,15 @@ struct GemmKernels {
   // order. False when it does not take the type (f32 and f64) or a count below kLineCount.
   bool (*lines)(RtType type, const LineRun* runs, int64_t num_runs, int64_t taps, int64_t in_step, int64_t weight_step,
                 int64_t count, void* out);
-  // out[i] = sum over runs of in[i] * weights[i], for i < count, in that order. False when it does not take the type
-  // (f32 and f64).
-  bool (*channels)(RtType type, const LineRun* runs, int64_t num_runs, int64_t count, void* out);
+  // Each element is summed run by run, in the order of their elements. False when it does not take the type (f32 and
+  // f64). The most rows and blocks of features of a tile: what fits into registers.
+  bool (*direct)(const DirectTile& tile);
+  int64_t direct_rows, direct_blocks;
+  // Tiles of convolutions whose features are groups of their own: a run has one element for each of the tile's columns,
+  // of which there may be any number, and so have its weights. At most channel_rows rows, or any number where all runs
+  // have a distance. False as above.
+  bool (*channels)(const DirectTile& tile);
+  int64_t channel_rows;
 };
 
 inline constexpr int64_t kSkinnyRows = 4;

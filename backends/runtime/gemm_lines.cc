@@ -1,6 +1,5 @@
-// Sums of shifted lines times weights, one for each or one for all of their elements: what convolutions with few
-// features are, or with each in a group of its own, of f32 and f64. Compiled for several instruction sets, like
-// gemm_kernels.cc, and as self-contained.
+// Sums of shifted lines times weights: what convolutions with few features are, of f32 and f64. Compiled for several
+// instruction sets, like gemm_kernels.cc, and as self-contained.
 #include <stdint.h>
 #include <string.h>
 
@@ -44,49 +43,7 @@ void AllBlocks(const LineRun* runs, int64_t num_runs, int64_t taps, int64_t in_s
   if (at < count) Block<T, 1>(runs, num_runs, taps, in_step, weight_step, count - kLanes, out);
 }
 
-// V vectors of results from element `at` on, with the sums in registers.
-template <typename T, int V>
-void ChannelBlock(const LineRun* runs, int64_t num_runs, int64_t at, T* out) {
-  typedef T Vec __attribute__((vector_size(kVectorBytes), may_alias, aligned(alignof(T))));
-  Vec sum[V] = {};
-  for (int64_t r = 0; r < num_runs; ++r) {
-    const Vec* in = reinterpret_cast<const Vec*>(static_cast<const T*>(runs[r].in) + at);
-    const Vec* weights = reinterpret_cast<const Vec*>(static_cast<const T*>(runs[r].weights) + at);
-#pragma GCC unroll 8
-    for (int v = 0; v < V; ++v) sum[v] += in[v] * weights[v];
-  }
-#pragma GCC unroll 8
-  for (int v = 0; v < V; ++v) reinterpret_cast<Vec*>(out + at)[v] = sum[v];
-}
-
-template <typename T>
-void AllChannels(const LineRun* runs, int64_t num_runs, int64_t count, T* out) {
-  constexpr int64_t kLanes = kVectorBytes / sizeof(T);
-  int64_t at = 0;
-  for (; at + 8 * kLanes <= count; at += 8 * kLanes) ChannelBlock<T, 8>(runs, num_runs, at, out);
-  for (; at + kLanes <= count; at += kLanes) ChannelBlock<T, 1>(runs, num_runs, at, out);
-  if (at < count && count >= kLanes) return ChannelBlock<T, 1>(runs, num_runs, count - kLanes, out);
-  for (; at < count; ++at) {
-    T sum = 0;
-    for (int64_t r = 0; r < num_runs; ++r) {
-      sum += static_cast<const T*>(runs[r].in)[at] * static_cast<const T*>(runs[r].weights)[at];
-    }
-    out[at] = sum;
-  }
-}
-
 }  // namespace
-
-bool Channels(RtType type, const LineRun* runs, int64_t num_runs, int64_t count, void* out) {
-  if (type == RtType::kF32) {
-    AllChannels(runs, num_runs, count, static_cast<float*>(out));
-  } else if (type == RtType::kF64) {
-    AllChannels(runs, num_runs, count, static_cast<double*>(out));
-  } else {
-    return false;
-  }
-  return true;
-}
 
 bool Lines(RtType type, const LineRun* runs, int64_t num_runs, int64_t taps, int64_t in_step, int64_t weight_step,
            int64_t count, void* out) {

@@ -41,6 +41,7 @@ absl::Span<const RuntimeSymbol> RuntimeSymbols() {
   static const RuntimeSymbol kSymbols[] = {
     XC_SYMBOL(xc_rt_cholesky)
     XC_SYMBOL(xc_rt_convolution)
+    XC_SYMBOL(xc_rt_convolution_then)
     XC_SYMBOL(xc_rt_fft)
     XC_SYMBOL(xc_rt_infeed)
     XC_SYMBOL(xc_rt_matmul)
