@@ -45,6 +45,9 @@ struct TargetInfo {
   bool topk = true;
   // Whether elementwise producers may be fused into a reduction's input.
   bool reduce_input_fusion = true;
+  // Whether convolutions take weights that were packed at compile time, and do with their result, part by part, what an
+  // elementwise kernel after them would do with all of it.
+  bool direct_convolutions = false;
 };
 
 struct PassOptions {

@@ -59,6 +59,15 @@ absl::Status IrEmitter::EmitLibraryCall(const plan::LibraryCall& call) {
     XC_ASSIGN_OR_RETURN(V value, EmitArgument(argument));
     arguments.push_back(value);
   }
+  if (call.then != nullptr) {
+    KernelParts parts;
+    impl_->parts = &parts;
+    const absl::Status status = EmitKernel(call.then_of, *call.then);
+    impl_->parts = nullptr;
+    XC_RETURN_IF_ERROR(status);
+    arguments.insert(arguments.end(), {parts.body, parts.env});
+    for (int64_t number : {parts.work, parts.grain, parts.piece}) arguments.push_back(b().getInt64(number));
+  }
   switch (call.returns) {
     case plan::LibraryCall::Result::kStatus:
       CallChecked(call.function, arguments);

@@ -110,6 +110,7 @@ absl::StatusOr<std::unique_ptr<Executable>> LoadModule(const HloModule& module, 
 TargetInfo TargetInfoOf(const Target& target) {
   TargetInfo info;
   info.vector_bytes = target.vector_bytes;
+  info.direct_convolutions = true;
   return info;
 }
 

@@ -40,8 +40,15 @@ struct IrEmitter::FunctionScope {
   std::map<std::pair<int, int64_t>, llvm::Value*> bases;
 };
 
+// A kernel that a runtime function calls on parts of its iterations: void body(ptr env, i64 begin, i64 end).
+struct KernelParts {
+  llvm::Value *body = nullptr, *env = nullptr;
+  int64_t work = 0, grain = 1, piece = 1;
+};
+
 struct IrEmitter::Impl {
   FunctionScope* scope = nullptr;
+  KernelParts* parts = nullptr;  // not null: the kernel that is written is not called, but described here
   absl::flat_hash_map<int64_t, std::string> kernels;  // Kernel::code to name, of those that are functions of their own
   int64_t next_name = 0;
   int kernel_module = -1;  // of `modules`: the one that takes kernels now

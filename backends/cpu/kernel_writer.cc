@@ -90,13 +90,14 @@ absl::Status KernelWriter::Write(int64_t work, int64_t grain, const std::functio
   return absl::OkStatus();
 }
 
-// void name(ptr arguments, i64 begin, i64 end), for the runtime's parallel loop.
-void KernelWriter::WriteParallelEntry(CodeModule* code, llvm::Function* kernel, const std::string& name) {
-  llvm::LLVMContext& context = code->context();
+llvm::Function* KernelWriter::WriteParallelEntry(llvm::Module& module, llvm::FunctionCallee kernel,
+                                                 const std::string& name, bool exported) {
+  llvm::LLVMContext& context = module.getContext();
   llvm::Type* p = llvm::PointerType::get(context, 0);
   llvm::Type* i64 = llvm::Type::getInt64Ty(context);
   auto* type = llvm::FunctionType::get(llvm::Type::getVoidTy(context), {p, i64, i64}, false);
-  auto* thunk = llvm::Function::Create(type, llvm::Function::ExternalLinkage, name, code->module());
+  auto* thunk = llvm::Function::Create(
+      type, exported ? llvm::Function::ExternalLinkage : llvm::Function::InternalLinkage, name, module);
   llvm::IRBuilder<> t(llvm::BasicBlock::Create(context, "", thunk));
   std::vector<V> arguments;
   for (size_t i = 0; i < pointers_.size(); ++i) {
@@ -106,6 +107,7 @@ void KernelWriter::WriteParallelEntry(CodeModule* code, llvm::Function* kernel, 
   arguments.push_back(thunk->getArg(2));
   t.CreateCall(kernel, arguments);
   t.CreateRetVoid();
+  return thunk;
 }
 
 void KernelWriter::Call(CodeModule* code, llvm::Function* kernel, const std::string& name, int64_t work, int64_t grain,
@@ -113,24 +115,36 @@ void KernelWriter::Call(CodeModule* code, llvm::Function* kernel, const std::str
   const int64_t cost = kernel_.cost.constant();
   auto& b = impl_->b();
   IrEmitter::FunctionScope& caller = *impl_->scope;
-  if ((ForAllSizes() && !small) || (cost >= kParallelCost && work > grain)) {
-    const std::string parallel = absl::StrCat(name, ".p");
-    if (code != nullptr) WriteParallelEntry(code, kernel, parallel);
+  std::vector<llvm::Type*> types(pointers_.size(), b.getPtrTy());
+  types.push_back(b.getInt64Ty());
+  types.push_back(b.getInt64Ty());
+  auto* type = llvm::FunctionType::get(b.getVoidTy(), types, false);
+  const int64_t pieces = cost < kParallelCost ? 1 : std::max<int64_t>(1, cost / kPieceCost);
+  const int64_t piece = std::max<int64_t>(grain, (work / pieces + grain - 1) / grain * grain);
+  const bool parallel_call = (ForAllSizes() && !small) || (cost >= kParallelCost && work > grain);
+  const std::string parallel = absl::StrCat(name, ".p");
+  if (code != nullptr && parallel_call) WriteParallelEntry(code->module(), kernel, parallel, /*exported=*/true);
+  if (impl_->parts != nullptr) {
+    // An entry of its own: that for parallel loops is there only for kernels that are worth them.
+    llvm::Module& module = caller.code->module();
+    const std::string entry = absl::StrCat(name, ".then");
+    llvm::Function* body = module.getFunction(entry);
+    if (body == nullptr) {
+      body = WriteParallelEntry(module, module.getOrInsertFunction(name, type), entry, /*exported=*/false);
+    }
+    *impl_->parts = {body, emitter_->PointerArray(pointers_), work, grain, piece};
+    return;
+  }
+  if (parallel_call) {
     auto* here = llvm::FunctionType::get(b.getVoidTy(), {b.getPtrTy(), b.getInt64Ty(), b.getInt64Ty()}, false);
     V function = caller.code->module().getOrInsertFunction(parallel, here).getCallee();
-    const int64_t pieces = cost < kParallelCost ? 1 : std::max<int64_t>(1, cost / kPieceCost);
-    const int64_t piece = std::max<int64_t>(grain, (work / pieces + grain - 1) / grain * grain);
     emitter_->CallRuntime("xc_rt_parallel_for", {emitter_->run_context(), function, emitter_->PointerArray(pointers_),
                                                  b.getInt64(work), b.getInt64(piece)});
     return;
   }
   std::vector<V> arguments = pointers_;
-  std::vector<llvm::Type*> types(pointers_.size(), b.getPtrTy());
-  types.push_back(b.getInt64Ty());
-  types.push_back(b.getInt64Ty());
   arguments.push_back(b.getInt64(0));
   arguments.push_back(b.getInt64(work));
-  auto* type = llvm::FunctionType::get(b.getVoidTy(), types, false);
   b.CreateCall(caller.code->module().getOrInsertFunction(name, type), arguments);
 }
 

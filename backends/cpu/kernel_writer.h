@@ -31,7 +31,9 @@ class KernelWriter {
  private:
   // `code` null: the kernel and its entry for parallel loops exist.
   void Call(CodeModule* code, llvm::Function* kernel, const std::string& name, int64_t work, int64_t grain, bool small);
-  void WriteParallelEntry(CodeModule* code, llvm::Function* kernel, const std::string& name);
+  // void name(ptr arguments, i64 begin, i64 end) in `module`.
+  llvm::Function* WriteParallelEntry(llvm::Module& module, llvm::FunctionCallee kernel, const std::string& name,
+                                     bool exported);
 
   IrEmitter* emitter_;
   IrEmitter::Impl* impl_;

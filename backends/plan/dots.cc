@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "backends/plan/planner_impl.h"
+#include "hlo/base/choices.h"
 
 namespace xc::plan {
 namespace {
@@ -53,6 +54,19 @@ void PutLongestLast(std::vector<FreeAxis>* axes) {
   const auto longest = std::max_element(
       axes->begin(), axes->end(), [](const FreeAxis& a, const FreeAxis& b) { return a.first.size < b.first.size; });
   std::rotate(longest, longest + 1, axes->end());
+}
+
+// Whether a convolution with constant weights has them packed at compile time: not those that are matrices with a few
+// rows, which read weights once, and not those with so few features that vectors of them would be almost empty. Short
+// sums of f32, or of a few features each, are the library's.
+bool PacksWeights(const ConvDesc& desc) {
+  constexpr int64_t kFewRows = 8, kFewFeatures = 4, kShortRun = 16, kShortSum = 64;
+  if (!TakesPackedWeights(desc) || desc.out_features < kFewFeatures * desc.feature_groups) return false;
+  const int64_t run = desc.in_features / desc.feature_groups;
+  const int64_t sum = run * desc.kernel[0] * desc.kernel[1] * desc.kernel[2];
+  if (desc.lhs_type == static_cast<int32_t>(RtType::kF32) && (run < kShortRun || sum < kShortSum)) return false;
+  // Programs for several sizes would have a copy each.
+  return !ForAllSizes() && desc.batch * desc.out[0] * desc.out[1] * desc.out[2] >= kFewRows;
 }
 
 bool Contains(const Int64List& list, int64_t value) { return std::find(list.begin(), list.end(), value) != list.end(); }
@@ -187,7 +201,13 @@ Decision PlanConvolution(Planner& planner, const HloInstruction* conv) {
     desc.rhs_strides[2 + i] = rs[dims.kernel_spatial[i]];
     desc.out_strides[2 + i] = os[dims.output_spatial[i]];
   }
-  planner.AddCall(conv, "xc_rt_convolution", {desc, planner.Slice(lhs), planner.Slice(rhs), planner.Slice(conv)});
+  BufferSlice weights = planner.Slice(rhs);
+  const bool constant = rhs->opcode() == HloOpcode::kConstant && !rhs->literal().elided();
+  if (planner.target().direct_convolutions && constant && PacksWeights(desc)) {
+    weights = planner.PackedWeights(rhs->shared_literal(), desc);
+    desc.packed = 1;
+  }
+  planner.AddCall(conv, "xc_rt_convolution", {desc, planner.Slice(lhs), weights, planner.Slice(conv)});
   return Decision::Yes();
 }
 

@@ -27,7 +27,7 @@
 
 namespace xc::plan {
 
-// Nothing to do: the value's bytes are where an operand's are, or it has none.
+// Nothing to do: the value's bytes are where an operand's are, or it has none, or another step computes it.
 struct Alias {};
 
 struct Copy {
@@ -128,6 +128,10 @@ struct LibraryCall {
   std::vector<CallArgument> arguments;
   Result returns = Result::kStatus;
   BufferSlice result;
+  // Of a convolution (…_then): a kernel over the positions of its result that is run on each part as soon as it is
+  // there, and the instruction that it computes. It writes nothing that the convolution reads.
+  std::shared_ptr<const Kernel> then;
+  const HloInstruction* then_of = nullptr;
 };
 
 // A call of a registered function: Plan::custom_calls[call].
@@ -182,6 +186,9 @@ struct Plan {
 
   const Computation& entry() const { return computations.back(); }
 };
+
+// Which constants steps read: those of the buffer assignment, of which there are `assigned`, then the plan's own.
+std::vector<bool> UsedConstants(const Plan& plan, int64_t assigned);
 
 // The plan as text: one line for each step, instructions by name.
 std::string ToString(const Plan& plan);

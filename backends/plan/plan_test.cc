@@ -1,6 +1,7 @@
 // Plans as text: which steps, of which form, where.
 #include "backends/plan/plan.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <string>
@@ -15,13 +16,13 @@ namespace xc::plan {
 namespace {
 
 // The plan of the module as it is written, with no pass run.
-std::string PlanOf(absl::string_view hlo) {
+std::string PlanOf(absl::string_view hlo, const TargetInfo& target = TargetInfo()) {
   auto module = ParseModule(hlo);
   if (!module.ok()) return std::string(module.status().message());
   if (const absl::Status status = VerifyModule(**module); !status.ok()) return std::string(status.message());
   const auto buffers = Prepare(module->get());
   if (!buffers.ok()) return std::string(buffers.status().message());
-  const auto plan = MakePlan(**module, *buffers, TargetInfo());
+  const auto plan = MakePlan(**module, *buffers, target);
   return plan.ok() ? ToString(*plan) : std::string(plan.status().message());
 }
 
@@ -255,6 +256,40 @@ ENTRY e {
 }
 
 // A comparator that is an order of the type is a key; others are called.
+// A pointwise kernel is run on parts of the result in front of it, constant weights are packed; what reads other
+// positions, or writes what the convolution reads, stays by itself.
+TEST(Plan, ConvolutionThen) {
+  TargetInfo target;
+  target.direct_convolutions = true;
+  const std::string head = R"(
+HloModule m
+ENTRY e {
+  x = f32[1,16,16,32] parameter(0)
+  k = f32[] constant(2)
+  w = f32[1,1,32,32] broadcast(k), dimensions={}
+  c = f32[1,16,16,32] convolution(x, w), window={size=1x1}, dim_labels=b01f_01io->b01f
+)";
+  const std::string joined = PlanOf(head + "  ROOT n = f32[1,16,16,32] negate(c)\n}\n", target);
+  EXPECT_THAT(joined, testing::HasSubstr("  c: call xc_rt_convolution_then("));
+  EXPECT_THAT(joined, testing::HasSubstr(", then n: kernel 1, loop [1,16,16,32] n, reads "));
+  EXPECT_THAT(joined, testing::HasSubstr("  n: alias\n"));
+  EXPECT_THAT(joined, testing::Not(testing::HasSubstr("packed=1")));
+  const std::string apart = PlanOf(head + "  ROOT n = f32[1,16,16,32] reverse(c), dimensions={1}\n}\n", target);
+  EXPECT_THAT(apart, testing::HasSubstr("  c: call xc_rt_convolution({"));
+  EXPECT_THAT(apart, testing::HasSubstr("  n: kernel "));
+  const std::string packed = PlanOf(R"(
+HloModule m
+ENTRY e {
+  x = f64[1,16,16,1] parameter(0)
+  w = f64[1,1,1,4] constant({{{{1,2,3,4}}}})
+  ROOT c = f64[1,16,16,4] convolution(x, w), window={size=1x1}, dim_labels=b01f_01io->b01f
+}
+)",
+                                    target);
+  // 8 lanes for 4 features.
+  EXPECT_THAT(packed, testing::HasSubstr("packed=1}, parameter 0[2048], constant 1[64], output 0[8192])"));
+}
+
 TEST(Plan, Sorts) {
   EXPECT_EQ(PlanOf(R"(
 HloModule m

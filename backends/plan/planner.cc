@@ -44,6 +44,22 @@ BufferSlice Planner::ConstantSlice(const std::shared_ptr<const Literal>& literal
   return {BufferSlice::Kind::kConstant, it->second, 0, literal->byte_size()};
 }
 
+BufferSlice Planner::PackedWeights(const std::shared_ptr<const Literal>& literal, const ConvDesc& desc) {
+  // All that decides the order, and the literal itself.
+  std::string key = absl::StrCat(reinterpret_cast<uintptr_t>(literal.get()), ",", desc.in_features, ",",
+                                 desc.out_features, ",", desc.feature_groups);
+  for (int s = 0; s < desc.rank; ++s) absl::StrAppend(&key, ",", desc.kernel[s], desc.reversed[s] != 0 ? "r" : "");
+  for (int64_t stride : desc.rhs_strides) absl::StrAppend(&key, ",", stride);
+  auto [it, fresh] = packed_.try_emplace(std::move(key));
+  if (fresh) {
+    const ElementType type = literal->shape().type();
+    auto packed = std::make_shared<Literal>(Shape(type, {PackedWeightsBytes(desc) / StorageBytes(type)}));
+    PackWeights(desc, literal->bytes(), packed->mutable_bytes());
+    it->second = ConstantSlice(std::move(packed));
+  }
+  return it->second;
+}
+
 int64_t Planner::CodeOf(const std::string& key) {
   if (key.empty()) return plan_.codes++;
   auto it = codes_.find(key);
@@ -66,6 +82,7 @@ absl::StatusOr<int> Planner::PlanComputation(const HloComputation& computation) 
     }
   }
   steps_ = outer;
+  if (target_.direct_convolutions && !ForAllSizes()) AttachEpilogues(*this, &steps);
   plan_.computations.push_back({&computation, std::move(steps)});
   return static_cast<int>(plan_.computations.size()) - 1;
 }

@@ -38,6 +38,8 @@ class Planner {
   void AddCall(const HloInstruction* instruction, std::string function, std::vector<CallArgument> arguments);
   // The slice of a constant inside of a fused computation.
   BufferSlice ConstantSlice(const std::shared_ptr<const Literal>& literal);
+  // The slice of a constant's elements in the order that convolutions read weights in.
+  BufferSlice PackedWeights(const std::shared_ptr<const Literal>& literal, const ConvDesc& desc);
   // The number of the code of a kernel; equal keys have equal code, "" has code of its own.
   int64_t CodeOf(const std::string& key);
   Plan& plan() { return plan_; }
@@ -57,6 +59,7 @@ class Planner {
   std::vector<Step>* steps_ = nullptr;  // of the computation being planned
   absl::flat_hash_map<const Literal*, int64_t> constant_index_;
   absl::flat_hash_map<std::string, int64_t> codes_;
+  absl::flat_hash_map<std::string, BufferSlice> packed_;
 };
 
 // kernels.cc: an expression, in the form that suits it.
@@ -72,6 +75,9 @@ Decision PlanSelectAndScatter(Planner& planner, const HloInstruction* instructio
 // dots.cc
 Decision PlanDot(Planner& planner, const HloInstruction* dot);
 Decision PlanConvolution(Planner& planner, const HloInstruction* convolution);
+
+// epilogues.cc: gives convolutions the elementwise kernels that follow them.
+void AttachEpilogues(const Planner& planner, std::vector<Step>* steps);
 
 // sort.cc
 Decision PlanSort(Planner& planner, const HloInstruction* sort);

@@ -49,6 +49,7 @@ std::string Text(const ConvDesc& d) {
   f.List("pad_low", d.pad_low, d.rank).List("pad_high", d.pad_high, d.rank).List("reversed", d.reversed, d.rank);
   f.List("lhs_strides", d.lhs_strides, d.rank + 2).List("rhs_strides", d.rhs_strides, d.rank + 2);
   f.List("out_strides", d.out_strides, d.rank + 2);
+  if (d.packed != 0) f("packed", d.packed);
   return f.text();
 }
 
@@ -162,7 +163,8 @@ struct ActionText {
         "call ", call.function, "(",
         absl::StrJoin(call.arguments, ", ",
                       [](std::string* out, const CallArgument& a) { *out += std::visit(ArgumentText{}, a); }),
-        ")", call.returns == LibraryCall::Result::kNumber ? " -> " + call.result.ToString() : "");
+        ")", call.returns == LibraryCall::Result::kNumber ? " -> " + call.result.ToString() : "",
+        call.then == nullptr ? "" : absl::StrCat(", then ", call.then_of->name(), ": ", (*this)(*call.then)));
   }
   std::string operator()(const CustomCall& call) const {
     return absl::StrCat("custom call ", call.call, "(", Text(call.inputs), ") -> (", Text(call.outputs), ")");

@@ -39,7 +39,9 @@ bool IsControl(const plan::Step& step) {
 
 std::string Detail(const plan::Step& step) {
   if (const auto* kernel = std::get_if<plan::Kernel>(&step.action)) return std::string(plan::FormName(kernel->form));
-  if (const auto* call = std::get_if<plan::LibraryCall>(&step.action)) return call->function;
+  if (const auto* call = std::get_if<plan::LibraryCall>(&step.action)) {
+    return call->then == nullptr ? call->function : absl::StrCat(call->function, " ", call->then_of->name());
+  }
   return std::string(OpcodeName(step.instruction->opcode()));
 }
 

@@ -106,7 +106,10 @@ absl::StatusOr<Program> MakeProgram(const BufferAssignment& buffers, plan::Plan*
   program.calls.calls = std::move(plan->custom_calls);
   program.literals = buffers.constants();
   program.literals.insert(program.literals.end(), plan->constants.begin(), plan->constants.end());
-  for (const auto& literal : program.literals) {
+  const std::vector<bool> used = plan::UsedConstants(*plan, buffers.constants().size());
+  for (size_t i = 0; i < used.size(); ++i) {
+    if (!used[i]) program.literals[i] = std::make_shared<const Literal>();
+    const auto& literal = program.literals[i];
     if (literal->elided()) {
       return absl::InvalidArgumentError(absl::StrCat("a constant of shape ", literal->shape().ToString(),
                                                      " has no elements (`{...}`): the program cannot run"));

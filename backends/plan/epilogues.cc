@@ -1,0 +1,94 @@
+// Elementwise kernels that follow a convolution become part of its step: each part of the result is read while it is in
+// the cache, and by the thread that made it.
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "absl/container/flat_hash_set.h"
+#include "backends/plan/expression.h"
+#include "backends/plan/planner_impl.h"
+
+namespace xc::plan {
+namespace {
+
+// Scalar operations below which a kernel is not worth a place in another step.
+constexpr int64_t kSmallCost = 4096;
+
+bool Overlap(const BufferSlice& a, const BufferSlice& b) {
+  if (a.kind != b.kind || a.kind == BufferSlice::Kind::kNone) return false;
+  if (a.kind != BufferSlice::Kind::kArena && a.index != b.index) return false;
+  return a.offset < b.offset + b.size && b.offset < a.offset + a.size;
+}
+
+// Whether `instruction` reads `value` just at the positions that it computes.
+bool ReadsInPlace(const HloInstruction& instruction, const HloInstruction* value) {
+  const auto& dims = value->shape().dims();
+  const auto pointwise = [&](const HloInstruction& i) {
+    return i.IsElementwise() && i.shape().IsArray() && i.shape().dims() == dims;
+  };
+  if (instruction.opcode() != HloOpcode::kFusion) return pointwise(instruction);
+  const HloComputation& computation = *instruction.fused_computation();
+  absl::flat_hash_set<const HloInstruction*> depend;
+  for (int64_t i = 0; i < instruction.operand_count(); ++i) {
+    if (instruction.operand(i) == value) depend.insert(computation.parameter(i));
+  }
+  for (const HloInstruction* i : computation.PostOrder()) {
+    const auto depends = [&](const HloInstruction* operand) { return depend.contains(operand); };
+    if (std::none_of(i->operands().begin(), i->operands().end(), depends)) continue;
+    if (i == computation.root() && i->opcode() == HloOpcode::kTuple) continue;
+    if (!pointwise(*i)) return false;
+    depend.insert(i);
+  }
+  return true;
+}
+
+bool CanFollow(const Planner& planner, const Step& conv, const LibraryCall& call, const HloInstruction* instruction,
+               const Kernel& kernel) {
+  const HloInstruction* const result = conv.instruction;
+  if (kernel.form != Form::kLoop || kernel.nests.size() != 1 || kernel.cost.constant() < kSmallCost) return false;
+  const Nest& nest = kernel.nests[0];
+  if (nest.access.row_reduce || nest.access.contiguous >= 0) return false;
+  const auto same = [](const Size& size, int64_t dim) { return size.constant() == dim; };
+  const auto& dims = result->shape().dims();
+  if (!std::equal(nest.dims.begin(), nest.dims.end(), dims.begin(), dims.end(), same)) return false;
+  const BufferSlice& made = planner.Slice(result);
+  bool reads = false;
+  for (const HloInstruction* operand : instruction->operands()) {
+    reads |= operand == result;
+    if (operand != result && operand->shape().IsArray() && Overlap(planner.Slice(operand), made)) return false;
+  }
+  if (!reads || !ReadsInPlace(*instruction, result)) return false;
+  // What it writes must not be what the convolution still reads, nor other parts of its result.
+  for (const Argument& argument : kernel.arguments) {
+    if (!argument.written) continue;
+    if (Overlap(argument.slice, made) && !(argument.slice == made)) return false;
+    for (const CallArgument& read : call.arguments) {
+      const auto* slice = std::get_if<BufferSlice>(&read);
+      if (slice != nullptr && !(*slice == made) && Overlap(argument.slice, *slice)) return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
+void AttachEpilogues(const Planner& planner, std::vector<Step>* steps) {
+  for (size_t i = 0; i < steps->size(); ++i) {
+    auto* call = std::get_if<LibraryCall>(&(*steps)[i].action);
+    if (call == nullptr || call->function != "xc_rt_convolution") continue;
+    size_t next = i + 1;
+    while (next < steps->size() && std::holds_alternative<Alias>((*steps)[next].action)) ++next;
+    if (next == steps->size()) break;
+    Step& after = (*steps)[next];
+    auto* kernel = std::get_if<Kernel>(&after.action);
+    if (kernel == nullptr || !CanFollow(planner, (*steps)[i], *call, after.instruction, *kernel)) continue;
+    // One step of the instruction: no other kernel computes a part of it.
+    if (next + 1 < steps->size() && (*steps)[next + 1].instruction == after.instruction) continue;
+    call->function = "xc_rt_convolution_then";
+    call->then = std::make_shared<const Kernel>(std::move(*kernel));
+    call->then_of = after.instruction;
+    after.action = Alias{};
+  }
+}
+
+}  // namespace xc::plan
