@@ -46,6 +46,17 @@ std::vector<int64_t> FreeDims(const HloInstruction& scatter) {
 
 }  // namespace
 
+bool ScattersAcrossRows(const HloInstruction& scatter) {
+  const std::vector<int64_t> free = FreeDims(scatter), window = WindowDims(scatter);
+  if (free.empty()) return false;
+  const std::vector<int64_t> strides = ElementStrides(scatter.operand(0)->shape());
+  bool across = true;
+  for (size_t d = 0; d < window.size(); ++d) {
+    if (window[d] >= 0 && UpdateShape(scatter).dim(window[d]) > 1) across &= strides[d] != 1;
+  }
+  return ChooseAny(across);
+}
+
 int64_t ScatterParts(const HloInstruction& scatter) {
   int64_t parts = 1;
   for (int64_t d : FreeDims(scatter)) parts *= UpdateShape(scatter).dim(WindowDims(scatter)[d]);
@@ -155,9 +166,20 @@ absl::Status EmitScatter(ElementEmitter& element, const HloInstruction* scatter,
     const int64_t d = window_dim_of[window_dims.back()];
     const int64_t size = update_shape.dim(d);
     const bool contiguous = ElementStrides(operand_shape)[window_dims.back()] == 1;
-    const int64_t lanes = contiguous ? most_lanes : 1;
-    const int64_t whole = lanes > 1 ? size / lanes * lanes : 0;
-    if (whole > 0 || (ForAllSizes() && lanes > 1)) {
+    // What is left of short windows in shorter vectors.
+    int64_t done = 0;
+    for (int64_t lanes = most_lanes; lanes > 1 && contiguous && !ForAllSizes(); lanes /= 2) {
+      const int64_t end = done + (size - done) / lanes * lanes;
+      if (end == done) continue;
+      Loop vectors(builder, arithmetic.Const(done), arithmetic.Const(end), lanes, "vectors");
+      update_at[d] = {vectors.index(), 1, nullptr, done % lanes == 0};
+      XC_RETURN_IF_ERROR(combine(static_cast<int>(lanes)));
+      vectors.End();
+      done = end;
+    }
+    const int64_t lanes = contiguous && ForAllSizes() ? most_lanes : 1;
+    const int64_t whole = lanes > 1 ? size / lanes * lanes : done;
+    if (lanes > 1) {
       Loop vectors(builder, arithmetic.Const(0), arithmetic.Const(whole), lanes, "vectors");
       update_at[d] = {vectors.index(), 1, nullptr, true};
       XC_RETURN_IF_ERROR(combine(lanes));

@@ -21,6 +21,8 @@ using BindInputs = std::function<void(FusedEmitter&)>;
 absl::Status EmitScatter(ElementEmitter& element, const HloInstruction* scatter, const BindInputs& bind,
                          absl::Span<llvm::Value* const> outputs, int lanes, llvm::Value* part = nullptr);
 int64_t ScatterParts(const HloInstruction& scatter);
+// Whether windows lie across the operand's rows: part by part, less memory is written at a time than window by window.
+bool ScattersAcrossRows(const HloInstruction& scatter);
 
 // Writes parts `begin` to `end` of the result of a select-and-scatter, a number below SelectAndScatterParts each, to
 // `output`, which is bound as the instruction itself: its first values in vectors of `lanes`, then one window after the

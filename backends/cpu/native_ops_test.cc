@@ -213,6 +213,7 @@ TEST(NativeOps, LargeScatters) {
     SCOPED_TRACE(type);
     Same(absl::Substitute(kRows, 40, 300, 701, 9), type, kAddition);
     Same(absl::Substitute(kRows, 5000, 3000, 24, 1700), type, kAddition);
+    Same(absl::Substitute(kRows, 300, 200, 7, 100), type, kAddition);
   }
   Same(
       "x = f32[600,50] parameter(0) i = s32[200,1] parameter(1) u = f32[600,200] parameter(2)\n"
