@@ -25,6 +25,38 @@ ENTRY main {
 })");
 }
 
+// JAX annotates the scalars of comparators as well, and moves constants out of them.
+TEST(Sharding, AnnotatedConstantsOfRegions) {
+  ExpectHlo(R"(module @m attributes {mhlo.num_partitions = 2 : i32} {
+  sdy.mesh @mesh = <["x"=2]>
+  func.func public @main(%a: tensor<8xf32>) -> tensor<8xf32> {
+    %c = stablehlo.constant dense<0.0> : tensor<f32>
+    %1 = sdy.sharding_constraint %c <@mesh, []> : tensor<f32>
+    %2 = "stablehlo.sort"(%a) <{dimension = 0 : i64}> ({
+    ^bb0(%x: tensor<f32>, %y: tensor<f32>):
+      %3 = stablehlo.maximum %x, %1 : tensor<f32>
+      %4 = sdy.sharding_constraint %3 <@mesh, []> : tensor<f32>
+      %5 = stablehlo.compare LT, %4, %y : (tensor<f32>, tensor<f32>) -> tensor<i1>
+      stablehlo.return %5 : tensor<i1>
+    }) : (tensor<8xf32>) -> tensor<8xf32>
+    return %2 : tensor<8xf32>
+  }
+})",
+            R"(HloModule m
+r {
+  x = f32[] parameter(0)
+  y = f32[] parameter(1)
+  c = f32[] constant(0)
+  m = f32[] maximum(x, c)
+  ROOT l = pred[] compare(m, y), direction=LT
+}
+ENTRY main {
+  a = f32[8] parameter(0)
+  d = f32[] constant(0)
+  ROOT s = f32[8] sort(a), dimensions={0}, to_apply=r
+})");
+}
+
 TEST(Sharding, PartsOfAxesAndOrdersOfDevices) {
   ExpectHlo(R"(module @m attributes {mhlo.num_partitions = 4 : i32} {
   sdy.mesh @mesh = <["x"=4]>

@@ -423,7 +423,8 @@ def explicit():
         w = jax.device_put(np.ones((24, 4), "float32"), P("y", None))
         out = jax.jit(lambda a, b: jnp.dot(a, b, out_sharding=P("x", None)))(x, w)
         more = jax.jit(lambda a: jax.sharding.reshard(jnp.sin(a), P(None, "x")))(x)
-        return [shards(out), shards(more), str(jax.typeof(out))]
+        ordered = jax.jit(lambda a: jnp.sort(a, 1))(jax.device_put(X.reshape(8, 24), P("x", None)))
+        return [shards(out), shards(more), shards(ordered), str(jax.typeof(out))]
 
 
 def pmaps():

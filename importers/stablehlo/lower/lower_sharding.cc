@@ -29,12 +29,13 @@ Op Annotate(HloBuilder& b, Op value, absl::string_view target, Sharding sharding
   return b.Make(HloOpcode::kCustomCall, {value}, std::move(attributes), {}, &shape);
 }
 
-// Where an array lies makes no difference on one device.
+// Where an array lies makes no difference on one device, nor how a scalar does.
 void LowerSharding(OpLowering& op) {
   for (const auto& [name, attr] : op.op.attributes) op.attrs.Find(name);
   if (op.op.results.size() > 1) return op.Fail("should have one result at most");
   const Attr* attr = op.attrs.Find("sharding");
-  if (!op.lowering.has_devices() || attr == nullptr || attr->source.empty() || op.op.results.empty()) {
+  if (!op.lowering.has_devices() || attr == nullptr || attr->source.empty() || op.op.results.empty() ||
+      op.result().rank() == 0) {
     return op.BindEach(op.Operands());
   }
   absl::StatusOr<SdySharding> sharding = ParseSharding(attr->source, op.lowering.meshes());

@@ -208,16 +208,26 @@ absl::Status Lowering::LowerOperation(const Operation& op, Frame& frame) {
   return absl::OkStatus();
 }
 
+const Operation* Lowering::ConstantOf(const Value* value) {
+  for (const Operation* made = value->definition; made != nullptr; made = made->operands[0]->definition) {
+    if (made->row->opcode == HloOpcode::kConstant) return made;
+    if (made->row->lower != LowerSharding || made->operands.size() != 1) return nullptr;
+  }
+  return nullptr;
+}
+
 Op Lowering::Get(Frame& frame, const Value* value) {
   const auto found = frame.values.find(value);
   if (found != frame.values.end()) return found->second;
   if (const KnownPtr known = FindKnown(frame, value); known != nullptr) {
     return frame.values[value] = frame.b.Constant(LiteralOf(*known));
   }
-  if (value->definition == nullptr || value->definition->row->opcode != HloOpcode::kConstant) return {};
-  OpLowering constant(*value->definition, frame, *this);
-  value->definition->row->lower(constant);
-  return frame.values[value];
+  const Operation* const made = ConstantOf(value);
+  if (made == nullptr) return {};
+  OpLowering constant(*made, frame, *this);
+  made->row->lower(constant);
+  const Op lowered = frame.values[made->results[0]];
+  return frame.values[value] = lowered;
 }
 
 absl::Status Lowering::SetModuleConfig(const Function& entry, HloModule* module) const {

@@ -75,6 +75,8 @@ class Lowering {
   // Whether the module leaves sizes open, or has operations that take sizes as operands: then integers are evaluated
   // where they are known. In all other modules each operation becomes what it says.
   bool refines() const { return refines_; }
+  // The operation of the constant that `value` is, perhaps with annotations of how it lies; null where it is none.
+  static const Operation* ConstantOf(const Value* value);
   // What value is known to be, or null.
   static KnownPtr FindKnown(const Frame& frame, const Value* value);
 

@@ -90,7 +90,7 @@ void CollectCaptures(const Region& region, const Frame& frame, absl::flat_hash_s
   for (const Value* argument : region.arguments) inside->insert(argument);
   for (const auto& op : region.operations) {
     for (const Value* operand : op->operands) {
-      if (operand->definition != nullptr && operand->definition->row->opcode == HloOpcode::kConstant) continue;
+      if (Lowering::ConstantOf(operand) != nullptr) continue;
       if (Lowering::FindKnown(frame, operand) != nullptr) continue;
       if (inside->insert(operand).second) captures->push_back(operand);
     }
