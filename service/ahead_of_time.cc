@@ -4,10 +4,12 @@
 #include <deque>
 #include <iterator>
 #include <map>
+#include <variant>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "backends/loader/link_image.h"
+#include "backends/plan/plan.h"
 #include "hlo/base/status.h"
 #include "hlo/wire/shape_proto.h"
 #include "proto/program.pb.h"
@@ -15,6 +17,14 @@
 
 namespace xc {
 namespace {
+
+// Code in a file holds descriptors as the runtime's functions take them.
+template <typename... T>
+constexpr size_t SumOfSizes(const std::variant<T...>*) {
+  return (sizeof(T) + ...);
+}
+static_assert(ProgramFile::kVersion == 2 && SumOfSizes(static_cast<const plan::Descriptor*>(nullptr)) == 1304,
+              "descriptors have changed: raise ProgramFile::kVersion, or files of older libraries are misread");
 
 constexpr const char* kCpus[] = {"x86-64-v2", "x86-64-v3", "x86-64-v4"};
 

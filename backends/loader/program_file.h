@@ -58,7 +58,8 @@ struct FileVariant {
 };
 
 struct ProgramFile {
-  static constexpr uint32_t kVersion = 1;
+  // Of the form, and of the runtime functions' arguments in it.
+  static constexpr uint32_t kVersion = 2;
   static constexpr int64_t kAlignment = 64;  // of constants, in the file
 
   std::string name, made_by;
