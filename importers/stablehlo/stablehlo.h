@@ -14,6 +14,10 @@
 
 namespace xc {
 
+// JAX lowers a program for a platform, and says which. Those for this one are read, whatever backend runs them: they
+// call the functions that are known here.
+inline constexpr char kLoweringPlatform[] = "cpu";
+
 // Whether the text begins as MLIR assembly does, with a module, a function, or an alias, or is MLIR bytecode.
 bool LooksLikeStableHlo(absl::string_view text);
 

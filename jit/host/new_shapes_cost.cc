@@ -35,7 +35,6 @@ int main(int argc, char** argv) {
   auto def = xc::ParseGraphDef(bytes.str(), false);
   if (!def.ok()) return Fail(def.status());
   xc::SessionOptions options;
-  options.host.launch.platform = "cpu";
   options.host.launch.policy.when = xc::CompileWhen::kNow;
   auto session = xc::Session::Create(*def, options);
   if (!session.ok()) return Fail(session.status());

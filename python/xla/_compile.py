@@ -168,7 +168,7 @@ class CompiledFunction(_core.Dispatcher):
         self._static_argnums, self._static_argnames, self._donated = nums, frozenset(names), donated
         self._options = options_text(platform, options)
         self._name = getattr(function, "__name__", type(function).__name__)
-        self._few = _sizes.wanted(dynamic, platform, options)
+        self._few = _sizes.wanted(dynamic, options)
         self._groups = {}  # by what their signatures have in common
         self._entries = OrderedDict()
         self._records = []

@@ -13,14 +13,14 @@ SCALES = (131, 500, 3, 64)
 OWN_CODE = ("dump_to", "keep_texts", "until_pass")
 
 
-def wanted(dynamic, platform, options):
+def wanted(dynamic, options):
     """After how many signatures code for all sizes is made; 0 for never."""
     if dynamic is not None and not isinstance(dynamic, bool):
         raise TypeError(f"dynamic is True, False or None, not {dynamic!r}")
     if dynamic:
         return 1
     own = any(name in OWN_CODE for name in options or {})
-    return 0 if dynamic is False or own or platform not in (None, "cpu") else FEW
+    return 0 if dynamic is False or own else FEW
 
 
 def group_key(key):

@@ -9,6 +9,7 @@
 #include "absl/strings/strip.h"
 #include "backends/runtime/build_id.h"
 #include "hlo/base/status.h"
+#include "importers/stablehlo/stablehlo.h"
 #include "service/pjrt/events.h"
 #include "service/pjrt/launch_queue.h"
 #include "service/pjrt/python_host.h"
@@ -27,7 +28,7 @@ constexpr MemoryKind kKinds[] = {{"device", "CPU_DEVICE_", "CpuDeviceMemory"},
 std::unique_ptr<Device> MakeDevice(Client* client, int id, int* next_memory) {
   auto device = std::make_unique<Device>();
   device->client = client;
-  device->description = {id, kPlatform, absl::StrCat("cpu:", id), absl::StrCat("CpuDevice(id=", id, ")")};
+  device->description = {id, kLoweringPlatform, absl::StrCat("cpu:", id), absl::StrCat("CpuDevice(id=", id, ")")};
   for (const MemoryKind& kind : kKinds) {
     auto memory = std::make_unique<Memory>();
     memory->id = (*next_memory)++;
@@ -105,8 +106,8 @@ Error* Client_Destroy(Client_Destroy_Args* args) {
 }
 
 Error* Client_PlatformName(Client_PlatformName_Args* args) {
-  args->platform_name = kPlatform;
-  args->platform_name_size = sizeof(kPlatform) - 1;
+  args->platform_name = kLoweringPlatform;
+  args->platform_name_size = sizeof(kLoweringPlatform) - 1;
   return nullptr;
 }
 

@@ -11,9 +11,6 @@
 
 namespace xc::pjrt {
 
-// The name by which JAX finds its lowerings for the CPU.
-inline constexpr char kPlatform[] = "cpu";
-
 struct DeviceDescription {
   int id = 0;
   std::string kind, debug_string, to_string;

@@ -5,6 +5,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "backends/registry.h"
 #include "backends/runtime/custom_call.h"
 #include "compiler/cost_analysis.h"
 #include "compiler/sharding/partitioned_calls.h"
@@ -230,7 +231,7 @@ absl::StatusOr<std::unique_ptr<LoadedExecutable>> CompileModule(Client* client, 
     compiled->may_wait = MayWait(*module);
     compiled->ExpectRun(ExpectedNanoseconds(*module));
     XC_ASSIGN_OR_RETURN(compiled->for_one,
-                        client->compiler->Compile(std::move(module), kPlatform, compile_options, kept));
+                        client->compiler->Compile(std::move(module), DefaultPlatform(), compile_options, kept));
   } else {
     const bool whole = proto.executable_build_options().use_spmd_partitioning() && compiled->num_partitions > 1;
     if (whole) XC_RETURN_IF_ERROR(PartitionCalls(module.get(), compiled->num_partitions, PartitionByJax));
@@ -238,7 +239,7 @@ absl::StatusOr<std::unique_ptr<LoadedExecutable>> CompileModule(Client* client, 
     XC_RETURN_IF_ERROR(CheckCalls(*module));
     compiled->may_wait = MayWait(*module);
     compiled->ExpectRun(ExpectedNanoseconds(*module));
-    XC_ASSIGN_OR_RETURN(compiled->for_several, DeviceProgram::Compile(client->compiler, std::move(module), kPlatform,
+    XC_ASSIGN_OR_RETURN(compiled->for_several, DeviceProgram::Compile(client->compiler, std::move(module), DefaultPlatform(),
                                                                       whole ? DeviceProgram::Form::kWholeArrays
                                                                             : DeviceProgram::Form::kOfDevices,
                                                                       compile_options, kept));
@@ -259,7 +260,7 @@ const xc::Executable& CompiledProgram::for_profile(xc::Client* compiler) const {
       CompiledProgram again;
       again.source = source;
       XC_ASSIGN_OR_RETURN(std::unique_ptr<HloModule> module, ReadSource(&again));
-      return compiler->Compile(std::move(module), kPlatform, compile_options);
+      return compiler->Compile(std::move(module), DefaultPlatform(), compile_options);
     };
     absl::StatusOr<std::shared_ptr<const xc::Executable>> made = CatchExceptions(compile);
     for_profile_ = made.ok() ? *std::move(made) : for_one;

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "service/pjrt/client.h"
+#include "importers/stablehlo/stablehlo.h"
 #include "service/pjrt/events.h"
 
 namespace xc::pjrt {
@@ -104,8 +105,8 @@ Error* Memory_AddressableByDevices(Memory_AddressableByDevices_Args* args) {
 Error* TopologyDescription_Destroy(TopologyDescription_Destroy_Args*) { return nullptr; }
 
 Error* TopologyDescription_PlatformName(TopologyDescription_PlatformName_Args* args) {
-  args->platform_name = kPlatform;
-  args->platform_name_size = sizeof(kPlatform) - 1;
+  args->platform_name = kLoweringPlatform;
+  args->platform_name_size = sizeof(kLoweringPlatform) - 1;
   return nullptr;
 }
 

@@ -7,6 +7,7 @@
 #include "absl/strings/str_join.h"
 #include "importers/stablehlo/bytecode/bytecode.h"
 #include "importers/stablehlo/lower/op_table.h"
+#include "importers/stablehlo/stablehlo.h"
 
 namespace xc::stablehlo {
 namespace {
@@ -17,8 +18,6 @@ constexpr uint64_t kDevicesShort = 16, kPlatforms = 22, kOrderedEffects = 24, kM
 
 // The versions of how modules are called that agree with what is done here: those that JAX itself takes.
 constexpr uint64_t kOldestConvention = 9, kNewestConvention = 10;
-
-constexpr absl::string_view kCpu = "cpu";
 
 // Reads numbers and follows references; any that lead outside give nothing.
 class Flatbuffer {
@@ -135,7 +134,7 @@ absl::Status CheckExported(const Exported& exported) {
     return refuse(absl::StrCat("its calling convention has version ", exported.calling_convention, ", not ",
                                kOldestConvention, " or ", kNewestConvention));
   }
-  if (std::find(exported.platforms.begin(), exported.platforms.end(), kCpu) == exported.platforms.end()) {
+  if (std::find(exported.platforms.begin(), exported.platforms.end(), kLoweringPlatform) == exported.platforms.end()) {
     return refuse(
         absl::StrCat("it is for ", absl::StrJoin(exported.platforms, ", "), "; export it with platforms=[\"cpu\"]"));
   }
@@ -152,7 +151,7 @@ absl::Status BindPlatform(const std::vector<std::string>& platforms, Program* pr
   if (!main.has_body || main.argument_attributes.empty() || main.body.arguments.empty()) return absl::OkStatus();
   const Attr* role = FindAttr(main.argument_attributes[0], "jax.global_constant");
   if (role == nullptr || role->text != "_platform_index") return absl::OkStatus();
-  const auto cpu = std::find(platforms.begin(), platforms.end(), kCpu);
+  const auto cpu = std::find(platforms.begin(), platforms.end(), kLoweringPlatform);
   Value* argument = main.body.arguments[0];
   if (cpu == platforms.end() || !argument->shape.IsScalar() || !IsIntegral(argument->shape.type())) {
     return absl::InvalidArgumentError(

@@ -20,7 +20,7 @@ absl::Status CheckAttributes(OpContext& c, const std::vector<std::string>& platf
   if (!functions.empty()) return c.Unimplemented("its module calls functions of the graph (function_list)");
   XC_ASSIGN_OR_RETURN(const bool tokens, c.node.Bool("has_token_input_output"));
   if (tokens) return c.Unimplemented("its module takes and gives tokens (has_token_input_output)");
-  if (!platforms.empty() && std::find(platforms.begin(), platforms.end(), "cpu") == platforms.end()) {
+  if (!platforms.empty() && std::find(platforms.begin(), platforms.end(), kLoweringPlatform) == platforms.end()) {
     return c.Unimplemented(absl::StrCat("its module is for ", absl::StrJoin(platforms, ", "), ", not for the CPU"));
   }
   return absl::OkStatus();
