@@ -10,8 +10,8 @@
 #include "backends/interpreter/strided.h"
 #include "hlo/base/status.h"
 #include "hlo/devices/participants.h"
-#include "hlo/known_calls.h"
-#include "hlo/permute_slices.h"
+#include "hlo/ops/known_calls.h"
+#include "hlo/ops/permute_slices.h"
 
 namespace xc::interp {
 namespace {

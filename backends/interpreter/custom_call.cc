@@ -9,7 +9,7 @@
 #include "backends/interpreter/numeric.h"
 #include "backends/interpreter/reduction.h"
 #include "hlo/base/status.h"
-#include "hlo/known_calls.h"
+#include "hlo/ops/known_calls.h"
 
 namespace xc::interp {
 namespace {

@@ -3,7 +3,7 @@
 
 #include "backends/interpreter/contraction.h"
 #include "hlo/base/status.h"
-#include "hlo/dot_sparsity.h"
+#include "hlo/ops/dot_sparsity.h"
 
 namespace xc::interp {
 namespace {

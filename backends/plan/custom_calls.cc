@@ -7,7 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "backends/plan/planner_impl.h"
 #include "hlo/base/status.h"
-#include "hlo/known_calls.h"
+#include "hlo/ops/known_calls.h"
 
 namespace xc::plan {
 

@@ -4,7 +4,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "compiler/expand/expand.h"
 #include "compiler/make.h"
-#include "hlo/known_calls.h"
+#include "hlo/ops/known_calls.h"
 
 namespace xc {
 namespace {

@@ -2,7 +2,7 @@
 #include "compiler/expand/expand.h"
 #include "compiler/make.h"
 #include "hlo/base/status.h"
-#include "hlo/dot_sparsity.h"
+#include "hlo/ops/dot_sparsity.h"
 
 namespace xc {
 namespace {

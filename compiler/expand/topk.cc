@@ -6,7 +6,7 @@
 #include "compiler/expand/expand.h"
 #include "compiler/make.h"
 #include "hlo/base/status.h"
-#include "hlo/known_calls.h"
+#include "hlo/ops/known_calls.h"
 
 namespace xc {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "hlo/base/choices.h"
-#include "hlo/known_calls.h"
+#include "hlo/ops/known_calls.h"
 
 namespace xc {
 

@@ -1,7 +1,7 @@
 // Shape rules of ops that talk to the host or other devices, and of those split into start and done.
 #include <algorithm>
 
-#include "hlo/permute_slices.h"
+#include "hlo/ops/permute_slices.h"
 #include "hlo/shape_inference/internal.h"
 
 namespace xc::shape_inference {

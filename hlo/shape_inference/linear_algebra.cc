@@ -1,7 +1,7 @@
 // Shape rules of dot, convolution, decompositions, fft and batch normalization.
 #include <algorithm>
 
-#include "hlo/dot_sparsity.h"
+#include "hlo/ops/dot_sparsity.h"
 #include "hlo/shape_inference/internal.h"
 
 namespace xc::shape_inference {

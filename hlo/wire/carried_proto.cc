@@ -10,7 +10,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "hlo/base/status.h"
-#include "hlo/dot_sparsity.h"
+#include "hlo/ops/dot_sparsity.h"
 #include "hlo/text/lexer.h"
 #include "hlo/text/printer.h"
 #include "hlo/wire/shape_proto.h"

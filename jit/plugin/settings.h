@@ -5,7 +5,7 @@
 #include <string>
 
 #include "absl/status/status.h"
-#include "jit/launch/policy.h"
+#include "jit/launch/policy/policy.h"
 #include "jit/mark/mark.h"
 
 namespace xc {

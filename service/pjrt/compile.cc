@@ -13,7 +13,7 @@
 #include "hlo/analysis/fingerprint.h"
 #include "hlo/base/exceptions.h"
 #include "hlo/base/status.h"
-#include "hlo/known_calls.h"
+#include "hlo/ops/known_calls.h"
 #include "importers/io.h"
 #include "proto/compile_options.pb.h"
 #include "service/pjrt/events.h"
@@ -239,10 +239,11 @@ absl::StatusOr<std::unique_ptr<LoadedExecutable>> CompileModule(Client* client, 
     XC_RETURN_IF_ERROR(CheckCalls(*module));
     compiled->may_wait = MayWait(*module);
     compiled->ExpectRun(ExpectedNanoseconds(*module));
-    XC_ASSIGN_OR_RETURN(compiled->for_several, DeviceProgram::Compile(client->compiler, std::move(module), DefaultPlatform(),
-                                                                      whole ? DeviceProgram::Form::kWholeArrays
-                                                                            : DeviceProgram::Form::kOfDevices,
-                                                                      compile_options, kept));
+    XC_ASSIGN_OR_RETURN(
+        compiled->for_several,
+        DeviceProgram::Compile(client->compiler, std::move(module), DefaultPlatform(),
+                               whole ? DeviceProgram::Form::kWholeArrays : DeviceProgram::Form::kOfDevices,
+                               compile_options, kept));
   }
   DescribeResults(compiled.get());
   auto loaded = std::make_unique<LoadedExecutable>();

@@ -91,7 +91,7 @@ void LowerWhile(OpLowering& op);
 // lower_sharding.cc
 void LowerManual(OpLowering& op);
 void LowerSharding(OpLowering& op);
-// An annotation (hlo/known_calls.h) of `value`, by which it gets the shape `shape`.
+// An annotation (hlo/ops/known_calls.h) of `value`, by which it gets the shape `shape`.
 Op Annotate(HloBuilder& b, Op value, absl::string_view target, Sharding sharding, const Shape& shape);
 
 // lower_communication.cc

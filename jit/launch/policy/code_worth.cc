@@ -1,4 +1,4 @@
-#include "jit/launch/code_worth.h"
+#include "jit/launch/policy/code_worth.h"
 
 namespace xc {
 

@@ -1,4 +1,4 @@
-#include "jit/launch/cost_gate.h"
+#include "jit/launch/policy/cost_gate.h"
 
 namespace xc {
 

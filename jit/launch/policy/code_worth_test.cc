@@ -1,5 +1,5 @@
 // What speaks for more code: its being among the first, code that is used, calls that have waited long enough.
-#include "jit/launch/code_worth.h"
+#include "jit/launch/policy/code_worth.h"
 
 #include <gtest/gtest.h>
 

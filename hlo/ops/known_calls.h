@@ -1,7 +1,7 @@
 // What is known of custom calls: what their functions get and give, and those that have a meaning by their names alone,
 // annotations and approximate top-k.
-#ifndef XC_HLO_KNOWN_CALLS_H_
-#define XC_HLO_KNOWN_CALLS_H_
+#ifndef XC_HLO_OPS_KNOWN_CALLS_H_
+#define XC_HLO_OPS_KNOWN_CALLS_H_
 
 #include <cstdint>
 #include <vector>
@@ -42,4 +42,4 @@ std::vector<CallAlias> CallAliases(const HloInstruction& call);
 
 }  // namespace xc
 
-#endif  // XC_HLO_KNOWN_CALLS_H_
+#endif  // XC_HLO_OPS_KNOWN_CALLS_H_

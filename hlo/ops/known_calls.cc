@@ -1,4 +1,4 @@
-#include "hlo/known_calls.h"
+#include "hlo/ops/known_calls.h"
 
 #include <charconv>
 #include <optional>

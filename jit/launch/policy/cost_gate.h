@@ -1,6 +1,6 @@
 // Compares code with the host's kernels, and gives it up where it is slower.
-#ifndef XC_JIT_LAUNCH_COST_GATE_H_
-#define XC_JIT_LAUNCH_COST_GATE_H_
+#ifndef XC_JIT_LAUNCH_POLICY_COST_GATE_H_
+#define XC_JIT_LAUNCH_POLICY_COST_GATE_H_
 
 #include <atomic>
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 #include "jit/launch/batch/family_times.h"
 #include "jit/launch/batch/served_code.h"
-#include "jit/launch/policy.h"
+#include "jit/launch/policy/policy.h"
 
 namespace xc {
 
@@ -46,4 +46,4 @@ class CostGate {
 
 }  // namespace xc
 
-#endif  // XC_JIT_LAUNCH_COST_GATE_H_
+#endif  // XC_JIT_LAUNCH_POLICY_COST_GATE_H_

@@ -1,6 +1,6 @@
 // Whether more code for a cluster is worth compiling, from what became of the code that it has.
-#ifndef XC_JIT_LAUNCH_CODE_WORTH_H_
-#define XC_JIT_LAUNCH_CODE_WORTH_H_
+#ifndef XC_JIT_LAUNCH_POLICY_CODE_WORTH_H_
+#define XC_JIT_LAUNCH_POLICY_CODE_WORTH_H_
 
 #include <atomic>
 #include <cstdint>
@@ -32,4 +32,4 @@ class CodeWorth {
 
 }  // namespace xc
 
-#endif  // XC_JIT_LAUNCH_CODE_WORTH_H_
+#endif  // XC_JIT_LAUNCH_POLICY_CODE_WORTH_H_

@@ -1,4 +1,4 @@
-#include "hlo/permute_slices.h"
+#include "hlo/ops/permute_slices.h"
 
 #include <algorithm>
 

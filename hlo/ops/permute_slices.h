@@ -1,8 +1,8 @@
 // collective-permute with slice_sizes: (inputs, outputs, starts in inputs, starts in outputs) sends slices of the
 // inputs into the outputs, which are the result. Inputs are one array or a tuple of arrays; each has one slice, whose
 // start is a tuple of scalars, or several, in a tuple of such tuples.
-#ifndef XC_HLO_PERMUTE_SLICES_H_
-#define XC_HLO_PERMUTE_SLICES_H_
+#ifndef XC_HLO_OPS_PERMUTE_SLICES_H_
+#define XC_HLO_OPS_PERMUTE_SLICES_H_
 
 #include <vector>
 
@@ -25,4 +25,4 @@ absl::StatusOr<std::vector<PermuteSlice>> PermuteSlices(absl::Span<const Shape* 
 
 }  // namespace xc
 
-#endif  // XC_HLO_PERMUTE_SLICES_H_
+#endif  // XC_HLO_OPS_PERMUTE_SLICES_H_

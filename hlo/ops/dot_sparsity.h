@@ -1,7 +1,7 @@
 // Structured sparsity of a dot's operands: the attribute's text as numbers, and where the elements that are there
 // stand.
-#ifndef XC_HLO_DOT_SPARSITY_H_
-#define XC_HLO_DOT_SPARSITY_H_
+#ifndef XC_HLO_OPS_DOT_SPARSITY_H_
+#define XC_HLO_OPS_DOT_SPARSITY_H_
 
 #include <cstdint>
 #include <optional>
@@ -36,4 +36,4 @@ absl::StatusOr<DotSparsity> ParseDotSparsity(absl::string_view text);
 
 }  // namespace xc
 
-#endif  // XC_HLO_DOT_SPARSITY_H_
+#endif  // XC_HLO_OPS_DOT_SPARSITY_H_

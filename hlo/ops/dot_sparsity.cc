@@ -1,4 +1,4 @@
-#include "hlo/dot_sparsity.h"
+#include "hlo/ops/dot_sparsity.h"
 
 #include <bit>
 #include <charconv>

@@ -1,6 +1,6 @@
 // When a cluster is compiled, for how many signatures, and when its code is given up: one structure for all hosts.
-#ifndef XC_JIT_LAUNCH_POLICY_H_
-#define XC_JIT_LAUNCH_POLICY_H_
+#ifndef XC_JIT_LAUNCH_POLICY_POLICY_H_
+#define XC_JIT_LAUNCH_POLICY_POLICY_H_
 
 #include <cstdint>
 
@@ -51,4 +51,4 @@ struct LaunchPolicy {
 
 }  // namespace xc
 
-#endif  // XC_JIT_LAUNCH_POLICY_H_
+#endif  // XC_JIT_LAUNCH_POLICY_POLICY_H_

@@ -1,5 +1,5 @@
 // The leaves of custom calls.
-#include "hlo/known_calls.h"
+#include "hlo/ops/known_calls.h"
 
 namespace xc {
 namespace {
