@@ -1,10 +1,11 @@
-// What kernels of matrix products and convolutions share: sums of products, and arithmetic on places.
+// What kernels of matrix products and convolutions share: sums of products.
 #ifndef XC_BACKENDS_GPU_DOTS_H_
 #define XC_BACKENDS_GPU_DOTS_H_
 
 #include <cstdint>
 
 #include "backends/gpu/emitter_impl.h"
+#include "backends/gpu/places.h"
 #include "llvm/IR/Intrinsics.h"
 
 namespace xc::gpu {
@@ -70,30 +71,6 @@ class Accumulator {
   KernelFunction& f_;
   const ElementType a_, b_, c_;
   ElementType sum_;
-};
-
-// Arithmetic on places, in the index type.
-class Places {
- public:
-  using V = llvm::Value*;
-
-  explicit Places(KernelFunction& f) : f_(f) {}
-  V Const(int64_t value) { return f_.Index(value); }
-  V Add(V x, V y) { return f_.b().CreateAdd(x, y); }
-  V Times(V x, int64_t factor) {
-    if (factor == 0) return Const(0);
-    return factor == 1 ? x : f_.b().CreateMul(x, Const(factor));
-  }
-  // Takes the last coordinate, of `size`, off *rest.
-  V Take(V* rest, int64_t size) {
-    if (size == 1) return Const(0);
-    V coordinate = f_.b().CreateURem(*rest, Const(size));
-    *rest = f_.b().CreateUDiv(*rest, Const(size));
-    return coordinate;
-  }
-
- private:
-  KernelFunction& f_;
 };
 
 // Whether a product is large enough for EmitTiledMatmul, and of types that it takes.

@@ -17,8 +17,6 @@ constexpr int64_t kSide = 16, kDepth = 16;
 // Blocks for which each thread gets more to do: the large tiles then still give every multiprocessor some.
 constexpr int64_t kManyBlocks = 256;
 
-int64_t Tiles(int64_t size, int64_t tile) { return (size + tile - 1) / tile; }
-
 int64_t Batches(const MatmulDesc& desc) {
   int64_t count = 1;
   for (int i = 0; i < desc.num_batch_dims; ++i) count *= desc.batch[i];

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "backends/gpu/emitter_impl.h"
+#include "backends/gpu/places.h"
 #include "backends/plan/expression.h"
 #include "hlo/base/status.h"
 
@@ -18,8 +19,6 @@ constexpr int64_t kSquare = 32, kSquareThreads = 256;
 // Elements from one row of a square to the next: threads that read a column meet different banks.
 constexpr int64_t kSquarePitch = kSquare + 1;
 
-int64_t Squares(int64_t size) { return (size + kSquare - 1) / kSquare; }
-
 class TransposeWriter {
  public:
   TransposeWriter(const PlannedKernel& k, std::vector<const HloInstruction*> transposes)
@@ -30,7 +29,7 @@ class TransposeWriter {
         minor_(static_cast<int64_t>(nest_.dims.size()) - 1) {}
 
   absl::Status Write() {
-    int64_t blocks = Squares(Dim(along_)) * Squares(Dim(minor_));
+    int64_t blocks = Tiles(Dim(along_), kSquare) * Tiles(Dim(minor_), kSquare);
     for (int64_t d = 0; d < minor_; ++d) blocks *= d == along_ ? 1 : Dim(d);
     return k_.f.ForEachBlock(blocks, kSquareThreads, [&](V block) { return WriteBlock(block); });
   }
@@ -39,15 +38,11 @@ class TransposeWriter {
   absl::Status WriteBlock(V block) {
     auto& b = k_.f.b();
     first_.assign(nest_.dims.size(), nullptr);
-    const auto take = [&](int64_t size) {
-      V coordinate = b.CreateURem(block, I(size));
-      block = b.CreateUDiv(block, I(size));
-      return coordinate;
-    };
-    first_[minor_] = b.CreateMul(take(Squares(Dim(minor_))), I(kSquare));
-    first_[along_] = b.CreateMul(take(Squares(Dim(along_))), I(kSquare));
+    Places at(k_.f);
+    first_[minor_] = at.Times(at.Take(&block, Tiles(Dim(minor_), kSquare)), kSquare);
+    first_[along_] = at.Times(at.Take(&block, Tiles(Dim(along_), kSquare)), kSquare);
     for (int64_t d = minor_; d-- > 0;) {
-      if (d != along_) first_[d] = take(Dim(d));
+      if (d != along_) first_[d] = at.Take(&block, Dim(d));
     }
     V thread = k_.f.Thread();
     V lane = b.CreateURem(thread, I(kSquare)), row = b.CreateUDiv(thread, I(kSquare));
