@@ -14,7 +14,7 @@ namespace {
 
 using enum TypeClass::Bits;
 
-struct Row {
+struct OpcodeRow {
   absl::string_view name;
   int arity;
   int types;
@@ -24,7 +24,7 @@ struct Row {
   absl::string_view attributes;
 };
 
-constexpr Row kRows[kOpcodeCount] = {
+constexpr OpcodeRow kOpcodeRows[kOpcodeCount] = {
 #define XC_OPCODE(e, name, arity, rule, types, access, cost, traits, attributes) \
   {name, arity, types, OpAccess::k##access, OpCost::k##cost, traits, attributes},
 #include "hlo/opcode.def"
@@ -85,13 +85,13 @@ OpAttributes ParseAttributes(absl::string_view names) {
 const OpAttributes& AttributesOf(HloOpcode opcode) {
   static const auto* const kAll = [] {
     auto* all = new std::array<OpAttributes, kOpcodeCount>();
-    for (int op = 0; op < kOpcodeCount; ++op) (*all)[op] = ParseAttributes(kRows[op].attributes);
+    for (int op = 0; op < kOpcodeCount; ++op) (*all)[op] = ParseAttributes(kOpcodeRows[op].attributes);
     return all;
   }();
   return (*kAll)[static_cast<int>(opcode)];
 }
 
-const Row& RowOf(HloOpcode opcode) { return kRows[static_cast<int>(opcode)]; }
+const OpcodeRow& RowOf(HloOpcode opcode) { return kOpcodeRows[static_cast<int>(opcode)]; }
 
 }  // namespace
 
@@ -100,7 +100,7 @@ absl::string_view OpcodeName(HloOpcode opcode) { return RowOf(opcode).name; }
 std::optional<HloOpcode> OpcodeFromName(absl::string_view name) {
   static const auto* const kByName = [] {
     auto* map = new absl::flat_hash_map<absl::string_view, HloOpcode>();
-    for (int i = 0; i < kOpcodeCount; ++i) map->emplace(kRows[i].name, static_cast<HloOpcode>(i));
+    for (int i = 0; i < kOpcodeCount; ++i) map->emplace(kOpcodeRows[i].name, static_cast<HloOpcode>(i));
     return map;
   }();
   auto it = kByName->find(name);
