@@ -43,6 +43,19 @@ TEST(Fuse, ProducersOfAReductionAreInputFusion) {
             "root = f32[100] fusion(p0), kind=kInput, calls=fused_sqrt\n");
 }
 
+// What a reduction reads is turned first: it would read across rows.
+TEST(Fuse, ReductionsReadNothingAcrossRows) {
+  EXPECT_EQ(Fuse(R"(
+    a = f32[128,64,128] parameter(0)
+    t = f32[128,64,128] transpose(a), dimensions={2,1,0}
+    d = f32[128,64,128] divide(t, a)
+    z = f32[] constant(0)
+    ROOT s = f32[128,128] reduce(d, z), dimensions={1}, to_apply=add)",
+                 kAdd),
+            "t0 = f32[128,64,128] transpose(p0), dimensions={2,1,0}\n"
+            "root = f32[128,128] fusion(t0, p0), kind=kInput, calls=fused_reduce\n");
+}
+
 TEST(Fuse, ReductionIsNotRecomputedForEveryElement) {
   EXPECT_EQ(Fuse(R"(
     a = f32[100,1000] parameter(0)

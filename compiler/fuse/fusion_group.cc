@@ -57,6 +57,16 @@ bool MovesMinorDimension(const HloInstruction* i) {
   }
 }
 
+// Whether neighbours in a transpose's last dimension lie farther apart in its operand than elements that are picked out
+// of whole vectors.
+bool TurnsRows(const HloInstruction* i) {
+  constexpr int64_t kNear = 11;
+  if (i->opcode() != HloOpcode::kTranspose || !MovesMinorDimension(i)) return false;
+  int64_t apart = 1;
+  for (int64_t d = i->dimensions().back() + 1; d < i->shape().rank(); ++d) apart *= i->operand(0)->shape().dim(d);
+  return apart > kNear;
+}
+
 // Whether the operand of a gather is a concatenation of the indices' components: each is read where it comes from.
 bool JoinsIndices(const HloInstruction* gather, int64_t operand) {
   if (gather->opcode() != HloOpcode::kGather || operand != 1) return false;
@@ -226,6 +236,9 @@ Decision FusionGroup::CanAdd(const HloInstruction* producer, const std::vector<E
     }
   }
   for (const Evaluation& e : evaluations) {
+    if (e.inner && ChooseAny(producer->shape().ElementCount() > 4096 && TurnsRows(producer))) {
+      return Decision::No("a reduction would read across rows");
+    }
     // One strided stream instead of several, and none where it was not before.
     if (e.strided && array_inputs > 1 && ChooseAny(producer->shape().ElementCount() > 4096)) {
       return Decision::No("its operands would be read across rows");
