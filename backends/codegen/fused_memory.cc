@@ -309,24 +309,33 @@ void FusedEmitter::StoreTile(const Shape& shape, V base, const Index& position, 
   auto& b = e_.builder();
   llvm::Type* scalar = e_.MemoryType(shape.type());
   const llvm::Align align(scalar->getScalarSizeInBits() / 8);
-  std::vector<V> turned;
-  for (const Element& column : columns) turned.push_back(e_.ToMemory(shape.type(), e_.Splat(column, lanes_).re));
+  const bool is_complex = IsComplex(shape.type());
   V mask = nullptr;
   if (static_cast<int>(columns.size()) < lanes_) {
     mask = FirstLanes(b, lanes_, static_cast<int64_t>(columns.size()));
-    turned.resize(lanes_, llvm::PoisonValue::get(turned[0]->getType()));
   }
-  turned = Transposed(b, std::move(turned));
+  const auto turn = [&](V Element::*part) {
+    std::vector<V> tile;
+    for (const Element& column : columns) tile.push_back(e_.ToMemory(shape.type(), e_.Splat(column, lanes_).*part));
+    tile.resize(lanes_, llvm::PoisonValue::get(tile[0]->getType()));
+    return Transposed(b, std::move(tile));
+  };
+  const std::vector<V> re = turn(&Element::re), im = is_complex ? turn(&Element::im) : std::vector<V>();
+  std::vector<int> mix;
+  for (int i = 0; i < lanes_; ++i) mix.push_back(i), mix.push_back(lanes_ + i);
+  if (is_complex) mask = DoubleLanes(b, mask, lanes_);
   Index at{Coordinates(position, shape)};
   const Term first = index_.Uniform(at.dims[along].base);
   at.dims[inner] = {at.dims[inner].base, 1, nullptr, false};
   for (int r = 0; r < rows; ++r) {
     at.dims[along] = index_.AddConst(first, r);
-    V place = b.CreateGEP(scalar, base, Offset(shape, at).base);
+    V start = Offset(shape, at).base;
+    V place = b.CreateGEP(scalar, base, is_complex ? index_.Mul(start, index_.Const(2)) : start);
+    V row = is_complex ? b.CreateShuffleVector(re[r], im[r], mix) : re[r];
     if (mask == nullptr) {
-      b.CreateAlignedStore(turned[r], place, align);
+      b.CreateAlignedStore(row, place, align);
     } else {
-      b.CreateMaskedStore(turned[r], place, align, mask);
+      b.CreateMaskedStore(row, place, align, mask);
     }
   }
 }

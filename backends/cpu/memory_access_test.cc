@@ -95,7 +95,7 @@ TEST(MemoryAccess, ArraysThatAlternate) {
 // Squares that are turned in registers, and parts of them where the sides are no multiples; by themselves and below
 // other operations.
 TEST(MemoryAccess, TransposedArrays) {
-  const std::vector<std::string> types = {"f32", "f64", "bf16", "s8", "pred"};
+  const std::vector<std::string> types = {"f32", "f64", "bf16", "s8", "pred", "c64", "c128"};
   const std::vector<std::pair<int, int>> sizes = {{16, 32}, {9, 75}, {40, 17}, {130, 100}};
   for (const auto& [rows, columns] : sizes) {
     const auto shape = [](std::initializer_list<int> dims) {
@@ -113,6 +113,11 @@ TEST(MemoryAccess, TransposedArrays) {
                       shape({3, columns, rows}), ", ", shape({3, columns, rows}), ") tuple(u, y)"),
          {"f32", "bf16"});
   }
+  // The real part of what is turned beside what is not.
+  Same(
+      "x = c64[40,33] parameter(0) y = f32[33,40] parameter(1) t = c64[33,40] transpose(x), dimensions={1,0}\n"
+      "r = f32[33,40] real(t) ROOT s = f32[33,40] add(r, y)",
+      {"f32"});
 }
 
 // Rows of a few elements, which a kernel writes as a whole for several positions of the dimension before.

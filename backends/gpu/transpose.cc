@@ -125,7 +125,9 @@ absl::Status EmitTransposes(const PlannedKernel& k) {
   }
   plan::TransposedReads reads = plan::FindTransposedReads(nest.values[0], k.fusion());
   constexpr size_t kMost = 4;  // squares of 8-byte elements that fit into a block's shared memory
-  if (reads.transposes.empty() || reads.transposes.size() > kMost) return EmitLoops(k);
+  const bool is_complex = std::any_of(reads.transposes.begin(), reads.transposes.end(),
+                                      [](const HloInstruction* i) { return IsComplex(i->type()); });
+  if (is_complex || reads.transposes.empty() || reads.transposes.size() > kMost) return EmitLoops(k);
   return TransposeWriter(k, std::move(reads.transposes)).Write();
 }
 

@@ -194,7 +194,9 @@ TransposedReads FindTransposedReads(const HloInstruction* value, bool fused) {
     const HloInstruction* i = left.back();
     left.pop_back();
     if (!seen.insert(i).second) continue;
-    if (static_cast<int64_t>(seen.size()) > kMost || !i->shape().IsArray() || IsComplex(i->type())) return {};
+    if (static_cast<int64_t>(seen.size()) > kMost || !i->shape().IsArray()) return {};
+    // Complex numbers are turned as they are, and nothing else.
+    if (IsComplex(i->type()) && i->opcode() != HloOpcode::kTranspose) return {};
     if (i->shape().rank() == 0) continue;
     if (!i->shape().IsRowMajor()) return {};
     if (i->opcode() == HloOpcode::kTranspose) {
@@ -217,7 +219,9 @@ TransposedReads FindTransposedReads(const HloInstruction* value, bool fused) {
     if (!i->IsElementwise() || i->operand_count() == 0) return {};
     left.insert(left.end(), i->operands().begin(), i->operands().end());
   }
-  return reads;
+  const bool is_complex = std::any_of(reads.transposes.begin(), reads.transposes.end(),
+                                      [](const HloInstruction* i) { return IsComplex(i->type()); });
+  return is_complex && reads.others ? TransposedReads() : reads;
 }
 
 }  // namespace xc::plan
