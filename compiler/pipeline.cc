@@ -26,6 +26,8 @@ absl::Span<const PipelineRow> Pipeline() {
        "Loop passes change bodies in place, which is right only if one loop runs them."},
       {"prepare", "batch-norm", ExpandBatchNorm, 0, "Backends know no batch norm; its parts are simplified and fused."},
       {"prepare", "bit-ops", ExpandBitOps, 0, "After the layouts, which leave bit conversions between widths."},
+      {"prepare", "total-order", ExpandTotalOrder, 0,
+       "Before the loops, which take what they compare out of bodies: then it is not seen where it comes from."},
       {"prepare", "convolutions", ExpandConvolutions, 0,
        "Kernels know three spatial dimensions; what lays out the others is simplified like other code."},
       {"prepare", "approx-topk", ExpandApproxTopK, 0,

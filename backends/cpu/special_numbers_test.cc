@@ -68,5 +68,29 @@ TEST(SpecialNumbers, FirstOfASortByThePlainOrder) {
   }
 }
 
+// Comparisons in total order of numbers with one zero and one NaN.
+TEST(SpecialNumbers, CanonicalNumbersInTotalOrder) {
+  constexpr char kCompared[] =
+      "x = T[90] parameter(0) z = T[] constant(0) m = T[] constant(-0) n = T[] constant(nan)\n"
+      "zs = T[90] broadcast(z), dimensions={} ms = T[90] broadcast(m), dimensions={}\n"
+      "ns = T[90] broadcast(n), dimensions={} h = T[] constant(0.4) hs = T[90] broadcast(h), dimensions={}\n"
+      "p = pred[90] compare(x, zs), direction=LT q = pred[90] compare(x, hs), direction=GT\n"
+      "a = T[90] select(p, ms, zs) b = T[90] select(q, ns, a) v = T[90] reverse(x), dimensions={0}\n"
+      "u0 = pred[90] compare(v, zs), direction=GT y = T[90] select(u0, b, x) w = T[90] reverse(y), dimensions={0}\n"
+      "yn = pred[90] compare(y, y), direction=NE yz = pred[90] compare(y, zs), direction=EQ\n"
+      "y0 = T[90] select(yz, zs, y) c = T[90] select(yn, ns, y0)\n"
+      "wn = pred[90] compare(w, w), direction=NE wz = pred[90] compare(w, zs), direction=EQ\n"
+      "w0 = T[90] select(wz, zs, w) d = T[90] select(wn, ns, w0)\n"
+      "lt = pred[90] compare(c, d), direction=LT, type=TOTALORDER gt = pred[90] compare(c, d), direction=GT, "
+      "type=TOTALORDER\n"
+      "le = pred[90] compare(c, d), direction=LE, type=TOTALORDER ge = pred[90] compare(c, d), direction=GE, "
+      "type=TOTALORDER\n"
+      "ROOT t = (pred[90], pred[90], pred[90], pred[90]) tuple(lt, gt, le, ge)";
+  for (const char* type : {"f32", "f64", "bf16"}) {
+    SCOPED_TRACE(type);
+    Same(kCompared, type, "");
+  }
+}
+
 }  // namespace
 }  // namespace xc::cpu

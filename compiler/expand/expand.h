@@ -44,6 +44,8 @@ absl::StatusOr<bool> ExpandScaledDots(HloModule* module, PassContext& context);
 absl::StatusOr<bool> WidenElementTypes(HloModule* module, PassContext& context);
 // batch-norm-training, -inference and -grad as elementwise ops and reductions.
 absl::StatusOr<bool> ExpandBatchNorm(HloModule* module, PassContext& context);
+// Comparisons in total order of numbers that were made to have one zero and one NaN, as others.
+absl::StatusOr<bool> ExpandTotalOrder(HloModule* module, PassContext& context);
 // Products as [batch…, m, k] × [batch…, k, n]: one contracted and one free dimension an operand, in either order.
 absl::StatusOr<bool> CanonicalizeDots(HloModule* module, PassContext& context);
 // Products of a few dozen multiplications, and inner products of up to some thousand, also of a vector with each row of

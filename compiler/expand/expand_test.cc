@@ -376,5 +376,39 @@ ENTRY e { x = f32[4] parameter(0) n = s32[] parameter(1) ROOT y = f32[<=4] set-d
   EXPECT_THAT(RunPasses({ExpandDynamicDimensions}, text, &late), HasSubstr("longer than its deadline allows"));
 }
 
+// What jax.numpy.searchsorted compares: NaN above all numbers, zeros alike.
+TEST(TotalOrder, ComparisonsOfCanonicalNumbersAreTheMachines) {
+  const auto compared = [](absl::string_view direction, absl::string_view nan) {
+    return RunPasses({ExpandTotalOrder, EliminateCommonSubexpressions}, absl::StrCat(R"(HloModule m
+ENTRY e {
+  a = f32[8] parameter(0)
+  b = f32[8] parameter(1)
+  zero = f32[] constant(0)
+  nan = f32[] constant()",
+                                                                                     nan, R"()
+  zeros = f32[8] broadcast(zero), dimensions={}
+  nans = f32[8] broadcast(nan), dimensions={}
+  a_nan = pred[8] compare(a, a), direction=NE
+  a_zero = pred[8] compare(a, zeros), direction=EQ
+  a_same = f32[8] select(a_zero, zeros, a)
+  x = f32[8] select(a_nan, nans, a_same)
+  b_nan = pred[8] compare(b, b), direction=NE
+  b_zero = pred[8] compare(b, zeros), direction=EQ
+  b_same = f32[8] select(b_zero, zeros, b)
+  y = f32[8] select(b_nan, nans, b_same)
+  c = pred[8] compare(x, y), direction=)",
+                                                                                     direction, R"(, type=TOTALORDER
+  ROOT r = s32[8] convert(c)
+})"));
+  };
+  EXPECT_EQ(compared("LT", "nan"),
+            "ENTRY {\nt0 = pred[8] compare(p0, p0), direction=EQ\nt1 = pred[8] compare(p0, p1), direction=GE\n"
+            "t2 = pred[8] not(t1)\nt3 = pred[8] and(t0, t2)\nroot = s32[8] convert(t3)\n}\n");
+  EXPECT_EQ(compared("LE", "nan"),
+            "ENTRY {\nt0 = pred[8] compare(p1, p1), direction=NE\nt1 = pred[8] compare(p1, p0), direction=GE\n"
+            "t2 = pred[8] or(t0, t1)\nroot = s32[8] convert(t2)\n}\n");
+  EXPECT_THAT(compared("LT", "-nan"), HasSubstr("TOTALORDER"));
+}
+
 }  // namespace
 }  // namespace xc
