@@ -67,6 +67,11 @@ V ElementEmitter::RoundToFloat(V wide) {
 
 V ElementEmitter::RoundBF16(V bits) {
   auto I = [&](int64_t v) { return llvm::ConstantInt::get(bits->getType(), v); };
+  if (target_.masked_memory && Lanes(bits) > 1) {
+    // A sum under a mask takes the place of a shift and a sum.
+    V odd = b_.CreateICmpNE(b_.CreateAnd(bits, I(0x10000)), I(0));
+    return b_.CreateSelect(odd, b_.CreateAdd(bits, I(0x8000)), b_.CreateAdd(bits, I(0x7fff)));
+  }
   V lsb = b_.CreateAnd(b_.CreateLShr(bits, I(16)), I(1));
   return b_.CreateAdd(b_.CreateAdd(bits, I(0x7fff)), lsb);
 }
