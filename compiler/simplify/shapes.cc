@@ -108,6 +108,23 @@ I* TransposeUnitDims(I* i, PassContext&) {
   return make::Reshape(i->operand(0), i->shape().dims());
 }
 
+// transpose of arrays of one row each that are stacked -> arrays of one column each that stand beside each other
+I* TransposeStack(I* i, PassContext&) {
+  constexpr int64_t kMost = 16;
+  I* c = i->operand(0);
+  if (c->opcode() != HloOpcode::kConcatenate || c->user_count() != 1) return nullptr;
+  if (c->shape().rank() != 2 || c->dimensions()[0] != 0 || c->operand_count() > kMost) return nullptr;
+  if (c->shape().dim(0) != c->operand_count()) return nullptr;
+  std::vector<I*> columns;
+  for (I* row : c->operands()) {
+    if (row->shape().dim(0) != 1) return nullptr;
+    columns.push_back(make::Reshape(row, {row->shape().dim(1), 1}));
+  }
+  I* beside = i->parent()->Add(HloOpcode::kConcatenate, Shape(i->type(), i->shape().dims()), columns);
+  beside->set_attr<AttrKind::kDimensions>({1});
+  return beside;
+}
+
 // transpose(broadcast x) -> broadcast x, or broadcast(transpose x), which moves less
 I* TransposeBroadcast(I* i, PassContext&) {
   I* b = i->operand(0);
@@ -282,6 +299,7 @@ absl::Span<const RewriteRow> ShapeRows() {
       {"transpose_identity", HloOpcode::kTranspose, TransposeIdentity},
       {"transpose_transpose", HloOpcode::kTranspose, TransposeTranspose},
       {"transpose_unit_dims", HloOpcode::kTranspose, TransposeUnitDims},
+      {"transpose_stack", HloOpcode::kTranspose, TransposeStack},
       {"transpose_broadcast", HloOpcode::kTranspose, TransposeBroadcast},
       {"transpose_iota", HloOpcode::kTranspose, TransposeIota},
       {"transpose_elementwise", HloOpcode::kTranspose, TransposeElementwise},

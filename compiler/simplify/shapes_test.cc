@@ -110,6 +110,41 @@ TEST(Slices, Slices) {
             "root = f32[2,6] slice(p0), slice={[1:3], [0:6]}\n");
 }
 
+// As jax.numpy.cross and stack make them: what interleaves is stored so at once.
+TEST(Shapes, TransposedStack) {
+  EXPECT_EQ(Check("a = f32[1,9] parameter(2)\n b = f32[1,9] parameter(3)\n"
+                  "c = f32[2,9] concatenate(a, b), dimensions={0}\n ROOT r = f32[9,2] transpose(c), dimensions={1,0}"),
+            "t0 = f32[9,1] reshape(p2)\nt1 = f32[9,1] reshape(p3)\n"
+            "root = f32[9,2] concatenate(t0, t1), dimensions={1}\n");
+  EXPECT_EQ(Check("a = f32[2,9] parameter(2)\n b = f32[1,9] parameter(3)\n"
+                  "c = f32[3,9] concatenate(a, b), dimensions={0}\n ROOT r = f32[9,3] transpose(c), dimensions={1,0}"),
+            "t0 = f32[3,9] concatenate(p2, p3), dimensions={0}\nroot = f32[9,3] transpose(t0), dimensions={1,0}\n");
+}
+
+// Halves that are spread and added, as associative scans have them, are taken in turn.
+TEST(Slices, SpreadHalves) {
+  const std::string head = "a = s32[300] parameter(2)\n b = s32[299] parameter(3)\n z = s32[] constant(0)\n";
+  EXPECT_EQ(Check(head + "p = s32[600] pad(a, z), padding=0_1_1\n q = s32[600] pad(a, z), padding=1_0_1\n"
+                         "ROOT r = s32[600] add(q, p)"),
+            "t0 = s32[300,1] reshape(p2)\nt1 = s32[300,1] reshape(p2)\n"
+            "t2 = s32[300,2] concatenate(t0, t1), dimensions={1}\nroot = s32[600] reshape(t2)\n");
+  EXPECT_EQ(Check(head + "p = s32[599] pad(a, z), padding=0_0_1\n q = s32[599] pad(b, z), padding=1_1_1\n"
+                         "ROOT r = s32[599] add(p, q)"),
+            "t0 = s32[] constant(0)\nt1 = s32[300] pad(p3, t0), padding=0_1\nt2 = s32[300,1] reshape(p2)\n"
+            "t3 = s32[300,1] reshape(t1)\nt4 = s32[300,2] concatenate(t2, t3), dimensions={1}\n"
+            "t5 = s32[600] reshape(t4)\nroot = s32[599] slice(t5), slice={[0:599]}\n");
+  // Zeros of either sign stay what the sum makes of them.
+  EXPECT_EQ(Check("v = f32[300] parameter(2)\n z = f32[] constant(0)\n p = f32[600] pad(v, z), padding=0_1_1\n"
+                  "q = f32[600] pad(v, z), padding=1_0_1\n ROOT r = f32[600] add(p, q)"),
+            "t0 = f32[] constant(0)\nt1 = f32[300] broadcast(t0), dimensions={}\nt2 = f32[300] add(p2, t1)\n"
+            "t3 = f32[300,1] reshape(t2)\nt4 = f32[300] broadcast(t0), dimensions={}\nt5 = f32[300] add(p2, t4)\n"
+            "t6 = f32[300,1] reshape(t5)\nt7 = f32[300,2] concatenate(t3, t6), dimensions={1}\n"
+            "root = f32[600] reshape(t7)\n");
+  // Both begin with an element.
+  EXPECT_EQ(Check(head + "p = s32[599] pad(a, z), padding=0_0_1\n ROOT r = s32[599] add(p, p)"),
+            "t0 = s32[] constant(0)\nt1 = s32[599] pad(p2, t0), padding=0_0_1\nroot = s32[599] add(t1, t1)\n");
+}
+
 TEST(Slices, Pads) {
   EXPECT_EQ(Check("z = f32[] constant(0)\n ROOT r = f32[4,6] pad(x, z), padding=0_0x0_0"), "root = p0\n");
   EXPECT_EQ(Check("z = f32[] constant(0)\n ROOT r = f32[2,6] pad(x, z), padding=-1_-1x0_0"),

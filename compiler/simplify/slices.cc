@@ -5,6 +5,7 @@
 #include "compiler/make.h"
 #include "compiler/simplify/simplify.h"
 #include "hlo/analysis/pattern.h"
+#include "hlo/base/choices.h"
 
 namespace xc {
 namespace {
@@ -233,6 +234,65 @@ I* GatherOne(I* i, PassContext&) {
   return make::Reshape(slice, i->shape().dims());
 }
 
+// The dimension in which a pad with zeros puts one zero between elements, `low` of them before, and nothing else but at
+// most one behind; -1: it is no such pad.
+int64_t SpreadDimension(const I* p, int64_t low) {
+  if (p->opcode() != HloOpcode::kPad || p->user_count() != 1 || !IsAll(p->operand(1), 0.0)) return -1;
+  int64_t found = -1;
+  const std::vector<PaddingDim>& dims = p->padding().dims;
+  for (size_t d = 0; d < dims.size(); ++d) {
+    if (dims[d] == PaddingDim()) continue;
+    if (found >= 0 || dims[d].interior != 1 || dims[d].low != low || dims[d].high < 0 || dims[d].high > 1) return -1;
+    found = static_cast<int64_t>(d);
+  }
+  return found;
+}
+
+// pad x with zeros between and behind, + pad y with zeros before and between -> x and y taken in turn: each is read
+// once, and stored beside the other. As the sum does, it makes 0 of -0.
+I* AddSpread(I* i, PassContext&) {
+  constexpr int64_t kFewest = 512, kShortestRun = 16;
+  const ElementType type = i->type();
+  if (i->opcode() == HloOpcode::kOr ? IsFloating(type) || IsComplex(type) : IsSubByte(type)) return nullptr;
+  I *even = i->operand(0), *odd = i->operand(1);
+  if (SpreadDimension(even, 0) < 0) std::swap(even, odd);
+  const int64_t d = SpreadDimension(even, 0), rank = i->shape().rank();
+  if (d < 0 || SpreadDimension(odd, 1) != d) return nullptr;
+  int64_t behind = 1;
+  for (int64_t k = d + 1; k < rank; ++k) behind *= i->shape().dim(k);
+  if (!ChooseAny(i->shape().ElementCount() >= kFewest && (behind == 1 || behind >= kShortestRun))) return nullptr;
+  I *x = even->operand(0), *y = odd->operand(0), *zero = even->operand(1);
+  const int64_t size = i->shape().dim(d), pairs = x->shape().dim(d), left = pairs - y->shape().dim(d);
+  if (size != 2 * pairs - left || (left != 0 && left != 1)) return nullptr;
+  if (left == 1) {
+    Shape whole = y->shape();
+    whole.set_dim(d, pairs);
+    PaddingAttr padding{std::vector<PaddingDim>(rank)};
+    padding.dims[d].high = 1;
+    y = i->parent()->Add(HloOpcode::kPad, whole, {y, zero});
+    y->set_attr<AttrKind::kPadding>(padding);
+  }
+  Int64List dims = x->shape().dims();
+  dims.insert(dims.begin() + d + 1, 1);
+  const auto part = [&](I* values) {
+    if (IsFloating(type) || IsComplex(type)) {
+      values = make::Binary(HloOpcode::kAdd, values, make::Broadcast(zero, values->shape().dims(), {}));
+    }
+    return make::Reshape(values, dims);
+  };
+  I* const parts[] = {part(x), part(y)};
+  dims[d + 1] = 2;
+  I* joined = i->parent()->Add(HloOpcode::kConcatenate, Shape(type, dims), parts);
+  joined->set_attr<AttrKind::kDimensions>({d + 1});
+  dims.erase(dims.begin() + d + 1);
+  dims[d] = 2 * pairs;
+  joined = make::Reshape(joined, dims);
+  if (left == 0) return joined;
+  Int64List limits = dims;
+  limits[d] = size;
+  return make::Slice(joined, Int64List(rank, 0), limits, Int64List(rank, 1));
+}
+
 }  // namespace
 
 absl::Span<const RewriteRow> SliceRows() {
@@ -251,6 +311,8 @@ absl::Span<const RewriteRow> SliceRows() {
       {"dynamic_slice_broadcast_scalar", HloOpcode::kDynamicSlice, DynamicSliceBroadcastScalar},
       {"update_all", HloOpcode::kDynamicUpdateSlice, UpdateAll},
       {"gather_one", HloOpcode::kGather, GatherOne},
+      {"add_spread", HloOpcode::kAdd, AddSpread},
+      {"or_spread", HloOpcode::kOr, AddSpread},
   };
   return kRows;
 }
