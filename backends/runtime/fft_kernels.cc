@@ -108,9 +108,10 @@ inline void Dft(Complex<V>* a) {
   if constexpr (R == 8) Dft8<T>(a);
 }
 
-// Stockham: y[q + s * (r * p + k)] = w^(p k) * sum over j of x[q + s * (p + m * j)] * root^(j k).
+// Stockham: y[q + s * (r * p + k)] = w^(p k) * sum over j of x[q + s * (p + m * j)] * root^(j k). A last pass (m = 1)
+// may be in place: for each q it writes what it reads, and reads first.
 template <typename T, typename V, int R>
-void Pass(const FftPass<T>& pass, const V* __restrict xr, const V* __restrict xi, V* __restrict yr, V* __restrict yi) {
+void Pass(const FftPass<T>& pass, const V* xr, const V* xi, V* yr, V* yi) {
   const int64_t s = pass.s, m = pass.m;
   for (int64_t p = 0; p < m; ++p) {
     T wr[R], wi[R];
@@ -122,6 +123,7 @@ void Pass(const FftPass<T>& pass, const V* __restrict xr, const V* __restrict xi
     const V* from_im = xi + s * p;
     V* to_re = yr + s * R * p;
     V* to_im = yi + s * R * p;
+#pragma GCC ivdep
     for (int64_t q = 0; q < s; ++q) {
       Complex<V> a[R];
 #pragma GCC unroll 8
@@ -139,27 +141,92 @@ void Pass(const FftPass<T>& pass, const V* __restrict xr, const V* __restrict xi
   }
 }
 
+// The outputs k and r - k of an odd radix r for N values of k, from the sums and differences of inputs j and r - j.
+template <int N, typename T, typename B>
+inline void PairsOfOutputs(const FftPass<T>& pass, int64_t k, Complex<B> first, const Complex<B>* sums,
+                           const Complex<B>* differences, Complex<B>* low, Complex<B>* high) {
+  const int64_t r = pass.radix;
+  Complex<B> even[N], odd[N];
+  int64_t turn[N];
+#pragma GCC unroll 4
+  for (int i = 0; i < N; ++i) {
+    even[i] = first;
+    odd[i] = Complex<B>{};
+    turn[i] = 0;
+  }
+  for (int64_t j = 0; j < r / 2; ++j) {
+#pragma GCC unroll 4
+    for (int i = 0; i < N; ++i) {
+      turn[i] += k + i;
+      if (turn[i] >= r) turn[i] -= r;
+      even[i] = even[i] + Scale(sums[j], pass.root_re[turn[i]]);
+      odd[i] = odd[i] + Scale(differences[j], pass.root_im[turn[i]]);
+    }
+  }
+#pragma GCC unroll 4
+  for (int i = 0; i < N; ++i) {
+    low[i] = {even[i].re - odd[i].im, even[i].im + odd[i].re};
+    high[i] = {even[i].re + odd[i].im, even[i].im - odd[i].re};
+  }
+}
+
+// The values of an odd radix at places that are neighbours in a B, the first of them `xr` and `xi`, `from` apart.
+template <typename T, typename B, typename V>
+void AnyBlock(const FftPass<T>& pass, int64_t p, const V* xr, const V* xi, int64_t from, V* yr, V* yi, int64_t to) {
+  typedef B Place __attribute__((may_alias, aligned(alignof(T))));
+  const int64_t r = pass.radix;
+  const T* wr = pass.twiddle_re + p * (r - 1) - 1;
+  const T* wi = pass.twiddle_im + p * (r - 1) - 1;
+  const auto read = [&](int64_t j) {
+    return Complex<B>{*reinterpret_cast<const Place*>(xr + j * from), *reinterpret_cast<const Place*>(xi + j * from)};
+  };
+  const auto write = [&](int64_t k, Complex<B> value) {
+    *reinterpret_cast<Place*>(yr + k * to) = value.re;
+    *reinterpret_cast<Place*>(yi + k * to) = value.im;
+  };
+  Complex<B> sums[kLargestLastRadix / 2], differences[kLargestLastRadix / 2];
+  const Complex<B> first = read(0);
+  Complex<B> all = first;
+  for (int64_t j = 1; j <= r / 2; ++j) {
+    const Complex<B> a = read(j), b = read(r - j);
+    sums[j - 1] = a + b;
+    differences[j - 1] = a - b;
+    all = all + sums[j - 1];
+  }
+  write(0, all);
+  Complex<B> low[2], high[2];
+  const auto write_pair = [&](int64_t k, int i) {
+    write(k, Times(low[i], wr[k], wi[k]));
+    write(r - k, Times(high[i], wr[r - k], wi[r - k]));
+  };
+  int64_t k = 1;
+  for (; k < r / 2; k += 2) {
+    PairsOfOutputs<2>(pass, k, first, sums, differences, low, high);
+    write_pair(k, 0);
+    write_pair(k + 1, 1);
+  }
+  if (k > r / 2) return;
+  PairsOfOutputs<1>(pass, k, first, sums, differences, low, high);
+  write_pair(k, 0);
+}
+
+// A pass of an odd radix that has no code of its own; as Pass.
 template <typename T, typename V>
-void AnyPass(const FftPass<T>& pass, const V* __restrict xr, const V* __restrict xi, V* __restrict yr,
-             V* __restrict yi) {
+void AnyPass(const FftPass<T>& pass, const V* xr, const V* xi, V* yr, V* yi) {
+  typedef T Neighbours __attribute__((vector_size(kVectorBytes)));
+  constexpr int64_t kLanes = sizeof(V) == sizeof(T) ? kVectorBytes / sizeof(T) : 1;
   const int64_t s = pass.s, m = pass.m, r = pass.radix;
   for (int64_t p = 0; p < m; ++p) {
-    for (int64_t k = 0; k < r; ++k) {
-      const T wr = k == 0 ? 1 : pass.twiddle_re[p * (r - 1) + k - 1];
-      const T wi = k == 0 ? 0 : pass.twiddle_im[p * (r - 1) + k - 1];
-      for (int64_t q = 0; q < s; ++q) {
-        Complex<V> sum = {xr[q + s * p], xi[q + s * p]};
-        int64_t turn = 0;
-        for (int64_t j = 1; j < r; ++j) {
-          turn += k;
-          if (turn >= r) turn -= r;
-          const int64_t at = q + s * (p + m * j);
-          sum = sum + Times(Complex<V>{xr[at], xi[at]}, pass.root_re[turn], pass.root_im[turn]);
-        }
-        const Complex<V> b = Times(sum, wr, wi);
-        yr[q + s * (r * p + k)] = b.re;
-        yi[q + s * (r * p + k)] = b.im;
+    int64_t q = 0;
+    if constexpr (kLanes > 1) {
+      for (; q + kLanes <= s; q += kLanes) {
+        const int64_t in = q + s * p, out = q + s * r * p;
+        AnyBlock<T, Neighbours>(pass, p, xr + in, xi + in, s * m, yr + out, yi + out, s);
       }
+    }
+    for (; q < s; ++q) {
+      const int64_t in = q + s * p, out = q + s * r * p;
+      AnyBlock<T, V>(pass, p, xr + in, xi + in, s * m, yr + out, yi + out, s);
     }
   }
 }
@@ -198,6 +265,10 @@ void Run(const FftPlan<T>& plan, V* re, V* im, V* scratch) {
   V* yi = scratch + plan.n;
   for (int64_t i = 0; i < plan.num_passes; ++i) {
     const FftPass<T>& pass = plan.passes[i];
+    if (i + 1 == plan.num_passes) {
+      yr = re;
+      yi = im;
+    }
     switch (pass.radix) {
       case 2:
         Pass<T, V, 2>(pass, xr, xi, yr, yi);
@@ -223,10 +294,6 @@ void Run(const FftPlan<T>& plan, V* re, V* im, V* scratch) {
     t = xi;
     xi = yi;
     yi = t;
-  }
-  if (xr != re) {
-    memcpy(static_cast<void*>(re), xr, plan.n * sizeof(V));
-    memcpy(static_cast<void*>(im), xi, plan.n * sizeof(V));
   }
 }
 

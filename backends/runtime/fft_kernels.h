@@ -7,7 +7,10 @@
 
 namespace xc {
 
+inline constexpr int64_t kLargestLastRadix = 211;
+
 // One radix step of a transform of decimated length radix * m with stride s (Stockham's order, no bit reversal).
+// Radixes are 2, 4, 8 and odd numbers up to kLargestLastRadix.
 template <typename T>
 struct FftPass {
   int64_t radix, m, s;

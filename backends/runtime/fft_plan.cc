@@ -1,4 +1,5 @@
-// Factorizes lengths (8, 4, 2, 3, 5, then any prime up to 31; other lengths go through a chirp) and tabulates.
+// Factorizes lengths (8, 4, 2, 3, 5, then primes up to 31, and one larger one in long lengths; other lengths go through
+// a chirp) and tabulates.
 #include "backends/runtime/fft_plan.h"
 
 #include <algorithm>
@@ -55,8 +56,11 @@ void UnitRoot(int64_t k, int64_t n, double* re, double* im) {
 namespace {
 
 constexpr int64_t kLargestRadix = 31;
+// A larger last radix takes less time than a chirp where so many of its sums stand side by side.
+constexpr int64_t kNeighbours = 16;
 
 bool Factorize(int64_t n, std::vector<int64_t>* radixes) {
+  const int64_t all = n;
   for (int64_t radix : {8, 4, 2, 3, 5}) {
     while (n % radix == 0 && n > 1) {
       radixes->push_back(radix);
@@ -68,6 +72,11 @@ bool Factorize(int64_t n, std::vector<int64_t>* radixes) {
       radixes->push_back(radix);
       n /= radix;
     }
+  }
+  // What is left has no factor below it whose square it would hold: it is a prime.
+  if (n > 1 && n <= kLargestLastRadix && n < kLargestRadix * kLargestRadix && all / n >= kNeighbours) {
+    radixes->push_back(n);
+    n = 1;
   }
   return n == 1;
 }

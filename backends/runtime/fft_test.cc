@@ -210,7 +210,7 @@ TEST(Fft, MovesOfEveryInstructionSet) {
 }
 
 TEST(Fft, EveryInstructionSet) {
-  for (int64_t n : {8, 60, 77, 37}) {
+  for (int64_t n : {8, 60, 77, 37, 403, 1111, 1808}) {
     const auto plan = GetFftPlan<double>(n);
     std::mt19937 random(n);
     std::vector<Complex> x(n);
@@ -226,6 +226,14 @@ TEST(Fft, EveryInstructionSet) {
       for (int64_t i = 0; i < n; ++i) EXPECT_LT(std::abs(Complex(re[i], im[i]) - want[i]), 1e-9);
     }
   }
+}
+
+// A prime that many short sums share needs no chirp; a prime length does.
+TEST(Fft, OneLargeRadix) {
+  EXPECT_EQ(GetFftPlan<double>(9999)->plan.inner, nullptr);
+  EXPECT_EQ(GetFftPlan<double>(2 * 16 * 211)->plan.inner, nullptr);
+  EXPECT_NE(GetFftPlan<double>(509)->plan.inner, nullptr);
+  EXPECT_NE(GetFftPlan<double>(37 * 41 * 43)->plan.inner, nullptr);
 }
 
 TEST(Fft, EmptyAndWrong) {
