@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "backends/plan/expression.h"
 #include "compiler/fuse/emittable.h"
 #include "hlo/base/choices.h"
 
@@ -80,6 +81,11 @@ std::optional<ColumnReduce> FindColumnReduce(const HloInstruction& instruction, 
   const int64_t lanes = target.vector_bytes / std::max(4, StorageBytes(type));
   if (Count(form.rows) * Count(form.batch) == 0) return std::nullopt;
   if (ChooseAny(Count(form.rows) < kFewRows || Count(form.columns) < lanes)) return std::nullopt;
+  // Vectors across the ends of short rows of columns need coordinates for each lane, unless all is read in order.
+  if (ChooseAny(form.columns.size() > 1 && form.columns.back() < lanes && form.columns.back() > 1) && fusion &&
+      !AccessOf({reduce->operand(0)}, true).in_order) {
+    return std::nullopt;
+  }
   return form;
 }
 
