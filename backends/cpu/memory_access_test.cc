@@ -113,7 +113,11 @@ TEST(MemoryAccess, TransposedArrays) {
                       shape({3, columns, rows}), ", ", shape({3, columns, rows}), ") tuple(u, y)"),
          {"f32", "bf16"});
   }
-  // The real part of what is turned beside what is not.
+  // Complex numbers of real ones that are turned, and the real part of what is turned, beside what is not.
+  const std::string made =
+      "x = T[40,40] parameter(0) t = T[40,40] transpose(x), dimensions={1,0} c = c64[40,40] complex(x, t) ";
+  Same(made + "ROOT n = c64[40,40] negate(c)", {"f32"});
+  Same(made + "n = c64[40,40] negate(c) ROOT a = T[40,40] abs(n)", {"f32"});
   Same(
       "x = c64[40,33] parameter(0) y = f32[33,40] parameter(1) t = c64[33,40] transpose(x), dimensions={1,0}\n"
       "r = f32[33,40] real(t) ROOT s = f32[33,40] add(r, y)",

@@ -195,8 +195,6 @@ TransposedReads FindTransposedReads(const HloInstruction* value, bool fused) {
     left.pop_back();
     if (!seen.insert(i).second) continue;
     if (static_cast<int64_t>(seen.size()) > kMost || !i->shape().IsArray()) return {};
-    // Complex numbers are turned as they are, and nothing else.
-    if (IsComplex(i->type()) && i->opcode() != HloOpcode::kTranspose) return {};
     if (i->shape().rank() == 0) continue;
     if (!i->shape().IsRowMajor()) return {};
     if (i->opcode() == HloOpcode::kTranspose) {
@@ -219,6 +217,7 @@ TransposedReads FindTransposedReads(const HloInstruction* value, bool fused) {
     if (!i->IsElementwise() || i->operand_count() == 0) return {};
     left.insert(left.end(), i->operands().begin(), i->operands().end());
   }
+  // Tiles of complex numbers are turned as they are stored, which other reads do not allow.
   const bool is_complex = std::any_of(reads.transposes.begin(), reads.transposes.end(),
                                       [](const HloInstruction* i) { return IsComplex(i->type()); });
   return is_complex && reads.others ? TransposedReads() : reads;
