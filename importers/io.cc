@@ -11,6 +11,7 @@
 #include "hlo/base/status.h"
 #include "hlo/text/lexer.h"
 #include "hlo/text/printer.h"
+#include "hlo/unknown_sizes.h"
 #include "hlo/wire/module_proto.h"
 #include "hlo/wire/snapshot_proto.h"
 #include "importers/stablehlo/stablehlo.h"
@@ -130,10 +131,9 @@ absl::StatusOr<pb::HloModuleProto> ReadBinaryProto(absl::string_view bytes, std:
       "with a module (HloModuleProto, HloProto, HloSnapshot)");
 }
 
-}  // namespace
-
-absl::StatusOr<std::unique_ptr<HloModule>> ReadModule(absl::string_view bytes, const ParseOptions& options,
-                                                      std::vector<Literal>* arguments) {
+// With the sizes that it leaves open, but for those of StableHLO.
+absl::StatusOr<std::unique_ptr<HloModule>> ReadAsWritten(absl::string_view bytes, const ParseOptions& options,
+                                                         std::vector<Literal>* arguments) {
   if (LooksLikeExportedStableHlo(bytes)) return ParseExportedStableHlo(bytes, options);
   if (LooksBinary(bytes) && !LooksLikeStableHlo(bytes)) {
     XC_ASSIGN_OR_RETURN(pb::HloModuleProto proto, ReadBinaryProto(bytes, arguments));
@@ -145,6 +145,15 @@ absl::StatusOr<std::unique_ptr<HloModule>> ReadModule(absl::string_view bytes, c
   }
   if (LooksLikeStableHlo(bytes)) return ParseStableHlo(bytes, options);
   return ParseModule(bytes, options);
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<HloModule>> ReadModule(absl::string_view bytes, const ParseOptions& options,
+                                                      std::vector<Literal>* arguments) {
+  XC_ASSIGN_OR_RETURN(std::unique_ptr<HloModule> module, ReadAsWritten(bytes, options, arguments));
+  if (options.argument_shape) XC_RETURN_IF_ERROR(BindUnknownSizes(options.argument_shape, module.get()));
+  return module;
 }
 
 absl::StatusOr<std::unique_ptr<HloModule>> ReadModuleFile(const std::string& path, const ParseOptions& options,

@@ -11,6 +11,7 @@
 #include "hlo/base/cancel.h"
 #include "hlo/base/exceptions.h"
 #include "hlo/base/status.h"
+#include "hlo/unknown_sizes.h"
 #include "hlo/verifier/verifier.h"
 #include "service/content_hash.h"
 #include "service/disk_cache.h"
@@ -127,16 +128,6 @@ Client* Client::Default() {
 
 namespace {
 
-bool HasUnknownSize(const Shape& shape) {
-  for (const Shape& element : shape.tuple_shapes()) {
-    if (HasUnknownSize(element)) return true;
-  }
-  for (int64_t size : shape.dims()) {
-    if (size == Shape::kUnknownSize) return true;
-  }
-  return false;
-}
-
 // Modules with unknown sizes mean something, but what runs has static or bounded ones.
 absl::Status CheckSizesKnown(const HloModule& module) {
   for (const auto& computation : module.computations()) {
@@ -144,7 +135,8 @@ absl::Status CheckSizesKnown(const HloModule& module) {
       if (HasUnknownSize(instruction->shape())) {
         return absl::UnimplementedError(absl::StrCat(DescribeInstruction(*instruction), ": ",
                                                      instruction->shape().ToString(false),
-                                                     " has an unknown size (?); give a static or bounded (<=N) one"));
+                                                     " has an unknown size (?); give the arguments' shapes (xla: "
+                                                     "--shapes), or a static or bounded (<=N) one"));
       }
     }
   }

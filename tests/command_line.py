@@ -57,6 +57,22 @@ spread { p = f32[] parameter(0) q = f32[] parameter(1) b = f32[2] broadcast(p), 
 ENTRY e { x = f32[8] parameter(0) z = f32[] constant(0)
   ROOT r = f32[] reduce(x, z), dimensions={0}, to_apply=spread }
 """
+UNKNOWN = """HloModule unknown, entry_computation_layout={(f32[?,2]{1,0}, f32[2]{0})->(f32[?,2]{1,0}, f32[2]{0})}
+ENTRY e {
+  x = f32[?,2]{1,0} parameter(0)
+  y = f32[2]{0} parameter(1)
+  rows = s32[] get-dimension-size(x), dimensions={0}
+  count = f32[] convert(rows)
+  counts = f32[2]{0} broadcast(count), dimensions={}
+  mean = f32[2]{0} divide(y, counts)
+  both = f32[?,2]{1,0} concatenate(x, x), dimensions={0}
+  flat = f32[?]{0} reshape(both)
+  tanh = f32[?]{0} tanh(flat)
+  back = f32[?,2]{1,0} reshape(tanh)
+  half = f32[?,2]{1,0} concatenate(x, back), dimensions={0}
+  ROOT t = (f32[?,2]{1,0}, f32[2]{0}) tuple(half, mean)
+}
+"""
 SYMBOLIC = """HloModule symbolic, symbols={b=2..64, n}
 max { p = f32[] parameter(0) q = f32[] parameter(1) ROOT s = f32[] maximum(p, q) }
 add { p = f32[] parameter(0) q = f32[] parameter(1) ROOT s = f32[] add(p, q) }
@@ -126,6 +142,7 @@ def write_files(small):
         "twice.mlir": STABLEHLO,
         "open.mlir": OPEN,
         "symbolic.hlo": SYMBOLIC,
+        "unknown.hlo": UNKNOWN,
     }
     texts["bad.mlir"] = STABLEHLO.replace("stablehlo.add", "stablehlo.plus")
     for name, text in texts.items():
@@ -258,6 +275,19 @@ def symbols(check):
         and "1 compilation for several sizes served 3 of them, 0 got code of their own" in done.stdout,
         done,
     )
+    lists = "--shapes=[3,2],[2]; [70,2],[2]; [5,2],[2]"
+    done = check.run("replay", "unknown.hlo", lists, "--against=interpreter")
+    check.expect(
+        "one compilation for three sizes of HLO",
+        done.returncode == 0
+        and done.stdout.count("all 2 outputs agree with interpreter") == 3
+        and "1 compilation for several sizes served 3 of them, 0 got code of their own" in done.stdout,
+        done,
+    )
+    done = check.run("opt", "unknown.hlo", "--passes=none", "--shapes=[3,2],[2]")
+    check.expect("opt of unknown sizes", done.returncode == 0 and "f32[9,2] concatenate" in done.stdout, done)
+    check.refused("has an unknown size (?); give the arguments' shapes", "replay", "unknown.hlo")
+    check.refused("code for one set of shapes", "compile", "unknown.hlo", "-o", "unknown.xcp", lists)
     check.refused("have other ranks than", "replay", "open.mlir", "--shapes=[3,2],[2]; [3],[2]")
     check.refused("symbol b=2..64 cannot be 65", "replay", "symbolic.hlo", "--shapes=b=65,n=5")
     check.refused("has the symbols b=2..64 n: give values", "opt", "symbolic.hlo")

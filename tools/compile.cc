@@ -51,6 +51,11 @@ absl::Status BindParameters(const std::string& directory, HloModule* module) {
 
 absl::Status CompileFile(const std::string& path, const Settings& s) {
   const absl::Time start = absl::Now();
+  if (absl::StrContains(s.shapes, ';')) {
+    return absl::InvalidArgumentError(
+        "a program compiled ahead of time has code for one set of shapes: --shapes takes one list. Code for several "
+        "sizes needs the compiler (xc_general_code_new of libxc)");
+  }
   XC_ASSIGN_OR_RETURN(const std::unique_ptr<HloModule> module, ReadModule({path, s.shapes, s.signature}));
   if (!s.constants.empty()) XC_RETURN_IF_ERROR(BindParameters(s.constants, module.get()));
   std::vector<std::string> cpus = absl::StrSplit(s.cpu, ',', absl::SkipEmpty());

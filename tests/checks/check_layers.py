@@ -21,6 +21,7 @@ LAYERS = {
     "hlo/wire": ["hlo/text", "hlo/devices", "hlo", "hlo/base", "proto"],
     "hlo/builder": ["hlo/shape_inference", "hlo", "hlo/base"],
     "hlo/symbolic": ["hlo/verifier", "hlo/text", "hlo/shape_inference", "hlo", "hlo/base"],
+    "hlo/unknown_sizes": ["hlo/verifier", "hlo/shape_inference", "hlo", "hlo/base"],
     "hlo/analysis": ["hlo", "hlo/base"],
     "importers/stablehlo": ["hlo"],
     "importers": ["importers/stablehlo", "hlo", "proto"],
