@@ -1,5 +1,7 @@
 #include "tools/flags.h"
 
+#include <cstdio>
+
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -102,6 +104,16 @@ std::string FlagSet::Help() const {
                     "\n      ", flag.help, "\n");
   }
   return out;
+}
+
+std::optional<int> FlagSet::ParseMain(int argc, char** argv) {
+  if (absl::Status status = Parse(std::vector<std::string>(argv + 1, argv + argc)); !status.ok()) {
+    std::fprintf(stderr, "error: %s\n", std::string(status.message()).c_str());
+    return 2;
+  }
+  if (!help_wanted()) return std::nullopt;
+  std::fputs(Help().c_str(), stdout);
+  return 0;
 }
 
 }  // namespace xc

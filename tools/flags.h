@@ -5,6 +5,7 @@
 #define XC_TOOLS_FLAGS_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -28,6 +29,9 @@ class FlagSet {
   // Takes `--name=value`, `--name value` (not for bool), `--bool` and `--nobool`, `-o value` for `--o`; the rest goes
   // to positional(). `--` ends the flags. `--help` sets help_wanted().
   absl::Status Parse(const std::vector<std::string>& args);
+  // The same for a program without subcommands, with what main() is given. What it ends with at once, if it does: 2
+  // after an error, 0 after --help; both are printed.
+  std::optional<int> ParseMain(int argc, char** argv);
   const std::vector<std::string>& positional() const { return positional_; }
   std::vector<std::string>* mutable_positional() { return &positional_; }
   bool help_wanted() const { return help_wanted_; }

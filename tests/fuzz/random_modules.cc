@@ -6,6 +6,7 @@
 
 #include <cstdio>
 #include <cstring>
+#include <optional>
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
@@ -44,14 +45,7 @@ int main(int argc, char** argv) {
   flags.Add("keep_going", &keep_going, "go on after a failure");
   flags.Add("print", &print, "print every module");
   flags.Add("save", &save, "directory for bundles of failing modules");
-  if (absl::Status status = flags.Parse(std::vector<std::string>(argv + 1, argv + argc)); !status.ok()) {
-    std::fprintf(stderr, "error: %s\n", std::string(status.message()).c_str());
-    return 2;
-  }
-  if (flags.help_wanted()) {
-    std::fputs(flags.Help().c_str(), stdout);
-    return 0;
-  }
+  if (const std::optional<int> end = flags.ParseMain(argc, argv)) return *end;
   for (int signal : {SIGSEGV, SIGABRT, SIGILL, SIGFPE, SIGBUS, SIGPROF}) ::signal(signal, OnSignal);
   const absl::Time start = absl::Now();
   int64_t checked = 0, failed = 0;

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "backends/registry.h"
+#include "hlo/base/primes.h"
 #include "hlo/base/status.h"
 #include "service/client.h"
 #include "service/compare.h"
@@ -19,13 +20,6 @@ namespace xc {
 namespace {
 
 using Values = std::map<int, int64_t>;
-
-bool IsPrime(int64_t n) {
-  for (int64_t d = 2; d * d <= n; ++d) {
-    if (n % d == 0) return false;
-  }
-  return n > 1;
-}
 
 int64_t BytesOf(const HloModule& module) {
   int64_t bytes = 0;

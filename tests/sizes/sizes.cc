@@ -1,6 +1,7 @@
 // Random modules, or those of files, at other sizes: code for all sizes against code of their own and the interpreter;
 // with --seconds, how long they take.
 #include <cstdio>
+#include <optional>
 #include <string>
 
 #include "absl/strings/str_cat.h"
@@ -69,14 +70,7 @@ int main(int argc, char** argv) {
   flags.Add("verbose", &verbose, "say what is refused");
   flags.Add("dump", &dump, "a folder for what compiling dumps");
   flags.Add("print", &print, "print the modules");
-  if (absl::Status status = flags.Parse(std::vector<std::string>(argv + 1, argv + argc)); !status.ok()) {
-    std::fprintf(stderr, "error: %s\n", std::string(status.message()).c_str());
-    return 2;
-  }
-  if (flags.help_wanted()) {
-    std::fputs(flags.Help().c_str(), stdout);
-    return 0;
-  }
+  if (const std::optional<int> end = flags.ParseMain(argc, argv)) return *end;
   xc::SizesOptions options;
   options.sizes = static_cast<int>(sizes);
   options.most_symbols = static_cast<int>(symbols);
