@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "hlo/base/primes.h"
 #include "hlo/base/status.h"
 #include "hlo/text/parser.h"
 #include "hlo/verifier/verifier.h"
@@ -152,13 +153,6 @@ absl::StatusOr<Symbol> ParseSymbol(absl::string_view text) {
   return symbol;
 }
 
-bool IsPrime(int64_t n) {
-  for (int64_t d = 2; d * d <= n; ++d) {
-    if (n % d == 0) return false;
-  }
-  return n > 1;
-}
-
 }  // namespace
 
 absl::Status Symbol::Check(int64_t value) const {
@@ -281,6 +275,7 @@ absl::StatusOr<SymbolValues> SymbolicText::Sample(int which) const {
   // The first sample is of middling sizes, which decide the form of code; then come large ones, small ones, round ones,
   // and one size for all symbols that may have it, which shows what is equal by chance.
   constexpr int64_t kScales[] = {131, 1000, 3};
+  constexpr int64_t kApart = 41;  // what divisors make of two sizes is unlike, too
   constexpr int kEqual = 4;
   constexpr int64_t kEqualSize = 12;
   const bool round = which >= 3;
@@ -298,7 +293,8 @@ absl::StatusOr<SymbolValues> SymbolicText::Sample(int which) const {
     const auto take = [&](int64_t n) {
       if (chosen < 0 && std::find(taken.begin(), taken.end(), n * symbol.multiple) == taken.end()) chosen = n;
     };
-    for (int64_t n = std::max(lowest, scale); chosen < 0 && n <= highest && n < scale + 4096; ++n) {
+    const int64_t apart = which < 2 ? kApart * static_cast<int64_t>(taken.size()) : 0;
+    for (int64_t n = std::max(lowest, scale + apart); chosen < 0 && n <= highest && n < scale + apart + 4096; ++n) {
       if (round ? n % 64 == 0 : IsPrime(n)) take(n);
     }
     // A range of small sizes: from its end downwards, for each sample others.

@@ -3,29 +3,26 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "hlo/base/primes.h"
 #include "hlo/base/status.h"
 #include "hlo/verifier/verifier.h"
 
 namespace xc {
-namespace {
-
-bool IsPrime(int64_t n) {
-  for (int64_t d = 2; d * d <= n; ++d) {
-    if (n % d == 0) return false;
-  }
-  return n > 1;
-}
-
-}  // namespace
-
 int64_t GeneralCode::SampleSize(int which, int of_class) {
-  constexpr int64_t kScales[] = {131, 500, 3};
+  constexpr int64_t kScales[] = {131, 500};
+  // What strides make of two sizes is unlike, too.
+  constexpr int64_t kApart = 41;
   if (which == 4) return 12;
-  if (which >= 3) return 64 * int64_t{of_class + which - 1};
-  int left = of_class;
-  for (int64_t n = kScales[which];; ++n) {
-    if (IsPrime(n) && left-- == 0) return n;
+  if (which == 3) return 64 * int64_t{of_class + 2};
+  if (which == 2) {
+    int left = of_class;
+    for (int64_t n = 3;; ++n) {
+      if (IsPrime(n) && left-- == 0) return n;
+    }
   }
+  int64_t n = kScales[which] + kApart * of_class;
+  while (!IsPrime(n)) ++n;
+  return n;
 }
 
 absl::StatusOr<std::shared_ptr<const GeneralProgram>> GeneralCode::Compile(const CompileOptions& options) {

@@ -1,7 +1,5 @@
 #include "tools/replay_symbolic.h"
 
-#include <algorithm>
-#include <map>
 #include <memory>
 #include <vector>
 
@@ -18,6 +16,7 @@
 #include "service/compare.h"
 #include "service/general_code.h"
 #include "service/inputs.h"
+#include "service/size_classes.h"
 #include "tools/program.h"
 #include "tools/report.h"
 #include "tools/units.h"
@@ -92,43 +91,37 @@ void ReportRuns(const GeneralCode& code, const std::string& symbols, const JsonL
                            " of them, ", stats.exact, " got code of their own"));
 }
 
-// Lists of shapes as they are given, and the sizes in each of them, one after the other.
+// Lists of shapes as they are given, and their sizes.
 struct ShapeLists {
   std::vector<std::string> texts;
   std::vector<std::vector<Shape>> lists;
-  std::vector<std::vector<int64_t>> sizes;
+  SizeClasses classes;
 };
 
 absl::StatusOr<ShapeLists> ParseShapeLists(absl::string_view text) {
   ShapeLists all;
+  size_t count = 0;
   for (absl::string_view one : absl::StrSplit(text, ';', absl::SkipWhitespace())) {
     all.texts.emplace_back(absl::StripAsciiWhitespace(one));
     XC_ASSIGN_OR_RETURN(all.lists.emplace_back(), ParseArgumentShapes(one));
-    std::vector<int64_t>& sizes = all.sizes.emplace_back();
+    std::vector<int64_t> sizes;
     for (const Shape& shape : all.lists.back()) sizes.insert(sizes.end(), shape.dims().begin(), shape.dims().end());
-    if (sizes.size() != all.sizes[0].size()) {
+    if (all.lists.size() > 1 && sizes.size() != count) {
       return absl::InvalidArgumentError(
           absl::StrCat("the shapes '", all.texts.back(), "' have other ranks than '", all.texts[0], "'"));
     }
+    count = sizes.size();
+    all.classes.Add(sizes);
   }
   return all;
 }
 
-// The list for sample number `which`: sizes that are the same in all lists stay, others are of one class where they are
-// equal in each list.
-std::string SampleShapes(const ShapeLists& all, int which) {
-  std::map<std::vector<int64_t>, int> classes;
+// The first list with other sizes, as text.
+std::string WithSizes(const ShapeLists& all, const std::vector<int64_t>& sizes) {
   std::string text;
   size_t next = 0;
-  for (const Shape& shape : all.lists[0]) {
-    Shape sample = shape;
-    for (int64_t d = 0; d < shape.rank(); ++d, ++next) {
-      std::vector<int64_t> column;
-      for (const std::vector<int64_t>& sizes : all.sizes) column.push_back(sizes[next]);
-      if (std::all_of(column.begin(), column.end(), [&](int64_t n) { return n == column[0]; })) continue;
-      const int of_class = classes.try_emplace(column, static_cast<int>(classes.size())).first->second;
-      sample.set_dim(d, GeneralCode::SampleSize(which, of_class));
-    }
+  for (Shape sample : all.lists[0]) {
+    for (int64_t d = 0; d < sample.rank(); ++d) sample.set_dim(d, sizes[next++]);
     const bool typed = sample.type() != ElementType::kInvalid;
     absl::StrAppend(&text, text.empty() ? "" : ",",
                     typed ? sample.ToString(false) : absl::StrCat("[", absl::StrJoin(sample.dims(), ","), "]"));
@@ -169,7 +162,17 @@ absl::Status ReplayShapes(const std::function<absl::StatusOr<std::unique_ptr<Hlo
                           const SymbolicRuns& settings, const CompileOptions& options, const RunOptions& run,
                           bool* wrong) {
   XC_ASSIGN_OR_RETURN(const ShapeLists all, ParseShapeLists(settings.shapes));
-  GeneralCode code(Client::Default(), settings.platform, [&](int which) { return read(SampleShapes(all, which)); });
+  GeneralCode code(Client::Default(), settings.platform, [&](int which) -> absl::StatusOr<std::unique_ptr<HloModule>> {
+    absl::StatusOr<std::unique_ptr<HloModule>> module = absl::UnimplementedError("no sample");
+    for (int way = 0; way < SizeClasses::kWays && !module.ok(); ++way) {
+      const absl::StatusOr<std::vector<int64_t>> sizes = all.classes.Sample(which, way);
+      if (!sizes.ok()) continue;
+      module = read(WithSizes(all, *sizes));
+      if (!module.ok()) continue;
+      if (absl::Status valid = VerifyModule(**module); !valid.ok()) module = valid;
+    }
+    return module;
+  });
   JsonList runs;
   for (const std::string& text : all.texts) {
     XC_ASSIGN_OR_RETURN(std::unique_ptr<HloModule> module, read(text));

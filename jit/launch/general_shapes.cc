@@ -1,6 +1,5 @@
 #include "jit/launch/general_shapes.h"
 
-#include <algorithm>
 #include <set>
 #include <utility>
 
@@ -13,22 +12,6 @@ namespace xc {
 namespace {
 
 constexpr int64_t kMostKnownSizes = 16;  // of an argument whose value is known: longer ones are data
-
-bool IsPrime(int64_t n) {
-  for (int64_t d = 2; d * d <= n; ++d) {
-    if (n % d == 0) return false;
-  }
-  return n > 1;
-}
-
-// The size of a sample (GeneralCode::SampleSize) of a program that has limits, such as the rows of a table of
-// positions: not above `largest`, which has been seen. 0: there is none.
-int64_t SmallerSampleSize(int which, int64_t largest, const std::set<int64_t>& taken) {
-  for (int64_t n = largest * (4 - which) / 4; n > 1; --n) {
-    if ((IsPrime(n) || which == 3) && !taken.contains(n)) return n;
-  }
-  return 0;
-}
 
 // The integers of an argument that is known and may consist of sizes, of type T; null if it is none.
 template <typename T>
@@ -90,55 +73,15 @@ std::string GroupKey(const std::vector<ClusterArg>& args) {
   return key;
 }
 
-// Splits the classes by another signature's sizes.
-void Refine(const std::vector<int64_t>& sizes, const std::vector<int64_t>& first, GeneralShapes::Group* group) {
-  std::map<std::pair<int, int64_t>, int> split;
-  std::vector<bool> varies;
-  std::vector<int64_t> largest;
-  for (size_t i = 0; i < sizes.size(); ++i) {
-    const int before = group->classes[i];
-    auto [it, fresh] = split.try_emplace({before, sizes[i]}, static_cast<int>(varies.size()));
-    if (fresh) {
-      varies.push_back(group->varies[before]);
-      largest.push_back(group->largest[before]);
-    }
-    varies[it->second] = varies[it->second] || sizes[i] != first[i];
-    largest[it->second] = std::max(largest[it->second], sizes[i]);
-    group->classes[i] = it->second;
-  }
-  group->varies = std::move(varies);
-  group->largest = std::move(largest);
-}
-
 // Whether more varies than the first dimension of arguments.
 bool VariesInside(const GeneralShapes::Group& group) {
   size_t i = 0;
   bool inside = false;
   for (const ClusterArg& a : group.args) {
     const size_t end = i + SizesOf(a).size(), first = i;
-    for (; i < end; ++i) inside |= (i > first || a.dims.empty()) && group.varies[group.classes[i]];
+    for (; i < end; ++i) inside |= (i > first || a.dims.empty()) && group.classes.Varies(i);
   }
   return inside;
-}
-
-// The sizes of sample number `which`. Unimplemented: there are too few.
-absl::StatusOr<std::vector<int64_t>> SampleSizes(const GeneralShapes::Group& group, int which, bool limited) {
-  std::vector<int64_t> of_class(group.varies.size());
-  std::vector<int64_t> sizes = SizesOf(group.args);
-  std::set<int64_t> taken;
-  for (size_t i = 0; i < sizes.size(); ++i) {
-    if (!group.varies[group.classes[i]]) taken.insert(sizes[i]);
-  }
-  for (size_t c = 0; c < of_class.size(); ++c) {
-    if (!group.varies[c]) continue;
-    of_class[c] = limited ? SmallerSampleSize(which, group.largest[c], taken) : GeneralCode::SampleSize(which, c);
-    if (of_class[c] == 0) return absl::UnimplementedError("its sizes have too few values to try it out with");
-    taken.insert(of_class[c]);
-  }
-  for (size_t i = 0; i < sizes.size(); ++i) {
-    if (group.varies[group.classes[i]]) sizes[i] = of_class[group.classes[i]];
-  }
-  return sizes;
 }
 
 // `float32[a,b]`, with letters for sizes that vary.
@@ -149,9 +92,9 @@ std::string GroupText(const GeneralShapes::Group& group) {
     const std::vector<int64_t> sizes = SizesOf(a);
     std::vector<std::string> dims, known;
     for (size_t i = 0; i < sizes.size(); ++i) {
-      const int c = group.classes[next++];
+      const int c = group.classes.Of(next);
       const std::string letter = c < 26 ? std::string(1, static_cast<char>('a' + c)) : absl::StrCat("s", c);
-      (i < a.dims.size() ? dims : known).push_back(group.varies[c] ? letter : absl::StrCat(sizes[i]));
+      (i < a.dims.size() ? dims : known).push_back(group.classes.Varies(next++) ? letter : absl::StrCat(sizes[i]));
     }
     std::string text = absl::StrCat(DataTypeName(a.type), "[", absl::StrJoin(dims, ","), "]");
     if (!known.empty()) absl::StrAppend(&text, "={", absl::StrJoin(known, ","), "}");
@@ -168,7 +111,7 @@ int64_t GeneralShapes::VaryingElements(const Group& group, const std::vector<Clu
   for (const ClusterArg& a : args) {
     bool varies = false;
     const size_t end = next + SizesOf(a).size();
-    for (; next < end; ++next) varies |= group.varies[group.classes[next]];
+    for (; next < end; ++next) varies |= group.classes.Varies(next);
     int64_t elements = varies ? 1 : 0;
     for (int64_t d : a.dims) elements *= d;
     sum += elements;
@@ -191,30 +134,25 @@ std::shared_ptr<GeneralShapes::Group> GeneralShapes::Find(const std::vector<Clus
   }
   std::lock_guard<std::mutex> lock(group->mutex);
   if (group->refused) return nullptr;
-  if (group->seen++ == 0) {
-    group->args = args;
-    group->classes.assign(sizes.size(), 0);
-    group->varies = {false};
-    group->largest = {0};
-  }
+  if (group->seen++ == 0) group->args = args;
   if (group->code != nullptr) return group;  // its samples stand
-  Refine(sizes, SizesOf(group->args), group.get());
+  group->classes.Add(sizes);
   if (group->seen < kFew || !(group->batch_counts || VariesInside(*group))) return group;
   // The classes stay as they are from here on.
   group->code =
       compiler_->MakeGeneral([this, g = group.get()](int which) -> absl::StatusOr<std::unique_ptr<HloModule>> {
         absl::StatusOr<std::unique_ptr<HloModule>> module = absl::UnimplementedError("no sample");
-        for (const bool limited : {false, true}) {
-          XC_ASSIGN_OR_RETURN(const std::vector<int64_t> sample, SampleSizes(*g, which, limited));
+        for (int way = 0; way < SizeClasses::kWays && !module.ok(); ++way) {
+          const absl::StatusOr<std::vector<int64_t>> sample = g->classes.Sample(which, way);
+          if (!sample.ok()) continue;
           std::vector<ClusterArg> changed;
           size_t next = 0;
           for (const ClusterArg& a : g->args) {
-            XC_ASSIGN_OR_RETURN(ClusterArg arg, WithSizes(a, sample, &next));
+            XC_ASSIGN_OR_RETURN(ClusterArg arg, WithSizes(a, *sample, &next));
             changed.push_back(std::move(arg));
           }
           LoweredCluster lowered;
           module = Lower(changed, &lowered);
-          if (module.ok()) break;
         }
         return module;
       });

@@ -15,6 +15,7 @@
 #include "jit/launch/compiled_cluster.h"
 #include "jit/launch/general_times.h"
 #include "service/general_code.h"
+#include "service/size_classes.h"
 
 namespace xc {
 
@@ -30,10 +31,7 @@ class GeneralShapes {
     std::mutex mutex;
     std::vector<ClusterArg> args;  // of the first signature
     std::atomic<int> seen{0};      // signatures
-    // For each size of all arguments a class: sizes of one class have been equal in all signatures.
-    std::vector<int> classes;
-    std::vector<bool> varies;  // of each class
-    std::vector<int64_t> largest;
+    SizeClasses classes;           // of the sizes of all arguments
     std::unique_ptr<GeneralCode> code;
     // Code for all sizes is wanted: kFew signatures were there, they differ in another dimension than the first as
     // well. `code` is set and the classes stay as they are.

@@ -9,6 +9,7 @@ FEW = 3
 # Of programs that are the same but for numbers, sizes say best what may differ if they are prime and unlike each other.
 # The first sample decides the form of the code.
 SCALES = (131, 500, 3, 64)
+APART = (41, 41, 0, 0)  # so that what strides make of two sizes is unlike, too
 # With these options a program of its own is wanted for each signature.
 OWN_CODE = ("dump_to", "keep_texts", "until_pass")
 
@@ -108,7 +109,7 @@ class Group:
                 top = max(column) * (4 - which) // 4
                 candidates = range(top, 1, -1)
             else:
-                candidates = range(SCALES[which], 100 * SCALES[which])
+                candidates = range(SCALES[which] + APART[which] * len(chosen), 100 * SCALES[which])
             fits = (n for n in candidates if n not in taken and (which == 3 or _is_prime(n)))
             size = next(fits, None)
             if size is None:
