@@ -5,6 +5,7 @@
 #include "absl/hash/hash.h"
 #include "absl/strings/str_cat.h"
 #include "compiler/memory/in_place.h"
+#include "hlo/base/choices.h"
 #include "hlo/base/status.h"
 
 namespace xc {
@@ -301,17 +302,17 @@ class ProgramWalk {
 
   int64_t ConstantNumber(std::shared_ptr<const Literal> literal) {
     const absl::string_view bytes(reinterpret_cast<const char*>(literal->bytes()), literal->byte_size());
-    auto& same = constants_by_hash_[absl::HashOf(literal->shape().type(), bytes)];
-    for (int64_t id : same) {
+    auto& alike = constants_by_hash_[absl::HashOf(literal->shape().type(), bytes)];
+    const auto same = std::find_if(alike.begin(), alike.end(), [&](int64_t id) {
       const Literal& other = *result_.constants[id];
-      if (other.shape().type() == literal->shape().type() && other.elided() == literal->elided() &&
-          absl::string_view(reinterpret_cast<const char*>(other.bytes()), other.byte_size()) == bytes) {
-        return id;
-      }
-    }
-    same.push_back(result_.constants.size());
+      return other.shape().type() == literal->shape().type() && other.elided() == literal->elided() &&
+             absl::string_view(reinterpret_cast<const char*>(other.bytes()), other.byte_size()) == bytes;
+    });
+    // Those that sizes make may be equal by chance.
+    if (const int64_t shared = ChooseSafe(same == alike.end() ? 0 : 1 + *same); shared > 0) return shared - 1;
+    alike.push_back(result_.constants.size());
     result_.constants.push_back(std::move(literal));
-    return same.back();
+    return alike.back();
   }
 
   const HloModule* module_;

@@ -5,6 +5,7 @@
 #include <limits>
 #include <numeric>
 
+#include "hlo/base/choices.h"
 #include "hlo/base/status.h"
 
 namespace xc {
@@ -77,11 +78,13 @@ Val Emitter::Constant(std::shared_ptr<const Literal> literal) {
   return computation_->Add(HloInstruction::CreateConstant(std::move(literal)));
 }
 
+// In code for several sizes a number that is equal to another one by chance, such as no padding to 0, has a constant of
+// its own: the program is the same for all sizes.
 Val Emitter::Scalar(ElementType type, double value) {
   uint64_t bits;
   std::memcpy(&bits, &value, 8);
   Val& slot = scalars_[{type, bits, 0}];
-  if (slot == nullptr) {
+  if (slot == nullptr || ForAllSizes()) {
     Literal l{Shape::Scalar(type)};
     if (IsComplex(type)) {
       l.SetComplex(0, {value, 0});
@@ -98,7 +101,7 @@ Val Emitter::Scalar(ElementType type, double value) {
 Val Emitter::ScalarInt(ElementType type, int64_t value) {
   if (!IsIntegral(type)) return Scalar(type, static_cast<double>(value));
   Val& slot = scalars_[{type, static_cast<uint64_t>(value), 1}];
-  if (slot == nullptr) {
+  if (slot == nullptr || ForAllSizes()) {
     Literal l{Shape::Scalar(type)};
     l.SetInt(0, value);
     slot = Constant(std::move(l));

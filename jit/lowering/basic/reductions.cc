@@ -111,8 +111,8 @@ absl::Status L2Loss(OpContext& c) {
 }
 
 // An inclusive scan by doubling: after step k every element covers 2^(k+1) elements. In code for several sizes, whose
-// number of steps would differ, one window for each element, which the compiler makes a loop of. `opcode`: what
-// combines two elements; kParameter: no single op.
+// number of steps would differ, one window for each element, which the compiler makes a loop of, or a loop of these
+// steps. `opcode`: what combines two elements; kParameter: no single op.
 template <typename Combine>
 absl::Status Scan(OpContext& c, double identity, HloOpcode opcode, Combine combine) {
   XC_ASSIGN_OR_RETURN(int64_t axis, c.Int(1));
@@ -136,6 +136,18 @@ absl::Status Scan(OpContext& c, double identity, HloOpcode opcode, Combine combi
     window.dims[axis].size = n;
     (reverse ? window.dims[axis].padding_high : window.dims[axis].padding_low) = n - 1;
     x = b.ReduceWindow(x, start, window, opcode);
+  } else if (ForAllSizes() && n > 1) {
+    int64_t steps = 0;
+    while ((int64_t{1} << steps) < n) ++steps;
+    std::vector<PaddingDim> padding(c.rank(0));
+    (reverse ? padding[axis].high : padding[axis].low) = n;
+    x = b.ForLoop(steps, {x, b.S32(1)}, [&](Emitter& e, Val, const std::vector<Val>& state) {
+      const Val step = state[1];
+      std::vector<Val> starts(c.rank(0), e.S32(0));
+      starts[axis] = reverse ? step : e.Sub(e.S32(n), step);
+      const Val padded = e.Pad(state[0], e.Scalar(wide, identity), padding);
+      return std::vector<Val>{combine(e, state[0], e.DynamicSlice(padded, starts, c.dims(0))), e.Add(step, step)};
+    })[0];
   } else {
     for (int64_t step = 1; step < n; step *= 2) x = combine(b, x, shifted(x, step));
   }

@@ -63,14 +63,15 @@ absl::Status MaxPool(OpContext& c) {
   return absl::OkStatus();
 }
 
-// The number of elements under each window of one dimension, computed: in code for several sizes the padding, and
-// whether there is any, depends on them.
+// The number of elements under each window of one dimension, computed: in code for several sizes the padding depends on
+// them, and may be 0, which must be a number like others. Positions are those in the padded value.
 Val CountsAlong(Emitter& b, const WindowDim& w, int64_t outputs, int64_t input, ElementType type) {
+  const auto number = [](int64_t n) { return static_cast<double>(n); };
   Val window = b.Iota(ElementType::kS32, {outputs}, 0);
-  Val first = b.Sub(b.MulC(window, static_cast<double>(w.stride)), b.Like(window, static_cast<double>(w.padding_low)));
-  Val end =
-      b.Min(b.Add(first, b.Like(window, static_cast<double>(w.size))), b.Like(window, static_cast<double>(input)));
-  return b.Convert(b.Max(b.Sub(end, b.Max(first, b.Like(window, 0))), b.Like(window, 0)), type);
+  Val first = b.MulC(window, number(w.stride));
+  Val end = b.Min(b.AddC(first, number(w.size)), b.Like(window, number(input + w.padding_low)));
+  Val count = b.Sub(end, b.Max(first, b.Like(window, number(w.padding_low))));
+  return b.Convert(b.Max(count, b.Like(window, 0)), type);
 }
 
 // Number of elements of the value under each window, as an array of the result's shape.
