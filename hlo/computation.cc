@@ -100,7 +100,14 @@ HloInstruction* HloComputation::ReplaceWithNew(HloInstruction* old, std::unique_
 }
 
 bool HloComputation::RemoveDead() {
+  // Of what is dead, something has no users: mostly nothing is.
+  const auto dead = [this](const std::unique_ptr<HloInstruction>& i) {
+    return i->users().empty() && i->control_successors().empty() && i.get() != root_ &&
+           i->opcode() != HloOpcode::kParameter && !i->HasSideEffect();
+  };
+  if (std::none_of(instructions_.begin(), instructions_.end(), dead)) return false;
   absl::flat_hash_set<const HloInstruction*> live;
+  live.reserve(instructions_.size());
   std::vector<HloInstruction*> work;
   const auto mark = [&](HloInstruction* instruction) {
     if (live.insert(instruction).second) work.push_back(instruction);
@@ -115,7 +122,6 @@ bool HloComputation::RemoveDead() {
     for (HloInstruction* operand : instruction->operands()) mark(operand);
     for (HloInstruction* before : instruction->control_predecessors()) mark(before);
   }
-  if (static_cast<int64_t>(live.size()) == instruction_count()) return false;
   for (auto& instruction : instructions_) {
     if (live.contains(instruction.get())) continue;
     instruction->RemoveControlDependencies();
