@@ -141,8 +141,16 @@ def up_again(x):
     return tf.image.resize(small, tf.shape(x)[1:3])[..., :3] * x
 
 
+def against_targets(x):
+    """Two arguments of one cluster: the second one's sizes are a quarter of the first one's, rounded up."""
+    maps = tf.nn.conv2d(tf.nn.conv2d(x, STEM, 2, "SAME"), MIDDLE, 2, "SAME")
+    targets = tf.stop_gradient(tf.numpy_function(lambda m: np.cos(m), [maps], tf.float32))
+    targets.set_shape(maps.shape)
+    return tf.reduce_mean(tf.square(tf.tanh(maps) - targets), [1, 2]) * tf.reduce_mean(tf.tanh(x))
+
+
 # Of images [n, height, width, 3].
-IMAGES = {"classes": classes, "trained": trained, "up_again": up_again}
+IMAGES = {"classes": classes, "trained": trained, "up_again": up_again, "against_targets": against_targets}
 IMAGE_SIZES = [(2, 33, 47), (3, 40, 52), (2, 31, 64), (4, 50, 50), (2, 64, 64), (3, 65, 36), (5, 39, 42), (2, 96, 31)]
 
 # n and length: each by itself, sizes that are equal by chance, those of the width, multiples of vectors, 1.
@@ -200,8 +208,9 @@ def one_code_serves_sizes_that_keep_changing():
 
 @check
 def one_code_serves_images_of_all_sizes():
+    clusters = {"trained": 2, "against_targets": 2}  # other programs are one
     counts = {name: served(name, program, IMAGE_SIZES) for name, program in IMAGES.items()}
-    few = {name: count for name, count in counts.items() if count < len(IMAGE_SIZES) - 2}
+    few = {name: n for name, n in counts.items() if n < clusters.get(name, 1) * (len(IMAGE_SIZES) - 2)}
     assert not few, few
 
 
