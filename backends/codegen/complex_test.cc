@@ -279,5 +279,37 @@ TEST(ComplexMath, SpecialValues) {
   }
 }
 
+// As XLA has them: runtime/complex_power.h.
+TEST(ComplexMath, SpecialPowers) {
+  const double inf = std::numeric_limits<double>::infinity(), nan = std::numeric_limits<double>::quiet_NaN();
+  struct Special {
+    double x[2], y[2], want[2];
+  };
+  const Special kSpecials[] = {
+      {{0, 0}, {1, 1}, {nan, nan}},    {{0, -0.0}, {-1, 0}, {nan, nan}}, {{0, 0}, {0, 0}, {1, 0}},
+      {{0, 0}, {0.5, 0}, {0, 0}},      {{1, 0}, {nan, inf}, {1, 0}},     {{inf, 0}, {0, 0}, {1, 0}},
+      {{nan, inf}, {0, -0.0}, {1, 0}}, {{inf, 0}, {2, 0}, {inf, 0}},     {{inf, 0}, {-inf, 0}, {0, 0}},
+      {{inf, 0}, {1, 1}, {nan, nan}},  {{2, 0}, {inf, 0}, {nan, nan}},   {{-inf, 0}, {1, 0}, {nan, nan}},
+  };
+  const auto floats = Compile<float>("");
+  const auto doubles = Compile<double>("");
+  const Case& power = *std::find_if(std::begin(kCases), std::end(kCases),
+                                    [](const Case& one) { return one.op == HloOpcode::kPower; });
+  const auto same = [](double got, double want) { return got == want || (std::isnan(got) && std::isnan(want)); };
+  for (const Special& s : kSpecials) {
+    // In one lane of a vector of ordinary numbers.
+    std::vector<double> x(2 * kLanes, 0.5), y = x;
+    std::copy(s.x, s.x + 2, &x[6]);
+    std::copy(s.y, s.y + 2, &y[6]);
+    const std::vector<float> narrow = Emitted<float>(*floats, power, true, x, y);
+    const std::vector<double> wide = Emitted<double>(*doubles, power, true, x, y);
+    for (int half : {0, 1}) {
+      EXPECT_TRUE(same(narrow[6 + half], s.want[half]) && same(wide[6 + half], s.want[half]))
+          << "(" << s.x[0] << ", " << s.x[1] << ") ^ (" << s.y[0] << ", " << s.y[1] << "): " << narrow[6 + half] << ", "
+          << wide[6 + half];
+    }
+  }
+}
+
 }  // namespace
 }  // namespace xc::codegen

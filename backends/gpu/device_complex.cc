@@ -180,8 +180,16 @@ class ComplexWriter {
   C Power(C x, C y) {
     V x_zero = And(m.Eq(x.re, m.F(0)), m.Eq(x.im, m.F(0))), y_zero = And(m.Eq(y.re, m.F(0)), m.Eq(y.im, m.F(0)));
     const C z = Exp(Mul(y, Log(x)));
-    const C of_zero = Select(y_zero, Number(1), Select(m.Gt(y.re, m.F(0)), Number(0), z));
-    return Select(x_zero, of_zero, z);
+    // Special cases as in backends/runtime/complex_power.h.
+    const V real = And(m.Eq(x.im, m.F(0)), m.Eq(y.im, m.F(0))), positive = m.Gt(y.re, m.F(0));
+    V infinite = And(real, m.Eq(x.re, m.F(m.inf())));
+    V ordinary = And(AllFinite(x), And(AllFinite(y), b.CreateNot(x_zero)));
+    C special = Select(ordinary, z, {m.F(m.nan()), m.F(m.nan())});
+    special = Select(And(And(x_zero, real), positive), Number(0), special);
+    special = Select(And(infinite, positive), C{m.F(m.inf()), m.F(0)}, special);
+    special = Select(And(infinite, m.Lt(y.re, m.F(0))), Number(0), special);
+    V one = And(m.Eq(x.re, m.F(1)), m.Eq(x.im, m.F(0)));
+    return Select(Or(y_zero, one), Number(1), special);
   }
   C Asinh(C x) {
     // log(x + sqrt(x^2 + 1)), on the side where nothing cancels.

@@ -2,10 +2,12 @@
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <optional>
 #include <type_traits>
 
 #include "backends/interpreter/elementwise.h"
 #include "backends/interpreter/elementwise_loops.h"
+#include "backends/runtime/complex_power.h"
 
 namespace xc::interp {
 namespace {
@@ -76,11 +78,7 @@ C IntPower(C base, C exponent) {
   return static_cast<C>(result);
 }
 Complex ComplexPower(Complex x, Complex y) {
-  if (y == Complex(0)) return 1;
-  if (x == Complex(0)) {
-    if (y.real() > 0 && y.imag() == 0) return 0;
-    if (y.real() < 0 && y.imag() == 0) return {std::numeric_limits<double>::infinity(), 0};
-  }
+  if (const std::optional<Complex> special = SpecialPower(x, y)) return *special;
   if (y == Complex(1)) return x;
   if (y == Complex(2)) return MultiplyComplex(ElementType::kC128, x, x);
   return std::pow(x, y);

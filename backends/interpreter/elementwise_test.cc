@@ -152,6 +152,9 @@ TEST(ElementwiseTest, Complex) {
   Unary("log-plus-one(x)", "c128", "(1e-30, 0)", "(1e-30, 0)");
   Binary("complex(x, y)", "f32", "1, 2", "3, 4", "(1, 3), (2, 4)", "c64");
   Unary("is-finite(x)", "f16", "1, inf, nan", "true, false, false", "pred");
+  Binary("power(x, y)", "c64", "(0, 0), (0, 0), (0, 0), (0, 0), (1, 0), (inf, 0)",
+         "(1, 1), (-1, 0), (0, 0), (2, 0), (nan, inf), (-1, 0)",
+         "(nan, nan), (nan, nan), (1, 0), (0, 0), (1, 0), (0, 0)");
 }
 
 TEST(ElementwiseTest, SelectAndClamp) {

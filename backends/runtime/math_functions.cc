@@ -4,6 +4,9 @@
 
 #include <cmath>
 #include <complex>
+#include <optional>
+
+#include "backends/runtime/complex_power.h"
 
 namespace xc {
 namespace {
@@ -53,9 +56,8 @@ std::complex<R> Sign(std::complex<R> z) {
 }
 template <typename R>
 std::complex<R> Power(std::complex<R> x, std::complex<R> y) {
-  const std::complex<R> zero(0, 0);
-  if (x == zero) return y == zero ? std::complex<R>(1, 0) : y.real() > 0 ? zero : std::pow(x, y);
-  return std::pow(x, y);
+  const std::optional<std::complex<R>> special = SpecialPower(x, y);
+  return special ? *special : std::pow(x, y);
 }
 
 // -i log((y + i x) / sqrt(x^2 + y^2))
