@@ -8,6 +8,8 @@ import os
 import subprocess
 import sys
 
+from named_checks import report
+
 SETTING = """
 import jax, jax.numpy as jnp
 from jax import lax
@@ -70,12 +72,7 @@ def main():
     told = subprocess.run([sys.executable, "-c", SETTING], stdout=subprocess.PIPE, check=True).stdout.decode()
     checks["no call returns before if jax_cpu_enable_async_dispatch is off"] = told.strip() == "True"
 
-    for name, holds in checks.items():
-        if not holds:
-            print(f"FAILED {name}: {errors}")
-    failed = sum(not holds for holds in checks.values())
-    print(f"{len(checks) - failed} passed, {failed} failed")
-    return int(failed > 0)
+    return report(checks, errors)
 
 
 if __name__ == "__main__":

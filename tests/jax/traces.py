@@ -8,6 +8,8 @@ import pathlib
 import sys
 import tempfile
 
+from named_checks import report
+
 
 def collect(jax, work):
     """(plane, line, event, facts) of all events of a trace of work()."""
@@ -51,12 +53,7 @@ def main():
         ),
         "nothing of an earlier trace": all(e[0] != "/device:CUSTOM:xc" for e in collect(jax, lambda: None)),
     }
-    for name, holds in checks.items():
-        if not holds:
-            print(f"FAILED {name}: {own[:8]}")
-    failed = sum(not holds for holds in checks.values())
-    print(f"{len(checks) - failed} passed, {failed} failed")
-    return int(failed > 0)
+    return report(checks, own[:8])
 
 
 if __name__ == "__main__":
