@@ -7,6 +7,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "compiler/make.h"
+#include "compiler/sharding/parts.h"
 #include "hlo/base/status.h"
 #include "hlo/devices/device_groups.h"
 
@@ -37,33 +38,13 @@ class Localizer {
     return i;
   }
 
-  // This device's number along dimension d of the tiling, times `size`: s32[].
-  HloInstruction* StartOf(HloComputation* computation, const DeviceTiling& tiling, int64_t d, int64_t size) {
-    if (tiling.dim(d).empty()) return make::ScalarInt(computation, ElementType::kS32, 0);
-    Literal table{Shape(ElementType::kS32, {devices_})};
-    for (int64_t device = 0; device < devices_; ++device) table.SetInt(device, tiling.TileOf(device, d) * size);
-    HloInstruction* starts = computation->Add(HloInstruction::CreateConstant(std::move(table)));
-    HloInstruction*& partition = partition_ids_[computation];
-    if (partition == nullptr) partition = computation->Add(O::kPartitionId, Shape::Scalar(ElementType::kU32), {});
-    HloInstruction* start = computation->Add(O::kDynamicSlice, Shape(ElementType::kS32, {1}), {starts, partition});
-    start->set_attr<AttrKind::kDynamicSliceSizes>({1});
-    return make::Reshape(start, {});
-  }
-
   // The device's part of a whole array.
   absl::StatusOr<HloInstruction*> Part(HloInstruction* whole, const DeviceTiling& tiling) {
     if (tiling.IsReplicated()) return whole;
     HloInstruction* source = Unannotated(whole);
     // What is there in this form already.
     if (const auto cut = cut_.find(source); cut != cut_.end() && cut->second.tiling == tiling) return cut->second.part;
-    XC_ASSIGN_OR_RETURN(const Shape shape, tiling.ShardShape(WithoutLayout(whole->shape())));
-    std::vector<HloInstruction*> operands = {whole};
-    for (int64_t d = 0; d < tiling.rank(); ++d) {
-      operands.push_back(StartOf(whole->parent(), tiling, d, shape.dim(d)));
-    }
-    HloInstruction* part = whole->parent()->Add(O::kDynamicSlice, shape, operands);
-    part->set_attr<AttrKind::kDynamicSliceSizes>(shape.dims());
-    return part;
+    return parts_.Part(whole, tiling);
   }
 
   // The whole array of which each device has a part.
@@ -131,11 +112,7 @@ class Localizer {
       *parameter->mutable_shape() = shape;
       cut_[stand_in] = {tiling, parameter};
       stand_ins_.push_back(stand_in);
-      auto& layouts = module_->config().entry_parameter_layouts;
-      if (module_->config().has_entry_layout) {
-        XC_ASSIGN_OR_RETURN(Shape laid_out, tiling.ShardShape(layouts[parameter->parameter_number()]));
-        layouts[parameter->parameter_number()] = std::move(laid_out);
-      }
+      XC_RETURN_IF_ERROR(CutParameterLayout(module_, parameter->parameter_number(), tiling));
     }
     return absl::OkStatus();
   }
@@ -206,21 +183,7 @@ class Localizer {
     }
     if (cut) {
       entry->set_root(new_root);
-      ModuleConfig& config = module_->config();
-      if (config.has_entry_layout) {
-        const auto put = [&](const DeviceTiling& tiling, Shape* shape) {
-          if (absl::StatusOr<Shape> part = tiling.ShardShape(*shape); part.ok()) *shape = *std::move(part);
-        };
-        if (!config.entry_result_layout.IsTuple()) {
-          put(tilings_.results[0], &config.entry_result_layout);
-        } else {
-          size_t leaf = 0;
-          for (Shape& shape : config.entry_result_layout.mutable_tuple_shapes()) {
-            if (!shape.IsTuple()) put(tilings_.results[leaf], &shape);
-            leaf += shape.LeafCount();
-          }
-        }
-      }
+      CutResultLayouts(module_, tilings_.results);
     }
     module_->config().input_output_alias.clear();
     module_->config().buffer_donors.clear();
@@ -248,7 +211,7 @@ class Localizer {
   HloModule* module_;
   const EntryTilings& tilings_;
   const int64_t devices_;
-  absl::flat_hash_map<HloComputation*, HloInstruction*> partition_ids_;
+  DeviceParts parts_{devices_};
   absl::flat_hash_map<const HloInstruction*, Cut> cut_;  // whole arrays of which the device has a part
   std::vector<HloInstruction*> stand_ins_;
 };

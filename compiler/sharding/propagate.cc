@@ -50,6 +50,15 @@ class Propagation {
     return std::move(values.at(computation.root()));
   }
 
+  // Of one instruction that is no parameter.
+  absl::StatusOr<Leaves_> Result(const HloInstruction& i, const std::vector<Leaves_>& operands) {
+    Leaves_ value = Unknown(i.shape());
+    std::vector<const Leaves_*> given;
+    for (const Leaves_& operand : operands) given.push_back(&operand);
+    XC_RETURN_IF_ERROR(Visit(i, given, &value));
+    return value;
+  }
+
   const std::vector<DeviceTiling>& at_watched() const { return at_watched_; }
 
   // What a `sharding` attribute says of the leaves of a value of `shape`.
@@ -393,6 +402,13 @@ absl::StatusOr<std::vector<DeviceTiling>> OperandTilings(const HloModule& module
     tilings[o] = std::move(leaves[0]);
   }
   return tilings;
+}
+
+absl::StatusOr<std::vector<DeviceTiling>> ResultTilings(const HloInstruction& instruction, int64_t devices,
+                                                        const std::vector<std::vector<DeviceTiling>>& operands) {
+  XC_ASSIGN_OR_RETURN(Leaves_ result, Propagation(devices).Result(instruction, operands));
+  DropUneven(instruction.shape(), &result);
+  return result;
 }
 
 }  // namespace xc

@@ -26,6 +26,10 @@ absl::StatusOr<EntryTilings> PropagateShardings(const HloModule& module, int64_t
 absl::StatusOr<std::vector<DeviceTiling>> OperandTilings(const HloModule& module, int64_t devices,
                                                          const HloInstruction* call);
 
+// How the leaves of an instruction's result lie by the same rules, where those of its operands lie like this.
+absl::StatusOr<std::vector<DeviceTiling>> ResultTilings(const HloInstruction& instruction, int64_t devices,
+                                                        const std::vector<std::vector<DeviceTiling>>& operands);
+
 }  // namespace xc
 
 #endif  // XC_COMPILER_SHARDING_PROPAGATE_H_

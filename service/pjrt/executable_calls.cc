@@ -3,6 +3,8 @@
 #include <utility>
 
 #include "compiler/cost_analysis.h"
+#include "compiler/sharding/partition.h"
+#include "compiler/simplify/simplify.h"
 #include "hlo/base/status.h"
 #include "hlo/wire/carried_proto.h"
 #include "hlo/wire/shape_proto.h"
@@ -60,12 +62,38 @@ void FillLayouts(pb::HloModuleProto* module) {
   }
 }
 
+// What each device would compute of a program of whole arrays, which runs once for all of them.
+absl::StatusOr<std::unique_ptr<HloModule>> PartsOf(const CompiledProgram& compiled) {
+  XC_ASSIGN_OR_RETURN(std::unique_ptr<HloModule> module, ReadModule(compiled.source));
+  module->config().replica_count = 1;
+  module->config().num_partitions = compiled.num_partitions;
+  for (HloComputation* computation : module->ComputationPostOrder()) {
+    for (HloInstruction* i : computation->PostOrder()) {
+      const bool asks = i->opcode() == HloOpcode::kCustomCall && i->custom_call_target() == "InspectSharding";
+      if (asks && i->operand_count() == 1) computation->Replace(i, i->operand(0));
+    }
+  }
+  XC_ASSIGN_OR_RETURN(const EntryTilings tilings, PropagateShardings(*module, compiled.num_partitions));
+  XC_RETURN_IF_ERROR(PartitionModule(module.get(), tilings));
+  PassContext context;
+  for (const PassFunction pass : {SimplifyTuples, EliminateCommonSubexpressions, EliminateDeadCode}) {
+    XC_RETURN_IF_ERROR(pass(module.get(), context).status());
+  }
+  return module;
+}
+
 }  // namespace
 
 absl::StatusOr<std::string> CompiledProgram::OptimizedProto() const {
-  const std::string text = executable().Text("optimized_hlo");
-  // A program that was loaded is without its optimized module: then it is the one that was compiled.
-  XC_ASSIGN_OR_RETURN(std::unique_ptr<HloModule> module, ReadModule(text.empty() ? source : text));
+  std::unique_ptr<HloModule> module;
+  if (for_several != nullptr && for_several->runs_whole()) {
+    if (absl::StatusOr<std::unique_ptr<HloModule>> parts = PartsOf(*this); parts.ok()) module = *std::move(parts);
+  }
+  if (module == nullptr) {
+    const std::string text = executable().Text("optimized_hlo");
+    // A program that was loaded is without its optimized module: then it is the one that was compiled.
+    XC_ASSIGN_OR_RETURN(module, ReadModule(text.empty() ? source : text));
+  }
   if (for_several != nullptr) ShowCollectives(module.get());
   XC_ASSIGN_OR_RETURN(const std::string bytes, WriteModule(*module, ModuleFormat::kBinaryProto));
   pb::HloModuleProtoWithConfig proto;

@@ -1,0 +1,136 @@
+#include "compiler/sharding/exchange.h"
+
+#include <algorithm>
+#include <map>
+
+#include "compiler/make.h"
+#include "hlo/base/status.h"
+
+namespace xc {
+namespace {
+
+using O = HloOpcode;
+using Digits = std::vector<DeviceTiling::Digit>;
+
+int64_t SizeOf(const Digits& digits) {
+  int64_t size = 1;
+  for (const DeviceTiling::Digit& digit : digits) size *= digit.size;
+  return size;
+}
+
+size_t CommonPrefix(const Digits& a, const Digits& b) {
+  return std::mismatch(a.begin(), a.end(), b.begin(), b.end()).first - a.begin();
+}
+
+// `tiling` with other digits along dimension d.
+DeviceTiling With(const DeviceTiling& tiling, int64_t d, const Digits& digits) {
+  DeviceTiling other = tiling;
+  other.Clear(d);
+  for (const DeviceTiling::Digit& digit : digits) other.Append(d, digit);
+  return other;
+}
+
+}  // namespace
+
+HloInstruction* DeviceExchange::Collective(HloInstruction* part, O opcode, const Shape& shape, const Digits& digits,
+                                           const Int64List& order) {
+  std::map<int64_t, Int64List> by_rest;
+  for (int64_t position = 0; position < devices_; ++position) {
+    int64_t rank = 0, rest = position;
+    for (const DeviceTiling::Digit& digit : digits) {
+      const int64_t value = position / digit.stride % digit.size;
+      rank = rank * digit.size + value;
+      rest -= value * digit.stride;
+    }
+    Int64List& group = by_rest[rest];
+    group.resize(SizeOf(digits));
+    group[rank] = order.empty() ? position : order[position];
+  }
+  ReplicaGroups groups;
+  for (auto& [rest, group] : by_rest) groups.groups.push_back(std::move(group));
+  HloInstruction* const collective = part->parent()->Add(opcode, shape, {part});
+  collective->set_attr<AttrKind::kReplicaGroups>(std::move(groups));
+  collective->set_attr<AttrKind::kChannelId>(++channels_);
+  return collective;
+}
+
+HloInstruction* DeviceExchange::AllReduce(HloInstruction* part, O op, const Digits& digits, const Int64List& order) {
+  HloInstruction* const sum = Collective(part, O::kAllReduce, part->shape(), digits, order);
+  sum->set_attr<AttrKind::kUseGlobalDeviceIds>(true);
+  sum->AddCalledComputation(make::Combiner(part->module(), op, part->type()));
+  return sum;
+}
+
+HloInstruction* DeviceExchange::AllGather(HloInstruction* part, int64_t d, const Digits& digits,
+                                          const Int64List& order) {
+  Shape shape = part->shape();
+  shape.set_dim(d, shape.dim(d) * SizeOf(digits));
+  HloInstruction* const all = Collective(part, O::kAllGather, shape, digits, order);
+  all->set_attr<AttrKind::kUseGlobalDeviceIds>(true);
+  all->set_attr<AttrKind::kDimensions>({d});
+  return all;
+}
+
+HloInstruction* DeviceExchange::AllToAll(HloInstruction* part, int64_t from, int64_t to, const Digits& digits,
+                                         const Int64List& order) {
+  const int64_t count = SizeOf(digits);
+  // [.., to, ..] as [.., count, to / count, ..]: a device gives the others one of these each, and gets theirs, which
+  // follow one another along `from`.
+  Int64List dims = part->shape().dims();
+  dims[to] /= count;
+  dims.insert(dims.begin() + to, count);
+  HloInstruction* const split = make::Reshape(part, dims);
+  HloInstruction* const exchanged = Collective(split, O::kAllToAll, split->shape(), digits, order);
+  exchanged->set_attr<AttrKind::kDimensions>({to});
+  Int64List permutation, result;
+  for (int64_t d = 0; d < part->shape().rank(); ++d) {
+    if (d == from) permutation.push_back(to);
+    permutation.push_back(d < to ? d : d + 1);
+    result.push_back(d == from ? part->shape().dim(d) * count : d == to ? dims[to + 1] : part->shape().dim(d));
+  }
+  return make::Reshape(make::Transpose(exchanged, permutation), result);
+}
+
+absl::StatusOr<DevicePart> DeviceExchange::In(const DevicePart& from, const DeviceTiling& tiling) {
+  if (from.tiling == tiling || (from.tiling.IsReplicated() && tiling.IsReplicated())) return from;
+  for (const DevicePart& before : made_[from.part]) {
+    if (before.tiling == tiling) return before;
+  }
+  DevicePart now = from;
+  const bool other_order =
+      !from.tiling.IsReplicated() && !tiling.IsReplicated() && from.tiling.order() != tiling.order();
+  const DeviceTiling to = other_order ? DeviceTiling::Replicated(tiling.rank()) : tiling;
+  const Int64List order = from.tiling.order();
+  // Cuts that move from the end of one dimension to that of another.
+  for (int64_t a = 0; a < to.rank(); ++a) {
+    const size_t kept = CommonPrefix(now.tiling.dim(a), to.dim(a));
+    const Digits moved(now.tiling.dim(a).begin() + kept, now.tiling.dim(a).end());
+    if (moved.empty() || kept != to.dim(a).size()) continue;
+    for (int64_t b = 0; b < to.rank(); ++b) {
+      Digits after = now.tiling.dim(b);
+      after.insert(after.end(), moved.begin(), moved.end());
+      if (a == b || after != to.dim(b)) continue;
+      now.part = AllToAll(now.part, a, b, moved, order);
+      now.tiling = With(With(now.tiling, a, to.dim(a)), b, after);
+      break;
+    }
+  }
+  for (int64_t d = 0; d < to.rank(); ++d) {
+    const Digits& digits = now.tiling.dim(d);
+    const size_t kept = CommonPrefix(digits, to.dim(d));
+    if (kept == digits.size()) continue;
+    now.part = AllGather(now.part, d, Digits(digits.begin() + kept, digits.end()), order);
+    now.tiling = With(now.tiling, d, Digits(digits.begin(), digits.begin() + kept));
+  }
+  DeviceTiling added = DeviceTiling::Replicated(tiling.rank());
+  added.set_order(tiling.order());
+  for (int64_t d = 0; d < tiling.rank(); ++d) {
+    for (size_t n = now.tiling.dim(d).size(); n < tiling.dim(d).size(); ++n) added.Append(d, tiling.dim(d)[n]);
+  }
+  XC_ASSIGN_OR_RETURN(now.part, parts_.Part(now.part, added));
+  now.tiling = tiling;
+  made_[from.part].push_back(now);
+  return now;
+}
+
+}  // namespace xc

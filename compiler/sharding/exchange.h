@@ -1,0 +1,50 @@
+// Collectives by which devices get other parts of arrays than they have.
+#ifndef XC_COMPILER_SHARDING_EXCHANGE_H_
+#define XC_COMPILER_SHARDING_EXCHANGE_H_
+
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/statusor.h"
+#include "compiler/sharding/parts.h"
+
+namespace xc {
+
+// What a device has of an array: the part that `tiling` gives it.
+struct DevicePart {
+  HloInstruction* part = nullptr;
+  DeviceTiling tiling;
+};
+
+// Exchanges between the devices of one module.
+class DeviceExchange {
+ public:
+  explicit DeviceExchange(int64_t devices) : devices_(devices), parts_(devices) {}
+
+  // The array by another tiling: an all-to-all where a cut moves from one dimension to another, all-gathers along
+  // dimensions that are cut less, slices along those that are cut more.
+  absl::StatusOr<DevicePart> In(const DevicePart& from, const DeviceTiling& tiling);
+  // `op` of the parts of all devices that differ in `digits` only.
+  HloInstruction* AllReduce(HloInstruction* part, HloOpcode op, const std::vector<DeviceTiling::Digit>& digits,
+                            const Int64List& order);
+
+ private:
+  using Digits = std::vector<DeviceTiling::Digit>;
+  // Adds the collective among devices that differ in `digits` only, the first of which counts most.
+  HloInstruction* Collective(HloInstruction* part, HloOpcode opcode, const Shape& shape, const Digits& digits,
+                             const Int64List& order);
+  HloInstruction* AllGather(HloInstruction* part, int64_t d, const Digits& digits, const Int64List& order);
+  HloInstruction* AllToAll(HloInstruction* part, int64_t from, int64_t to, const Digits& digits,
+                           const Int64List& order);
+
+  const int64_t devices_;
+  DeviceParts parts_;
+  int64_t channels_ = 0;
+  // What was made of a part before.
+  absl::flat_hash_map<const HloInstruction*, std::vector<DevicePart>> made_;
+};
+
+}  // namespace xc
+
+#endif  // XC_COMPILER_SHARDING_EXCHANGE_H_

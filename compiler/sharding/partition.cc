@@ -1,0 +1,517 @@
+#include "compiler/sharding/partition.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/str_cat.h"
+#include "compiler/make.h"
+#include "compiler/sharding/exchange.h"
+#include "hlo/base/status.h"
+#include "hlo/devices/device_groups.h"
+
+namespace xc {
+namespace {
+
+using O = HloOpcode;
+using Digits = std::vector<DeviceTiling::Digit>;
+
+bool Contains(const Int64List& list, int64_t d) { return std::find(list.begin(), list.end(), d) != list.end(); }
+
+// Dimension `to_d` becomes cut as dimension `d` of `from` is.
+void Take(const DeviceTiling& from, int64_t d, DeviceTiling* to, int64_t to_d) {
+  if (from.dim(d).empty()) return;
+  to->set_order(from.order());
+  for (const DeviceTiling::Digit& digit : from.dim(d)) to->Append(to_d, digit);
+}
+
+// Where a reshape leaves what an operand is cut by. Digits that would come to lie in the middle of a dimension are
+// taken off `operand`.
+DeviceTiling Reshaped(const Shape& from, const Shape& into, DeviceTiling* operand) {
+  const DeviceTiling given = *operand;
+  *operand = DeviceTiling::Replicated(from.rank());
+  DeviceTiling result = DeviceTiling::Replicated(into.rank());
+  if (from.ElementCount() == 0) return result;
+  int64_t a = 0, b = 0;
+  while (a < from.rank() && b < into.rank()) {
+    const int64_t first_b = b;
+    // Digits count from the outermost dimension inwards, as far as dimensions before are cut to single elements.
+    int64_t first_a = a, product_a = from.dim(a++), product_b = into.dim(b++);
+    while (product_a != product_b) {
+      if (product_a < product_b) {
+        product_a *= from.dim(a++);
+      } else {
+        product_b *= into.dim(b++);
+      }
+    }
+    int64_t to = first_b, room = into.dim(to);
+    bool stopped = false;
+    for (int64_t d = first_a; d < a && !stopped; ++d) {
+      for (const DeviceTiling::Digit& digit : given.dim(d)) {
+        while (room == 1 && to + 1 < b) room = into.dim(++to);
+        if (room % digit.size != 0) {
+          stopped = true;
+          break;
+        }
+        room /= digit.size;
+        operand->set_order(given.order());
+        operand->Append(d, digit);
+        result.set_order(given.order());
+        result.Append(to, digit);
+      }
+      stopped |= operand->Tiles(d) != from.dim(d);
+    }
+  }
+  return result;
+}
+
+// Of an op that moves elements along some dimensions only and keeps the others: how many of its operands are arrays of
+// the result's rank, and whether it keeps a dimension.
+struct Movement {
+  int64_t arrays = 1;
+  std::vector<bool> keeps;
+};
+
+std::optional<Movement> MovementOf(const HloInstruction& i) {
+  Movement m;
+  switch (i.opcode()) {
+    case O::kSlice:
+    case O::kPad:
+    case O::kReverse:
+    case O::kDynamicSlice:
+      break;
+    case O::kConcatenate:
+    case O::kSort:
+      m.arrays = i.operand_count();
+      break;
+    case O::kReduceWindow:
+      m.arrays = i.operand_count() / 2;
+      break;
+    case O::kDynamicUpdateSlice:
+      m.arrays = 2;
+      break;
+    default:
+      return std::nullopt;
+  }
+  const Shape& operand = i.operand(0)->shape();
+  for (int64_t d = 0; d < operand.rank(); ++d) {
+    switch (i.opcode()) {
+      case O::kSlice:
+        m.keeps.push_back(i.slice().starts[d] == 0 && i.slice().limits[d] == operand.dim(d) &&
+                          i.slice().strides[d] == 1);
+        break;
+      case O::kPad:
+        m.keeps.push_back(i.padding().dims[d] == PaddingDim());
+        break;
+      case O::kReverse:
+      case O::kConcatenate:
+      case O::kSort:
+        m.keeps.push_back(!Contains(i.dimensions(), d));
+        break;
+      case O::kDynamicSlice:
+        m.keeps.push_back(i.shape().dim(d) == operand.dim(d));
+        break;
+      case O::kDynamicUpdateSlice:
+        m.keeps.push_back(i.operand(1)->shape().dim(d) == operand.dim(d));
+        break;
+      case O::kReduceWindow:
+        m.keeps.push_back(i.window().dims[d] == WindowDim());
+        break;
+      default:
+        break;
+    }
+  }
+  return m;
+}
+
+// Whether parts may be reduced one by one, and their results after: `op` is then the reduction.
+bool IsPlainReduction(const HloInstruction& reduce, O* op) {
+  if (reduce.operand_count() != 2) return false;
+  for (const O candidate : {O::kAdd, O::kMultiply, O::kMaximum, O::kMinimum, O::kAnd, O::kOr}) {
+    if (!IsCombiner(reduce.to_apply(), candidate)) continue;
+    *op = candidate;
+    // Every device starts from the initial value.
+    const HloInstruction* const start = reduce.operand(1);
+    if (candidate != O::kAdd && candidate != O::kMultiply) return true;
+    if (!start->IsConstant() || IsComplex(start->type())) return false;
+    return start->literal().GetDouble(0) == (candidate == O::kAdd ? 0 : 1);
+  }
+  return false;
+}
+
+class Partitioner {
+ public:
+  Partitioner(HloModule* module, const EntryTilings& tilings)
+      : module_(module), entry_(module->entry()), tilings_(tilings), devices_(DeviceCount(*module)) {}
+
+  absl::Status Run() {
+    XC_RETURN_IF_ERROR(CutParameters());
+    const std::vector<HloInstruction*> old = entry_->PostOrder();
+    const Shape result = entry_->root()->shape();
+    XC_ASSIGN_OR_RETURN(Value root, Emit(*entry_, {}));
+    for (size_t l = 0; l < root.size(); ++l) {
+      XC_ASSIGN_OR_RETURN(root[l], In(root[l], tilings_.results[l]));
+    }
+    size_t leaf = 0;
+    entry_->set_root(Joined(result, root, &leaf));
+    CutResultLayouts(module_, tilings_.results);
+    for (auto i = old.rbegin(); i != old.rend(); ++i) {
+      (*i)->RemoveControlDependencies();
+      if ((*i)->opcode() != O::kParameter && (*i)->IsDead()) entry_->Remove(*i);
+    }
+    entry_->RemoveDead();
+    module_->RemoveUnusedComputations();
+    return absl::OkStatus();
+  }
+
+ private:
+  using Leaf = DevicePart;
+  using Value = std::vector<Leaf>;  // of the leaves of a shape
+
+  absl::Status CutParameters() {
+    size_t leaf = 0;
+    for (HloInstruction* parameter : entry_->parameters()) {
+      if (!parameter->shape().IsArray()) {
+        for (int64_t l = 0; l < parameter->shape().LeafCount(); ++l, ++leaf) {
+          if (!tilings_.parameters[leaf].IsReplicated()) {
+            return absl::UnimplementedError(absl::StrCat(parameter->name(), ": a tuple that lies on several devices"));
+          }
+        }
+        continue;
+      }
+      const DeviceTiling& tiling = tilings_.parameters[leaf++];
+      XC_ASSIGN_OR_RETURN(Shape shape, tiling.ShardShape(parameter->shape()));
+      XC_RETURN_IF_ERROR(CutParameterLayout(module_, parameter->parameter_number(), tiling));
+      // Whoever asks the program about the array finds it whole.
+      HloInstruction* const stand_in = entry_->Add(O::kCustomCall, WithoutLayout(parameter->shape()), {});
+      stand_in->set_attr<AttrKind::kCustomCallTarget>("xc.whole");
+      parameter->ReplaceAllUsesWith(stand_in);
+      *parameter->mutable_shape() = std::move(shape);
+      given_[stand_in] = {{parameter, tiling}};
+    }
+    return absl::OkStatus();
+  }
+
+  // The leaves of a whole value.
+  Value Taken(HloInstruction* whole) {
+    Value value;
+    for (const auto& [index, leaf] : Leaves(whole->shape())) {
+      HloInstruction* part = whole;
+      for (const int64_t element : index) part = make::GetTupleElement(part, element);
+      value.push_back({part, DeviceTiling::Replicated(leaf->IsArray() ? leaf->rank() : 0)});
+    }
+    return value;
+  }
+
+  // The value of a shape of these leaves; `leaf` counts them.
+  HloInstruction* Joined(const Shape& shape, const Value& leaves, size_t* leaf) {
+    if (!shape.IsTuple()) return leaves[(*leaf)++].part;
+    std::vector<HloInstruction*> elements;
+    for (const Shape& element : shape.tuple_shapes()) elements.push_back(Joined(element, leaves, leaf));
+    return make::Tuple(entry_, elements);
+  }
+
+  absl::StatusOr<Leaf> In(const Leaf& leaf, const DeviceTiling& tiling) {
+    if (!leaf.part->shape().IsArray()) return leaf;
+    return exchange_.In(leaf, tiling);
+  }
+
+  absl::StatusOr<HloInstruction*> Whole(const HloInstruction* i, const Value& value) {
+    Value whole;
+    for (const Leaf& leaf : value) {
+      XC_ASSIGN_OR_RETURN(whole.emplace_back(), In(leaf, DeviceTiling::Replicated(leaf.tiling.rank())));
+    }
+    size_t leaf = 0;
+    return Joined(i->shape(), whole, &leaf);
+  }
+
+  // The instruction for parts: `tilings` of its leaves.
+  absl::StatusOr<Value> Add(const HloInstruction& i, absl::Span<HloInstruction* const> operands,
+                            const std::vector<DeviceTiling>& tilings, HloInstruction** made = nullptr) {
+    Shape shape = WithoutLayout(i.shape());
+    if (shape.IsTuple()) {
+      for (size_t l = 0; l < tilings.size(); ++l) {
+        XC_ASSIGN_OR_RETURN(shape.mutable_tuple_shapes()[l], tilings[l].ShardShape(shape.tuple_shape(l)));
+      }
+    } else {
+      XC_ASSIGN_OR_RETURN(shape, tilings[0].ShardShape(shape));
+    }
+    HloInstruction* const part = entry_->Add(i.CloneWith(shape, operands));
+    part->mutable_attributes()->Erase(AttrKind::kSharding);
+    if (made != nullptr) *made = part;
+    Value value = Taken(part);
+    for (size_t l = 0; l < tilings.size(); ++l) value[l].tiling = tilings[l];
+    return value;
+  }
+
+  absl::StatusOr<Value> Emit(const HloComputation& computation, std::vector<Value> arguments) {
+    absl::flat_hash_map<const HloInstruction*, Value> values;
+    for (const HloInstruction* i : computation.PostOrder()) {
+      if (i->opcode() == O::kParameter) {
+        values[i] = computation.IsEntry() ? Taken(entry_->parameter(i->parameter_number()))
+                                          : std::move(arguments[i->parameter_number()]);
+        continue;
+      }
+      if (const auto given = given_.find(i); given != given_.end()) {
+        values[i] = given->second;
+        continue;
+      }
+      std::vector<const Value*> operands;
+      for (const HloInstruction* operand : i->operands()) operands.push_back(&values.at(operand));
+      XC_ASSIGN_OR_RETURN(Value value, Visit(*i, operands));
+      values[i] = std::move(value);
+    }
+    return std::move(values.at(computation.root()));
+  }
+
+  using Operands = std::vector<const Value*>;
+
+  absl::StatusOr<Value> Visit(const HloInstruction& i, const Operands& x) {
+    switch (i.opcode()) {
+      case O::kTuple: {
+        Value all;
+        for (const Value* operand : x) all.insert(all.end(), operand->begin(), operand->end());
+        return all;
+      }
+      case O::kGetTupleElement: {
+        size_t first = 0;
+        const Shape& tuple = i.operand(0)->shape();
+        for (int64_t e = 0; e < i.tuple_index(); ++e) first += tuple.tuple_shape(e).LeafCount();
+        return Value(x[0]->begin() + first, x[0]->begin() + first + i.shape().LeafCount());
+      }
+      case O::kCopy:
+      case O::kDomain:
+        return *x[0];
+      case O::kOptBarrier:
+        return VisitBarrier(i, *x[0]);
+      case O::kCall: {
+        std::vector<Value> arguments;
+        for (const Value* operand : x) arguments.push_back(*operand);
+        return Emit(*i.called(0), std::move(arguments));
+      }
+      case O::kReshape:
+        return VisitReshape(i, (*x[0])[0]);
+      case O::kReduce:
+        return VisitReduce(i, x);
+      default:
+        break;
+    }
+    std::vector<std::vector<DeviceTiling>> operands(x.size());
+    for (size_t o = 0; o < x.size(); ++o) {
+      for (const Leaf& leaf : *x[o]) operands[o].push_back(leaf.tiling);
+    }
+    XC_ASSIGN_OR_RETURN(const std::vector<DeviceTiling> to, ResultTilings(i, devices_, operands));
+    switch (i.opcode()) {
+      case O::kCustomCall:
+        if (i.custom_call_target() != "Sharding" || x.size() != 1 || !i.shape().IsArray()) return VisitWhole(i, x);
+        return InOne((*x[0])[0], to[0]);
+      case O::kBroadcast:
+      case O::kTranspose: {
+        const bool broadcasts = i.opcode() == O::kBroadcast;
+        DeviceTiling from = DeviceTiling::Replicated(i.operand(0)->shape().rank());
+        for (size_t d = 0; d < i.dimensions().size(); ++d) {
+          if (broadcasts) {
+            Take(to[0], i.dimensions()[d], &from, d);
+          } else {
+            Take(to[0], d, &from, i.dimensions()[d]);
+          }
+        }
+        XC_ASSIGN_OR_RETURN(const Leaf operand, In((*x[0])[0], from));
+        return Add(i, {operand.part}, to);
+      }
+      case O::kDot:
+        return i.operand_count() == 2 ? VisitDot(i, x, to[0]) : VisitWhole(i, x);
+      case O::kConvolution:
+        return VisitConvolution(i, x, to[0]);
+      default:
+        break;
+    }
+    if (const std::optional<Movement> movement = MovementOf(i)) return VisitMovement(i, x, *movement);
+    return VisitElementwise(i, x, to);
+  }
+
+  absl::StatusOr<Value> InOne(const Leaf& leaf, const DeviceTiling& tiling) {
+    XC_ASSIGN_OR_RETURN(const Leaf lies, In(leaf, tiling));
+    return Value{lies};
+  }
+
+  // What has no rule is computed whole.
+  absl::StatusOr<Value> VisitWhole(const HloInstruction& i, const Operands& x) {
+    std::vector<HloInstruction*> operands;
+    for (size_t o = 0; o < x.size(); ++o) {
+      XC_ASSIGN_OR_RETURN(operands.emplace_back(), Whole(i.operand(o), *x[o]));
+    }
+    HloInstruction* const whole = entry_->Add(i.CloneWith(i.shape(), operands));
+    whole->mutable_attributes()->Erase(AttrKind::kSharding);
+    return Taken(whole);
+  }
+
+  absl::StatusOr<Value> VisitElementwise(const HloInstruction& i, const Operands& x,
+                                         const std::vector<DeviceTiling>& to) {
+    bool elementwise = i.IsElementwise() && !x.empty() && i.shape().IsArray() && !to[0].IsReplicated();
+    for (const HloInstruction* operand : i.operands()) {
+      const Shape& shape = operand->shape();
+      elementwise &= shape.IsArray() && (SameDims(shape, i.shape()) || shape.rank() == 0);
+    }
+    if (!elementwise) return VisitWhole(i, x);
+    std::vector<HloInstruction*> operands;
+    for (const Value* operand : x) {
+      if ((*operand)[0].tiling.rank() == 0) {
+        operands.push_back((*operand)[0].part);
+      } else {
+        XC_ASSIGN_OR_RETURN(const Leaf leaf, In((*operand)[0], to[0]));
+        operands.push_back(leaf.part);
+      }
+    }
+    return Add(i, operands, to);
+  }
+
+  absl::StatusOr<Value> VisitBarrier(const HloInstruction& i, const Value& x) {
+    std::vector<HloInstruction*> parts;
+    for (const Leaf& leaf : x) parts.push_back(leaf.part);
+    HloInstruction* const all = make::Tuple(entry_, parts);
+    HloInstruction* const barrier = entry_->Add(i.CloneWith(all->shape(), {all}));
+    Value value = x;
+    for (size_t l = 0; l < value.size(); ++l) value[l].part = make::GetTupleElement(barrier, static_cast<int64_t>(l));
+    return value;
+  }
+
+  absl::StatusOr<Value> VisitReshape(const HloInstruction& i, const Leaf& x) {
+    DeviceTiling from = x.tiling;
+    const DeviceTiling to = Reshaped(i.operand(0)->shape(), i.shape(), &from);
+    XC_ASSIGN_OR_RETURN(const Leaf operand, In(x, from));
+    return Add(i, {operand.part}, {to});
+  }
+
+  absl::StatusOr<Value> VisitReduce(const HloInstruction& i, const Operands& x) {
+    const size_t count = x.size() / 2;
+    DeviceTiling from = (*x[0])[0].tiling;
+    Digits reduced;
+    for (const int64_t d : i.dimensions()) reduced.insert(reduced.end(), from.dim(d).begin(), from.dim(d).end());
+    O op = O::kAdd;
+    const Int64List order = from.order();
+    if (!reduced.empty() && !IsPlainReduction(i, &op)) {
+      reduced.clear();
+      for (const int64_t d : i.dimensions()) from.Clear(d);
+    }
+    std::vector<HloInstruction*> operands;
+    for (size_t o = 0; o < x.size(); ++o) {
+      XC_ASSIGN_OR_RETURN(const Leaf leaf, In((*x[o])[0], o < count ? from : DeviceTiling::Replicated(0)));
+      operands.push_back(leaf.part);
+    }
+    DeviceTiling to = DeviceTiling::Replicated(from.rank() - i.dimensions().size());
+    int64_t next = 0;
+    for (int64_t d = 0; d < from.rank(); ++d) {
+      if (!Contains(i.dimensions(), d)) Take(from, d, &to, next++);
+    }
+    XC_ASSIGN_OR_RETURN(Value value, Add(i, operands, std::vector<DeviceTiling>(count, to)));
+    if (!reduced.empty()) value[0].part = exchange_.AllReduce(value[0].part, op, reduced, order);
+    return value;
+  }
+
+  // Batch and free dimensions are cut as the result is; what both operands can be cut by besides is summed over.
+  absl::StatusOr<Value> VisitDot(const HloInstruction& i, const Operands& x, const DeviceTiling& to) {
+    const DotDims& dims = i.dot_dims();
+    const Leaf &lhs = (*x[0])[0], &rhs = (*x[1])[0];
+    DeviceTiling l = DeviceTiling::Replicated(lhs.tiling.rank()), r = DeviceTiling::Replicated(rhs.tiling.rank());
+    int64_t next = 0;
+    for (size_t b = 0; b < dims.lhs_batch.size(); ++b, ++next) {
+      Take(to, next, &l, dims.lhs_batch[b]);
+      Take(to, next, &r, dims.rhs_batch[b]);
+    }
+    for (int64_t d = 0; d < l.rank(); ++d) {
+      if (!Contains(dims.lhs_batch, d) && !Contains(dims.lhs_contracting, d)) Take(to, next++, &l, d);
+    }
+    for (int64_t d = 0; d < r.rank(); ++d) {
+      if (!Contains(dims.rhs_batch, d) && !Contains(dims.rhs_contracting, d)) Take(to, next++, &r, d);
+    }
+    Digits used;
+    for (int64_t d = 0; d < to.rank(); ++d) used.insert(used.end(), to.dim(d).begin(), to.dim(d).end());
+    Int64List order = to.IsReplicated() ? lhs.tiling.IsReplicated() ? rhs.tiling.order() : lhs.tiling.order()
+                                        : to.order();
+    Digits summed;
+    for (size_t c = 0; c < dims.lhs_contracting.size() && i.type() != ElementType::kPred; ++c) {
+      const int64_t ld = dims.lhs_contracting[c], rd = dims.rhs_contracting[c];
+      const Digits of_l = lhs.tiling.order() == order ? lhs.tiling.dim(ld) : Digits();
+      const Digits of_r = rhs.tiling.order() == order ? rhs.tiling.dim(rd) : Digits();
+      for (size_t n = 0; n < std::max(of_l.size(), of_r.size()); ++n) {
+        const DeviceTiling::Digit digit = n < of_l.size() ? of_l[n] : of_r[n];
+        const bool agree = n >= of_l.size() || n >= of_r.size() || of_l[n] == of_r[n];
+        if (!agree || std::find(used.begin(), used.end(), digit) != used.end()) break;
+        l.set_order(order);
+        r.set_order(order);
+        l.Append(ld, digit);
+        r.Append(rd, digit);
+        used.push_back(digit);
+        summed.push_back(digit);
+      }
+    }
+    XC_ASSIGN_OR_RETURN(const Leaf of_lhs, In(lhs, l));
+    XC_ASSIGN_OR_RETURN(const Leaf of_rhs, In(rhs, r));
+    XC_ASSIGN_OR_RETURN(Value value, Add(i, {of_lhs.part, of_rhs.part}, {to}));
+    if (!summed.empty()) value[0].part = exchange_.AllReduce(value[0].part, O::kAdd, summed, order);
+    return value;
+  }
+
+  absl::StatusOr<Value> VisitConvolution(const HloInstruction& i, const Operands& x, DeviceTiling to) {
+    const ConvDims& dims = i.conv_dims();
+    if (i.attr_or<AttrKind::kFeatureGroupCount>(1) != 1) to.Clear(dims.output_feature);
+    if (i.attr_or<AttrKind::kBatchGroupCount>(1) != 1) to = DeviceTiling::Replicated(to.rank());
+    DeviceTiling l = DeviceTiling::Replicated(to.rank()), r = l;
+    Take(to, dims.output_batch, &l, dims.input_batch);
+    Take(to, dims.output_feature, &r, dims.kernel_output_feature);
+    XC_ASSIGN_OR_RETURN(const Leaf lhs, In((*x[0])[0], l));
+    XC_ASSIGN_OR_RETURN(const Leaf rhs, In((*x[1])[0], r));
+    return Add(i, {lhs.part, rhs.part}, {to});
+  }
+
+  absl::StatusOr<Value> VisitMovement(const HloInstruction& i, const Operands& x, const Movement& movement) {
+    DeviceTiling tiling = (*x[0])[0].tiling;
+    for (int64_t o = 1; o < movement.arrays; ++o) {
+      if (tiling.IsReplicated()) tiling = (*x[o])[0].tiling;
+    }
+    for (int64_t d = 0; d < tiling.rank(); ++d) {
+      if (!movement.keeps[d]) tiling.Clear(d);
+    }
+    std::vector<HloInstruction*> operands;
+    for (size_t o = 0; o < x.size(); ++o) {
+      const Leaf& leaf = (*x[o])[0];
+      const bool is_array = static_cast<int64_t>(o) < movement.arrays;
+      XC_ASSIGN_OR_RETURN(const Leaf lies, In(leaf, is_array ? tiling : DeviceTiling::Replicated(leaf.tiling.rank())));
+      operands.push_back(lies.part);
+    }
+    HloInstruction* part = nullptr;
+    XC_ASSIGN_OR_RETURN(Value value,
+                        Add(i, operands, std::vector<DeviceTiling>(i.shape().LeafCount(), tiling), &part));
+    for (int64_t d = 0; d < tiling.rank(); ++d) {
+      if (tiling.dim(d).empty()) continue;
+      const int64_t size = operands[0]->shape().dim(d);
+      if (i.opcode() == O::kSlice) {
+        SliceAttr slice = part->slice();
+        slice.limits[d] = size;
+        part->set_attr<AttrKind::kSlice>(std::move(slice));
+      } else if (i.opcode() == O::kDynamicSlice) {
+        Int64List sizes = part->attr<AttrKind::kDynamicSliceSizes>();
+        sizes[d] = size;
+        part->set_attr<AttrKind::kDynamicSliceSizes>(std::move(sizes));
+      }
+    }
+    return value;
+  }
+
+  HloModule* const module_;
+  HloComputation* const entry_;
+  const EntryTilings& tilings_;
+  const int64_t devices_;
+  DeviceExchange exchange_{devices_};
+  absl::flat_hash_map<const HloInstruction*, Value> given_;  // what stands for parameters
+};
+
+}  // namespace
+
+absl::Status PartitionModule(HloModule* module, const EntryTilings& tilings) {
+  return Partitioner(module, tilings).Run();
+}
+
+}  // namespace xc

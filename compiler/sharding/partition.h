@@ -1,0 +1,19 @@
+// From a program of whole arrays to what each device computes of it: parts of arrays, and collectives between them.
+#ifndef XC_COMPILER_SHARDING_PARTITION_H_
+#define XC_COMPILER_SHARDING_PARTITION_H_
+
+#include "absl/status/status.h"
+#include "compiler/sharding/propagate.h"
+
+namespace xc {
+
+// `module` computes whole arrays on its partitions, which are one replica's, and has no manual parts; `tilings` are
+// those of PropagateShardings. Afterwards its entry takes and gives a device's parts. Elementwise instructions, dots,
+// convolutions over their batch and output features, sums and other plain reductions, and what moves elements along
+// dimensions that are not cut compute parts; everything else, loops and conditionals among it, computes whole arrays,
+// which are gathered before. Calls are inlined. Donations and aliases stay.
+absl::Status PartitionModule(HloModule* module, const EntryTilings& tilings);
+
+}  // namespace xc
+
+#endif  // XC_COMPILER_SHARDING_PARTITION_H_

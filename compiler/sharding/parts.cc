@@ -1,0 +1,60 @@
+#include "compiler/sharding/parts.h"
+
+#include <utility>
+
+#include "compiler/make.h"
+#include "hlo/base/status.h"
+
+namespace xc {
+
+using O = HloOpcode;
+
+HloInstruction* DeviceParts::StartOf(HloComputation* computation, const DeviceTiling& tiling, int64_t d, int64_t size) {
+  if (tiling.dim(d).empty()) return make::ScalarInt(computation, ElementType::kS32, 0);
+  Literal table{Shape(ElementType::kS32, {devices_})};
+  for (int64_t device = 0; device < devices_; ++device) table.SetInt(device, tiling.TileOf(device, d) * size);
+  HloInstruction* starts = computation->Add(HloInstruction::CreateConstant(std::move(table)));
+  HloInstruction*& partition = partition_ids_[computation];
+  if (partition == nullptr) partition = computation->Add(O::kPartitionId, Shape::Scalar(ElementType::kU32), {});
+  HloInstruction* start = computation->Add(O::kDynamicSlice, Shape(ElementType::kS32, {1}), {starts, partition});
+  start->set_attr<AttrKind::kDynamicSliceSizes>({1});
+  return make::Reshape(start, {});
+}
+
+absl::StatusOr<HloInstruction*> DeviceParts::Part(HloInstruction* whole, const DeviceTiling& tiling) {
+  if (tiling.IsReplicated()) return whole;
+  XC_ASSIGN_OR_RETURN(const Shape shape, tiling.ShardShape(WithoutLayout(whole->shape())));
+  std::vector<HloInstruction*> operands = {whole};
+  for (int64_t d = 0; d < tiling.rank(); ++d) {
+    operands.push_back(StartOf(whole->parent(), tiling, d, shape.dim(d)));
+  }
+  HloInstruction* part = whole->parent()->Add(O::kDynamicSlice, shape, operands);
+  part->set_attr<AttrKind::kDynamicSliceSizes>(shape.dims());
+  return part;
+}
+
+void CutResultLayouts(HloModule* module, const std::vector<DeviceTiling>& results) {
+  ModuleConfig& config = module->config();
+  if (!config.has_entry_layout) return;
+  const auto put = [&](const DeviceTiling& tiling, Shape* shape) {
+    if (absl::StatusOr<Shape> part = tiling.ShardShape(*shape); part.ok()) *shape = *std::move(part);
+  };
+  if (!config.entry_result_layout.IsTuple()) {
+    put(results[0], &config.entry_result_layout);
+    return;
+  }
+  size_t leaf = 0;
+  for (Shape& shape : config.entry_result_layout.mutable_tuple_shapes()) {
+    if (!shape.IsTuple()) put(results[leaf], &shape);
+    leaf += shape.LeafCount();
+  }
+}
+
+absl::Status CutParameterLayout(HloModule* module, int64_t parameter, const DeviceTiling& tiling) {
+  if (!module->config().has_entry_layout) return absl::OkStatus();
+  Shape& shape = module->config().entry_parameter_layouts[parameter];
+  XC_ASSIGN_OR_RETURN(shape, tiling.ShardShape(shape));
+  return absl::OkStatus();
+}
+
+}  // namespace xc

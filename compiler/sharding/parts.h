@@ -1,0 +1,35 @@
+// Instructions by which a device gets its parts of arrays.
+#ifndef XC_COMPILER_SHARDING_PARTS_H_
+#define XC_COMPILER_SHARDING_PARTS_H_
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/statusor.h"
+#include "compiler/sharding/propagate.h"
+
+namespace xc {
+
+// Parts of arrays in one module, by the number of the device that runs it.
+class DeviceParts {
+ public:
+  explicit DeviceParts(int64_t devices) : devices_(devices) {}
+
+  // A slice of `whole`, the device's part by `tiling`; `whole` itself if that does not cut. InvalidArgument where parts
+  // would differ in size.
+  absl::StatusOr<HloInstruction*> Part(HloInstruction* whole, const DeviceTiling& tiling);
+
+ private:
+  // This device's number along dimension d of the tiling, times `size`: s32[].
+  HloInstruction* StartOf(HloComputation* computation, const DeviceTiling& tiling, int64_t d, int64_t size);
+
+  const int64_t devices_;
+  absl::flat_hash_map<HloComputation*, HloInstruction*> partition_ids_;
+};
+
+// Makes the layouts of the results at the module's entry those of the devices' parts.
+void CutResultLayouts(HloModule* module, const std::vector<DeviceTiling>& results);
+// The same of a parameter that is an array.
+absl::Status CutParameterLayout(HloModule* module, int64_t parameter, const DeviceTiling& tiling);
+
+}  // namespace xc
+
+#endif  // XC_COMPILER_SHARDING_PARTS_H_

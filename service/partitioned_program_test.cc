@@ -1,0 +1,242 @@
+// Programs of whole arrays, and what the partitioner makes of them for each device: the same results, by the collectives
+// that are expected and no others.
+#include <gtest/gtest.h>
+
+#include <set>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "compiler/sharding/partition.h"
+#include "hlo/text/parser.h"
+#include "hlo/verifier/verifier.h"
+#include "service/device_program.h"
+
+namespace xc {
+namespace {
+
+constexpr int64_t kDevices = 4;  // of each program
+
+// `$X`: rows on devices (0, 1 | 2, 3), `$Y`: rows on (0, 2 | 1, 3), `$XY` and `$YX`: rows and columns, `$C`: columns on
+// (0, 1 | 2, 3), `$A`: rows on all four devices, `$R`: rows on them in an order that no digits describe.
+std::unique_ptr<HloModule> Parse(std::string body) {
+  const std::pair<const char*, const char*> kShort[] = {
+      {"$XY", "sharding={devices=[2,2]<=[4]}"},
+      {"$YX", "sharding={devices=[2,2]<=[2,2]T(1,0)}"},
+      {"$X", "sharding={devices=[2,1,2]<=[4] last_tile_dim_replicate}"},
+      {"$Y", "sharding={devices=[2,1,2]<=[2,2]T(1,0) last_tile_dim_replicate}"},
+      {"$C", "sharding={devices=[1,2,2]<=[4] last_tile_dim_replicate}"},
+      {"$A", "sharding={devices=[4,1]<=[4]}"},
+      {"$R", "sharding={devices=[4,1]0,1,3,2}"},
+      {"$N", "sharding={replicated}"},
+      {"$SHARDED", "custom_call_target=\"Sharding\""},
+  };
+  for (const auto& [name, text] : kShort) {
+    for (size_t at; (at = body.find(name)) != std::string::npos;) body.replace(at, std::string(name).size(), text);
+  }
+  auto module = ParseModule(absl::StrCat(R"(HloModule m, num_partitions=4
+add { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT r = f32[] add(a, b) }
+max { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT r = f32[] maximum(a, b) }
+less { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT r = pred[] compare(a, b), direction=LT }
+twice { a = f32[8,4] parameter(0)  ROOT r = f32[8,4] add(a, a) }
+)",
+                                         body));
+  EXPECT_TRUE(module.ok()) << module.status();
+  return module.ok() ? *std::move(module) : nullptr;
+}
+
+std::string Entry(const std::string& body) { return "ENTRY e {\n" + body + "\n}"; }
+
+// Different numbers for each element of each leaf, equal where devices have the same part.
+std::vector<std::vector<Literal>> Inputs(const DeviceProgram& program) {
+  std::vector<std::vector<Literal>> inputs(kDevices);
+  for (size_t i = 0; i < program.parameter_leaves().size(); ++i) {
+    const Shape& leaf = program.parameter_leaves()[i];
+    auto tiling = DeviceTiling::FromSharding(program.parameter_shardings()[i], leaf.rank(), kDevices);
+    EXPECT_TRUE(tiling.ok());
+    for (int64_t device = 0; device < kDevices; ++device) {
+      Literal literal{Shape(leaf.type(), leaf.dims())};
+      int64_t part = 0;
+      for (int64_t d = 0; d < leaf.rank(); ++d) part = part * tiling->Tiles(d) + tiling->TileOf(device, d);
+      for (int64_t n = 0; n < literal.size(); ++n) {
+        literal.SetDouble(n, static_cast<double>((part * 31 + n * 7 + static_cast<int64_t>(i) * 3) % 13 - 4));
+      }
+      inputs[device].push_back(std::move(literal));
+    }
+  }
+  return inputs;
+}
+
+// `collectives`: of which kinds there are some in the partitioned program, sorted.
+void Check(const std::string& body, const std::string& collectives) {
+  SCOPED_TRACE(body);
+  std::unique_ptr<HloModule> module = Parse(body);
+  ASSERT_NE(module, nullptr);
+  std::unique_ptr<HloModule> parts = module->Clone();
+  auto whole = DeviceProgram::Compile(Client::Default(), std::move(module), "interpreter",
+                                      DeviceProgram::Form::kWholeArrays);
+  ASSERT_TRUE(whole.ok()) << whole.status();
+  ASSERT_TRUE((*whole)->runs_whole());
+  auto tilings = PropagateShardings(*parts, kDevices);
+  ASSERT_TRUE(tilings.ok()) << tilings.status();
+  const absl::Status status = PartitionModule(parts.get(), *tilings);
+  ASSERT_TRUE(status.ok()) << status;
+  const absl::Status verified = VerifyModule(*parts);
+  ASSERT_TRUE(verified.ok()) << verified << parts->ToString();
+  std::set<std::string> kinds;
+  for (const HloComputation* computation : parts->ComputationPostOrder()) {
+    for (const auto& i : computation->instructions()) {
+      if (IsCollective(i->opcode())) kinds.insert(std::string(OpcodeName(i->opcode())));
+    }
+  }
+  std::string found;
+  for (const std::string& kind : kinds) absl::StrAppend(&found, found.empty() ? "" : " ", kind);
+  EXPECT_EQ(found, collectives) << parts->ToString();
+  const std::string text = parts->ToString();
+  auto cut =
+      DeviceProgram::Compile(Client::Default(), std::move(parts), "interpreter", DeviceProgram::Form::kOfDevices);
+  ASSERT_TRUE(cut.ok()) << cut.status() << text;
+  const std::vector<std::vector<Literal>> inputs = Inputs(**whole);
+  auto expected = RunOnDevices(**whole, inputs);
+  auto actual = RunOnDevices(**cut, inputs);
+  ASSERT_TRUE(expected.ok()) << expected.status();
+  ASSERT_TRUE(actual.ok()) << actual.status() << text;
+  for (int64_t device = 0; device < kDevices; ++device) {
+    ASSERT_EQ((*actual)[device].size(), (*expected)[device].size());
+    for (size_t i = 0; i < (*expected)[device].size(); ++i) {
+      const Literal &a = (*actual)[device][i], &e = (*expected)[device][i];
+      ASSERT_TRUE(Compatible(a.shape(), e.shape())) << a.shape().ToString() << e.shape().ToString() << text;
+      for (int64_t n = 0; n < e.size(); ++n) {
+        EXPECT_EQ(a.GetDouble(n), e.GetDouble(n)) << "device " << device << " at " << n << "\n" << text;
+      }
+    }
+  }
+}
+
+TEST(PartitionedProgram, Elementwise) {
+  Check(Entry("a = f32[8,4] parameter(0), $X\nROOT r = f32[8,4] negate(a)"), "");
+  Check(Entry("a = f32[8,4] parameter(0), $X\nb = f32[8,4] parameter(1), $N\nROOT r = f32[8,4] add(a, b)"), "");
+  Check(Entry("a = f32[8,4] parameter(0), $X\nb = f32[8,4] parameter(1), $Y\nROOT r = f32[8,4] add(a, b)"),
+        "all-gather");
+  Check(Entry("a = f32[8,4] parameter(0), $XY\nc = f32[] constant(3)\nb = f32[8,4] broadcast(c), dimensions={}\n"
+              "ROOT r = f32[8,4] clamp(c, a, b)"),
+        "");
+}
+
+TEST(PartitionedProgram, OtherTilings) {
+  const char* kKinds[] = {"$X", "$Y", "$XY", "$YX", "$C", "$A", "$R", "$N"};
+  for (const char* from : kKinds) {
+    for (const char* to : kKinds) {
+      const std::string f = from, t = to;
+      const bool all_to_all = (f == "$X" && t == "$C") || (f == "$C" && t == "$X") || (f == "$A" && t == "$XY") ||
+                              (f == "$XY" && t == "$A");
+      const bool slices = f == t || f == "$N" || (f == "$X" && (t == "$XY" || t == "$A")) || (f == "$Y" && t == "$YX") ||
+                          (f == "$C" && t == "$YX");
+      Check(Entry("a = f32[8,4] parameter(0), " + f + "\nROOT r = f32[8,4] custom-call(a), $SHARDED, " + t),
+            slices ? "" : all_to_all ? "all-to-all" : "all-gather");
+    }
+  }
+}
+
+TEST(PartitionedProgram, Dots) {
+  const auto dot = [](const std::string& a, const std::string& b, const std::string& collectives) {
+    Check(Entry("a = f32[8,4] parameter(0), " + a + "\nb = f32[4,8] parameter(1), " + b +
+                "\nROOT r = f32[8,8] dot(a, b), lhs_contracting_dims={1}, rhs_contracting_dims={0}"),
+          collectives);
+  };
+  dot("$X", "$N", "");
+  dot("$X", "$X", "all-gather");
+  dot("$N", "$X", "all-reduce");
+  dot("$XY", "$Y", "all-reduce");
+  dot("$C", "$X", "all-reduce");
+  dot("$C", "$C", "all-gather");
+  dot("$R", "$N", "");
+  dot("$X", "$R", "all-gather");
+  Check(Entry("a = f32[2,8,4] parameter(0), sharding={devices=[2,2,1]<=[4]}\n"
+              "b = f32[2,4,2] parameter(1), sharding={devices=[2,1,1,2]<=[4] last_tile_dim_replicate}\n"
+              "ROOT r = f32[2,8,2] dot(a, b), lhs_batch_dims={0}, rhs_batch_dims={0}, lhs_contracting_dims={2}, "
+              "rhs_contracting_dims={1}"),
+        "");
+}
+
+TEST(PartitionedProgram, Reductions) {
+  const auto reduce = [](const std::string& a, const std::string& dims, const std::string& result,
+                         const std::string& start, const std::string& by, const std::string& collectives) {
+    Check(Entry("a = f32[8,4] parameter(0), " + a + "\nz = f32[] constant(" + start + ")\nROOT r = " + result +
+                " reduce(a, z), dimensions={" + dims + "}, to_apply=" + by),
+          collectives);
+  };
+  reduce("$X", "1", "f32[8]", "0", "add", "");
+  reduce("$X", "0", "f32[4]", "0", "add", "all-reduce");
+  reduce("$XY", "0,1", "f32[]", "0", "add", "all-reduce");
+  reduce("$XY", "0", "f32[4]", "2", "max", "all-reduce");
+  reduce("$A", "0", "f32[4]", "1", "add", "all-gather");
+}
+
+TEST(PartitionedProgram, Shapes) {
+  Check(Entry("a = f32[8,4] parameter(0), $XY\nROOT r = f32[4,8] transpose(a), dimensions={1,0}"), "");
+  Check(Entry("a = f32[8,4] parameter(0), $XY\nROOT r = f32[3,8,4] broadcast(a), dimensions={1,2}"), "");
+  Check(Entry("a = f32[8,4] parameter(0), $X\nROOT r = f32[32] reshape(a)"), "");
+  Check(Entry("a = f32[8,4] parameter(0), $XY\nROOT r = f32[32] reshape(a)"), "all-gather");
+  Check(Entry("a = f32[8,4] parameter(0), $A\nr = f32[2,4,1,4] reshape(a)\n"
+              "ROOT s = f32[2,4,1,4] custom-call(r), $SHARDED, sharding={devices=[2,2,1,1]<=[4]}"),
+        "");
+  Check(Entry("a = f32[4,8] parameter(0), $A\nr = f32[2,16] reshape(a)\n"
+              "ROOT s = f32[2,16] custom-call(r), $SHARDED, sharding={devices=[2,2]<=[4]}"),
+        "");
+  Check(Entry("a = f32[8,4] parameter(0), $XY\nROOT r = f32[2,4,2,2] reshape(a)"), "");
+  Check(Entry("a = f32[8,4] parameter(0), $X\nROOT r = f32[8,2] slice(a), slice={[0:8],[1:3]}"), "");
+  Check(Entry("a = f32[8,4] parameter(0), $XY\nROOT r = f32[4,4] slice(a), slice={[2:6],[0:4]}"), "all-gather");
+  Check(Entry("a = f32[8,4] parameter(0), $X\nz = f32[] constant(5)\nROOT r = f32[8,7] pad(a, z), padding=0_0x1_2"),
+        "");
+  Check(Entry("a = f32[8,4] parameter(0), $X\nROOT r = f32[8,4] reverse(a), dimensions={0}"), "all-gather");
+  Check(Entry("a = f32[8,4] parameter(0), $X\nb = f32[8,2] parameter(1), $N\n"
+              "ROOT r = f32[8,6] concatenate(a, b), dimensions={1}"),
+        "");
+  Check(Entry("a = f32[8,4] parameter(0), $X\nROOT r = f32[8,4] sort(a), dimensions={1}, to_apply=less"), "");
+  Check(Entry("a = f32[8,4] parameter(0), $X\ni = s32[] constant(1)\nz = s32[] constant(0)\n"
+              "ROOT r = f32[8,2] dynamic-slice(a, z, i), dynamic_slice_sizes={8,2}"),
+        "");
+  Check(Entry("a = f32[8,4] parameter(0), $X\nb = f32[8,2] parameter(1), $Y\ni = s32[] constant(1)\n"
+              "z = s32[] constant(0)\nROOT r = f32[8,4] dynamic-update-slice(a, b, z, i)"),
+        "all-gather");
+  Check(Entry("a = f32[8,4] parameter(0), $X\nz = f32[] constant(0)\n"
+              "ROOT r = f32[8,4] reduce-window(a, z), window={size=1x4 pad=0_0x3_0}, to_apply=add"),
+        "");
+}
+
+TEST(PartitionedProgram, TheRestIsComputedWhole) {
+  Check(Entry("a = f32[8,4] parameter(0), $A\nn = s32[] constant(0)\nROOT r = f32[8,4] call(a), to_apply=twice"), "");
+  Check(Entry("a = f32[8,4] parameter(0), $A\ni = f32[8,4] iota(), iota_dimension=0\nb = f32[8,4] add(a, i)\n"
+              "t = (f32[8,4], f32[8,4]) tuple(a, b)\no = (f32[8,4], f32[8,4]) opt-barrier(t)\n"
+              "x = f32[8,4] get-tuple-element(o), index=1\nROOT r = (f32[8,4], f32[8,4]) tuple(x, a)"),
+        "");
+  Check(Entry("a = f32[8,4] parameter(0), $A\ni = s32[3,1] constant({{1},{7},{1}})\n"
+              "ROOT r = f32[3,4] gather(a, i), offset_dims={1}, collapsed_slice_dims={0}, start_index_map={0}, "
+              "index_vector_dim=1, slice_sizes={1,4}"),
+        "all-gather");
+  Check(R"(
+below { s = (s32[], f32[8,4]) parameter(0)  i = s32[] get-tuple-element(s), index=0  n = s32[] constant(3)
+  ROOT r = pred[] compare(i, n), direction=LT }
+more { s = (s32[], f32[8,4]) parameter(0)  i = s32[] get-tuple-element(s), index=0  one = s32[] constant(1)
+  j = s32[] add(i, one)  x = f32[8,4] get-tuple-element(s), index=1  y = f32[8,4] add(x, x)
+  ROOT r = (s32[], f32[8,4]) tuple(j, y) }
+ENTRY e {
+  a = f32[8,4] parameter(0), $X
+  z = s32[] constant(0)
+  s = (s32[], f32[8,4]) tuple(z, a)
+  w = (s32[], f32[8,4]) while(s), condition=below, body=more
+  x = f32[8,4] get-tuple-element(w), index=1
+  ROOT r = (f32[8,4], s32[]) tuple(x, z)
+})",
+        "all-gather");
+}
+
+TEST(PartitionedProgram, Convolutions) {
+  Check(Entry("a = f32[8,4,3] parameter(0), sharding={devices=[2,1,1,2]<=[4] last_tile_dim_replicate}\n"
+              "k = f32[2,3,4] parameter(1), sharding={devices=[1,1,2,2]<=[2,2]T(1,0) last_tile_dim_replicate}\n"
+              "ROOT r = f32[8,3,4] convolution(a, k), window={size=2}, dim_labels=b0f_0io->b0f"),
+        "");
+}
+
+}  // namespace
+}  // namespace xc
