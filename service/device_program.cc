@@ -8,6 +8,7 @@
 #include "backends/runtime/arena.h"
 #include "backends/runtime/device_group.h"
 #include "compiler/sharding/manual.h"
+#include "compiler/sharding/unreduced.h"
 #include "hlo/base/status.h"
 #include "hlo/devices/device_groups.h"
 
@@ -28,6 +29,18 @@ absl::Status CutShapes(const std::vector<DeviceTiling>& tilings, std::vector<Sha
     XC_ASSIGN_OR_RETURN((*shapes)[i], tilings[i].ShardShape((*shapes)[i]));
   }
   return absl::OkStatus();
+}
+
+// A device's one summand as an array by itself.
+void DropFirst(Shape* shape) {
+  Int64List dims(shape->dims().begin() + 1, shape->dims().end());
+  Shape without(shape->type(), dims);
+  if (shape->has_layout()) {
+    Layout layout = Layout::Descending(without.rank());
+    layout.memory_space = shape->layout().memory_space;
+    without.set_layout(std::move(layout));
+  }
+  *shape = std::move(without);
 }
 
 // Copies a device's part of a row-major array to its place in the whole array (`in`), or from there.
@@ -74,6 +87,7 @@ absl::StatusOr<std::shared_ptr<const DeviceProgram>> DeviceProgram::Compile(Clie
   auto program = std::make_shared<DeviceProgram>();
   program->replicas_ = std::max<int64_t>(module->config().replica_count, 1);
   program->partitions_ = devices / program->replicas_;
+  std::vector<bool> stacked;  // of the leaves of parameters and results: of which devices have summands
   if (form == Form::kWholeArrays) {
     if (program->replicas_ != 1) {
       return absl::UnimplementedError(
@@ -86,6 +100,9 @@ absl::StatusOr<std::shared_ptr<const DeviceProgram>> DeviceProgram::Compile(Clie
     for (const DeviceTiling& tiling : program->tilings_.results) {
       program->result_shardings_.push_back(tiling.ToSharding(devices));
     }
+    for (const DeviceTiling& tiling : program->tilings_.parameters) stacked.push_back(!tiling.unreduced().empty());
+    for (const DeviceTiling& tiling : program->tilings_.results) stacked.push_back(!tiling.unreduced().empty());
+    XC_RETURN_IF_ERROR(StackUnreduced(module.get(), &program->tilings_));
     program->whole_ = !HasManualParts(*module);
     if (program->whole_) {
       module->config().num_partitions = 1;
@@ -101,6 +118,12 @@ absl::StatusOr<std::shared_ptr<const DeviceProgram>> DeviceProgram::Compile(Clie
   if (program->whole_) {
     XC_RETURN_IF_ERROR(CutShapes(program->tilings_.parameters, &program->parameter_leaves_));
     XC_RETURN_IF_ERROR(CutShapes(program->tilings_.results, &program->result_leaves_));
+  }
+  size_t next = 0;
+  for (std::vector<Shape>* leaves : {&program->parameter_leaves_, &program->result_leaves_}) {
+    for (Shape& leaf : *leaves) {
+      if (next < stacked.size() && stacked[next++]) DropFirst(&leaf);
+    }
   }
   return std::shared_ptr<const DeviceProgram>(std::move(program));
 }

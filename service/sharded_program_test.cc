@@ -81,6 +81,19 @@ ENTRY e {
         {{{0, -1}}, {{-4, -5}}, {{-2, -3}}, {{-6, -7}}});
 }
 
+TEST(ShardedProgram, Summands) {
+  // Each device has a summand of a; of such a result, the first gets all, the other zeros.
+  Check(R"(HloModule m, num_partitions=2
+ENTRY e {
+  a = f32[2] parameter(0), sharding={devices=[1,2]<=[2] last_tile_dims={unreduced}}
+  b = f32[2] add(a, a)
+  s = f32[2] custom-call(b), custom_call_target="Sharding", sharding={replicated}
+  t = f32[2] custom-call(b), custom_call_target="Sharding", sharding={unreduced}
+  ROOT r = (f32[2], f32[2]) tuple(s, t)
+})",
+        true, {{{1, 2}}, {{10, 20}}}, {{{22, 44}, {22, 44}}, {{22, 44}, {0, 0}}});
+}
+
 // A manual part between arrays in its own tiling: nothing is gathered.
 constexpr char kManual[] = R"(HloModule m, num_partitions=2
 add { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT r = f32[] add(a, b) }

@@ -43,6 +43,13 @@ Int64List PrimeFactors(int64_t n) {
   return factors;
 }
 
+void AppendPrimes(Digit digit, std::vector<Digit>* digits) {
+  for (int64_t factor : PrimeFactors(digit.size)) {
+    digit.size /= factor;
+    digits->push_back({digit.stride * digit.size, factor});
+  }
+}
+
 }  // namespace
 
 DeviceTiling DeviceTiling::Replicated(int64_t rank) {
@@ -51,15 +58,13 @@ DeviceTiling DeviceTiling::Replicated(int64_t rank) {
   return tiling;
 }
 
-void DeviceTiling::Append(int64_t d, Digit digit) {
-  for (int64_t factor : PrimeFactors(digit.size)) {
-    digit.size /= factor;
-    dims_[d].push_back({digit.stride * digit.size, factor});
-  }
-}
+void DeviceTiling::Append(int64_t d, Digit digit) { AppendPrimes(digit, &dims_[d]); }
+
+void DeviceTiling::AppendUnreduced(Digit digit) { AppendPrimes(digit, &unreduced_); }
 
 absl::StatusOr<DeviceTiling> DeviceTiling::FromSharding(const Sharding& sharding, int64_t rank, int64_t devices) {
   DeviceTiling tiling = Replicated(rank);
+  if (sharding.type == Sharding::Type::kUnreduced) tiling.AppendUnreduced({1, devices});
   if (sharding.type != Sharding::Type::kOther || sharding.tile_dims.empty()) return tiling;
   const auto bad = [&](auto... parts) {
     return absl::InvalidArgumentError(
@@ -93,11 +98,18 @@ absl::StatusOr<DeviceTiling> DeviceTiling::FromSharding(const Sharding& sharding
   }
   if (!linear) tiling.order_ = list;
   size_t next = 0;
-  for (int64_t d = 0; d < rank; ++d) {
+  for (size_t d = 0; d < sharding.tile_dims.size(); ++d) {
+    const size_t behind = d - rank;  // what the devices have of the same part
     for (int64_t left = sharding.tile_dims[d]; left > 1; ++next) {
       const Digit& digit = digits[next];
-      tiling.dims_[d].push_back({linear ? list[digit.stride] : digit.stride, digit.size});
+      const Digit own = {linear ? list[digit.stride] : digit.stride, digit.size};
       left /= digit.size;
+      if (d < static_cast<size_t>(rank)) {
+        tiling.dims_[d].push_back(own);
+      } else if (behind < sharding.last_tile_dims.size() &&
+                 sharding.last_tile_dims[behind] == Sharding::Type::kUnreduced) {
+        tiling.unreduced_.push_back(own);
+      }
     }
   }
   return tiling;
@@ -114,30 +126,42 @@ int64_t DeviceTiling::Tiles(int64_t d) const {
 }
 
 int64_t DeviceTiling::TileOf(int64_t device, int64_t d) const {
+  return ValueOf(device, dims_[d]);
+}
+
+int64_t DeviceTiling::ValueOf(int64_t device, const std::vector<Digit>& digits) const {
   int64_t position = device;
   if (!order_.empty()) position = std::find(order_.begin(), order_.end(), device) - order_.begin();
-  int64_t tile = 0;
-  for (const Digit& digit : dims_[d]) tile = tile * digit.size + position / digit.stride % digit.size;
-  return tile;
+  int64_t value = 0;
+  for (const Digit& digit : digits) value = value * digit.size + position / digit.stride % digit.size;
+  return value;
 }
 
 Sharding DeviceTiling::ToSharding(int64_t devices) const {
   Sharding sharding;
-  if (IsReplicated()) return sharding;
+  if (IsReplicated() && unreduced_.empty()) return sharding;
   sharding.type = Sharding::Type::kOther;
   int64_t tiles = 1;
   for (int64_t d = 0; d < rank(); ++d) {
     sharding.tile_dims.push_back(Tiles(d));
     tiles *= Tiles(d);
   }
-  if (tiles < devices) {
-    sharding.tile_dims.push_back(devices / tiles);
-    sharding.replicate_on_last_tile_dim = true;
+  int64_t summands = 1;
+  for (const Digit& digit : unreduced_) summands *= digit.size;
+  if (summands > 1) {
+    sharding.tile_dims.push_back(summands);
+    sharding.last_tile_dims.push_back(Sharding::Type::kUnreduced);
+  }
+  if (tiles * summands < devices) {
+    sharding.tile_dims.push_back(devices / (tiles * summands));
+    sharding.replicate_on_last_tile_dim = summands == 1;
+    if (summands > 1) sharding.last_tile_dims.push_back(Sharding::Type::kReplicated);
   }
   std::vector<std::pair<int64_t, int64_t>> places;  // tile, device
   for (int64_t device = 0; device < devices; ++device) {
     int64_t tile = 0;
     for (int64_t d = 0; d < rank(); ++d) tile = tile * Tiles(d) + TileOf(device, d);
+    tile = tile * summands + ValueOf(device, unreduced_);
     places.emplace_back(tile, device);
   }
   std::sort(places.begin(), places.end());

@@ -33,10 +33,14 @@ class DeviceTiling {
   // Digits are split into ones of prime size.
   void Append(int64_t d, Digit digit);
   void Clear(int64_t d) { dims_[d].clear(); }
+  // Digits of which the devices hold summands: the array is the sum over them.
+  const std::vector<Digit>& unreduced() const { return unreduced_; }
+  void AppendUnreduced(Digit digit);
   // The device at each position; empty: numbers are positions.
   const Int64List& order() const { return order_; }
   void set_order(Int64List order) { order_ = std::move(order); }
 
+  // Whether no dimension is cut.
   bool IsReplicated() const;
   // Parts along dimension d, and which of them a device has.
   int64_t Tiles(int64_t d) const;
@@ -49,7 +53,10 @@ class DeviceTiling {
   bool operator==(const DeviceTiling&) const = default;
 
  private:
+  int64_t ValueOf(int64_t device, const std::vector<Digit>& digits) const;
+
   std::vector<std::vector<Digit>> dims_;  // of each dimension, the digit that counts most first
+  std::vector<Digit> unreduced_;
   Int64List order_;
 };
 

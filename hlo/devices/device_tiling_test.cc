@@ -40,6 +40,17 @@ TEST(DeviceTiling, AnyOrderOfDevices) {
   EXPECT_EQ(tiling->ToSharding(4), sharding);
 }
 
+TEST(DeviceTiling, Summands) {
+  Sharding sharding = Tiled({2, 2, 2}, {0, 2, 1, 3, 4, 6, 5, 7});
+  sharding.last_tile_dims = {Sharding::Type::kUnreduced, Sharding::Type::kReplicated};
+  auto tiling = DeviceTiling::FromSharding(sharding, 1, 8);
+  ASSERT_TRUE(tiling.ok());
+  EXPECT_EQ(tiling->Tiles(0), 2);
+  EXPECT_EQ(tiling->unreduced(), (std::vector<DeviceTiling::Digit>{{1, 2}}));
+  EXPECT_EQ(tiling->ToSharding(8), sharding);
+  EXPECT_TRUE(DeviceTiling::Replicated(1) != *tiling);
+}
+
 TEST(DeviceTiling, Merging) {
   auto rows = DeviceTiling::Replicated(2), columns = rows, same = rows;
   rows.Append(0, {2, 2});

@@ -25,6 +25,26 @@ ENTRY main {
 })");
 }
 
+TEST(Sharding, Summands) {
+  ExpectHlo(R"(module @m attributes {mhlo.num_partitions = 4 : i32} {
+  sdy.mesh @mesh = <["x"=2, "y"=2]>
+  func.func public @main(%a: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}], unreduced={"y"}>}) -> tensor<f32> {
+    %z = stablehlo.constant dense<0.0> : tensor<f32>
+    %0 = stablehlo.reduce(%a init: %z) applies stablehlo.add across dimensions = [0] : (tensor<8xf32>, tensor<f32>) -> tensor<f32>
+    %1 = sdy.sharding_constraint %0 <@mesh, [], replicated={"y"}, unreduced={"x"}> : tensor<f32>
+    return %1 : tensor<f32>
+  }
+})",
+            R"(HloModule m
+add { x = f32[] parameter(0)  y = f32[] parameter(1)  ROOT s = f32[] add(x, y) }
+ENTRY main {
+  a = f32[8] parameter(0), sharding={devices=[2,2]0,1,2,3 last_tile_dims={unreduced}}
+  z = f32[] constant(0)
+  r = f32[] reduce(a, z), dimensions={0}, to_apply=add
+  ROOT s = f32[] custom-call(r), custom_call_target="Sharding", sharding={devices=[2,2]0,2,1,3 last_tile_dims={unreduced, replicated}}
+})");
+}
+
 // JAX annotates the scalars of comparators as well, and moves constants out of them.
 TEST(Sharding, AnnotatedConstantsOfRegions) {
   ExpectHlo(R"(module @m attributes {mhlo.num_partitions = 2 : i32} {

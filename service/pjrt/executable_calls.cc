@@ -4,6 +4,7 @@
 
 #include "compiler/cost_analysis.h"
 #include "compiler/sharding/partition.h"
+#include "compiler/sharding/unreduced.h"
 #include "compiler/simplify/simplify.h"
 #include "hlo/base/status.h"
 #include "hlo/wire/carried_proto.h"
@@ -73,7 +74,8 @@ absl::StatusOr<std::unique_ptr<HloModule>> PartsOf(const CompiledProgram& compil
       if (asks && i->operand_count() == 1) computation->Replace(i, i->operand(0));
     }
   }
-  XC_ASSIGN_OR_RETURN(const EntryTilings tilings, PropagateShardings(*module, compiled.num_partitions));
+  XC_ASSIGN_OR_RETURN(EntryTilings tilings, PropagateShardings(*module, compiled.num_partitions));
+  XC_RETURN_IF_ERROR(StackUnreduced(module.get(), &tilings));
   XC_RETURN_IF_ERROR(PartitionModule(module.get(), tilings));
   PassContext context;
   for (const PassFunction pass : {SimplifyTuples, EliminateCommonSubexpressions, EliminateDeadCode}) {

@@ -34,14 +34,13 @@ void LowerSharding(OpLowering& op) {
   for (const auto& [name, attr] : op.op.attributes) op.attrs.Find(name);
   if (op.op.results.size() > 1) return op.Fail("should have one result at most");
   const Attr* attr = op.attrs.Find("sharding");
-  if (!op.lowering.has_devices() || attr == nullptr || attr->source.empty() || op.op.results.empty() ||
-      op.result().rank() == 0) {
+  if (!op.lowering.has_devices() || attr == nullptr || attr->source.empty() || op.op.results.empty()) {
     return op.BindEach(op.Operands());
   }
   absl::StatusOr<SdySharding> sharding = ParseSharding(attr->source, op.lowering.meshes());
   if (!sharding.ok()) return op.Fail(std::string(sharding.status().message()));
   const int64_t devices = DevicesOf(sharding->mesh);
-  if (devices == 1) return op.BindEach(op.Operands());
+  if (devices == 1 || (op.result().rank() == 0 && sharding->unreduced.empty())) return op.BindEach(op.Operands());
   const absl::StatusOr<DeviceTiling> tiling = TilingOf(*sharding);
   if (!tiling.ok()) return op.Fail(std::string(tiling.status().message()));
   if (tiling->rank() != op.result().rank()) return op.Fail("its sharding has another number of dimensions");

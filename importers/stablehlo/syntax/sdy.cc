@@ -37,13 +37,17 @@ class ShardingText {
       if (Take('p')) Number();  // a priority
       Take(',');
     }
-    // What follows, replicated={…} and unreduced={…}, names axes that cut nothing.
-    int depth = 1;
-    for (; at_ < text_.size() && depth > 0; ++at_) {
-      if (text_[at_] == '<') ++depth;
-      if (text_[at_] == '>') --depth;
+    while (Take(',')) {  // replicated={…}, unreduced={…}
+      const bool unreduced = Name() == "unreduced";
+      XC_RETURN_IF_ERROR(Expect('='));
+      XC_RETURN_IF_ERROR(Expect('{'));
+      while (!Take('}')) {
+        XC_ASSIGN_OR_RETURN(MeshAxisRef axis, Axis(sharding.mesh));
+        if (unreduced) sharding.unreduced.push_back(axis);
+        Take(',');
+      }
     }
-    if (depth != 0) return Error("`>`");
+    XC_RETURN_IF_ERROR(Expect('>'));
     return sharding;
   }
 
@@ -215,16 +219,22 @@ absl::StatusOr<DeviceTiling> TilingOf(const SdySharding& sharding, const std::ve
   }
   Int64List strides(mesh.axes.size(), 1);
   for (size_t a = mesh.axes.size(); a-- > 1;) strides[a - 1] = strides[a] * mesh.axes[a].size;
+  const auto kept = [&](const MeshAxisRef& ref) {
+    return keep == nullptr || std::find(keep->begin(), keep->end(), mesh.axes[ref.axis].name) != keep->end();
+  };
+  const auto digit = [&](const MeshAxisRef& ref) {
+    const int64_t whole = mesh.axes[ref.axis].size, size = ref.size == 0 ? whole : ref.size;
+    return DeviceTiling::Digit{strides[ref.axis] * (whole / (ref.pre_size * size)), size};
+  };
   for (size_t d = 0; d < sharding.dims.size(); ++d) {
     for (const MeshAxisRef& ref : sharding.dims[d]) {
-      const DeviceMesh::Axis& axis = mesh.axes[ref.axis];
-      if (keep != nullptr && std::find(keep->begin(), keep->end(), axis.name) == keep->end()) continue;
-      const int64_t size = ref.size == 0 ? axis.size : ref.size;
-      const int64_t stride = strides[ref.axis] * (axis.size / (ref.pre_size * size));
-      tiling.Append(static_cast<int64_t>(d), {stride, size});
+      if (kept(ref)) tiling.Append(static_cast<int64_t>(d), digit(ref));
     }
   }
-  if (tiling.IsReplicated()) tiling.set_order({});
+  for (const MeshAxisRef& ref : sharding.unreduced) {
+    if (kept(ref)) tiling.AppendUnreduced(digit(ref));
+  }
+  if (tiling.IsReplicated() && tiling.unreduced().empty()) tiling.set_order({});
   return tiling;
 }
 

@@ -20,6 +20,7 @@ struct SdySharding {
   DeviceMesh mesh;
   std::vector<std::vector<MeshAxisRef>> dims;
   std::vector<int64_t> open;  // dimensions that may be cut further
+  std::vector<MeshAxisRef> unreduced;
 };
 
 // `#sdy.sharding<@mesh, [{"x"}, {"y", ?}], replicated={"z"}>`, or without its name. InvalidArgument for what is no

@@ -1,0 +1,122 @@
+#include "compiler/sharding/unreduced.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "compiler/make.h"
+#include "hlo/base/status.h"
+
+namespace xc {
+namespace {
+
+using O = HloOpcode;
+
+// The tiling with the summands along a first dimension; how many there are.
+int64_t Stack(DeviceTiling* tiling) {
+  DeviceTiling stacked = DeviceTiling::Replicated(tiling->rank() + 1);
+  stacked.set_order(tiling->order());
+  for (const DeviceTiling::Digit& digit : tiling->unreduced()) stacked.Append(0, digit);
+  for (int64_t d = 0; d < tiling->rank(); ++d) {
+    for (const DeviceTiling::Digit& digit : tiling->dim(d)) stacked.Append(d + 1, digit);
+  }
+  *tiling = std::move(stacked);
+  return tiling->Tiles(0);
+}
+
+Shape Stacked(const Shape& shape, int64_t count) {
+  Int64List dims = shape.dims();
+  dims.insert(dims.begin(), count);
+  Shape stacked(shape.type(), dims);
+  if (shape.has_layout()) {
+    Layout layout = Layout::Descending(stacked.rank());
+    layout.memory_space = shape.layout().memory_space;
+    stacked.set_layout(std::move(layout));
+  }
+  return stacked;
+}
+
+void StackParameter(HloInstruction* parameter, DeviceTiling* tiling) {
+  HloComputation* const entry = parameter->parent();
+  const std::vector<HloInstruction*> users = parameter->users();
+  const bool is_root = parameter->IsRoot();
+  const int64_t count = Stack(tiling);
+  *parameter->mutable_shape() = Stacked(parameter->shape(), count);
+  parameter->mutable_attributes()->Erase(AttrKind::kSharding);
+  ModuleConfig& config = parameter->module()->config();
+  if (config.has_entry_layout) {
+    Shape& shape = config.entry_parameter_layouts[parameter->parameter_number()];
+    shape = Stacked(shape, count);
+  }
+  HloInstruction* const sum =
+      make::Reduce(parameter, make::Scalar(entry, parameter->type(), 0), {0},
+                   make::Combiner(parameter->module(), O::kAdd, parameter->type()));
+  for (HloInstruction* user : users) {
+    for (int64_t o = 0; o < user->operand_count(); ++o) {
+      if (user->operand(o) == parameter) user->ReplaceOperand(o, sum);
+    }
+  }
+  if (is_root) entry->set_root(sum);
+}
+
+HloInstruction* StackResult(HloInstruction* whole, DeviceTiling* tiling) {
+  HloComputation* const computation = whole->parent();
+  const int64_t count = Stack(tiling);
+  HloInstruction* const first = make::Reshape(whole, Stacked(WithoutLayout(whole->shape()), 1).dims());
+  HloInstruction* const all = computation->Add(O::kPad, Stacked(WithoutLayout(whole->shape()), count),
+                                               {first, make::Scalar(computation, whole->type(), 0)});
+  PaddingAttr padding;
+  padding.dims.resize(first->shape().rank());
+  padding.dims[0].high = count - 1;
+  all->set_attr<AttrKind::kPadding>(std::move(padding));
+  return all;
+}
+
+}  // namespace
+
+absl::Status StackUnreduced(HloModule* module, EntryTilings* tilings) {
+  HloComputation* const entry = module->entry();
+  size_t leaf = 0;
+  for (HloInstruction* parameter : entry->parameters()) {
+    const int64_t leaves = parameter->shape().LeafCount();
+    for (const size_t end = leaf + leaves; leaf < end; ++leaf) {
+      if (tilings->parameters[leaf].unreduced().empty()) continue;
+      if (!parameter->shape().IsArray()) {
+        return absl::UnimplementedError(absl::StrCat(parameter->name(), ": devices have summands of a part of a tuple"));
+      }
+      StackParameter(parameter, &tilings->parameters[leaf]);
+    }
+  }
+  HloInstruction* const root = entry->root();
+  ModuleConfig& config = module->config();
+  if (!root->shape().IsTuple()) {
+    if (tilings->results.empty() || tilings->results[0].unreduced().empty()) return absl::OkStatus();
+    HloInstruction* const all = StackResult(root, &tilings->results[0]);
+    if (config.has_entry_layout) config.entry_result_layout = Stacked(config.entry_result_layout, all->shape().dim(0));
+    entry->set_root(all);
+    return absl::OkStatus();
+  }
+  std::vector<HloInstruction*> elements;
+  bool any = false;
+  leaf = 0;
+  for (int64_t e = 0; e < root->shape().tuple_size(); ++e) {
+    HloInstruction* element = root->opcode() == O::kTuple ? root->operand(e) : make::GetTupleElement(root, e);
+    const int64_t leaves = element->shape().LeafCount();
+    for (int64_t l = 0; l < leaves; ++l, ++leaf) {
+      if (tilings->results[leaf].unreduced().empty()) continue;
+      if (!element->shape().IsArray()) {
+        return absl::UnimplementedError(absl::StrCat(root->name(), ": devices have summands of a part of a tuple"));
+      }
+      element = StackResult(element, &tilings->results[leaf]);
+      any = true;
+      if (config.has_entry_layout) {
+        Shape& shape = config.entry_result_layout.mutable_tuple_shapes()[e];
+        shape = Stacked(shape, element->shape().dim(0));
+      }
+    }
+    elements.push_back(element);
+  }
+  if (any) entry->set_root(make::Tuple(entry, elements));
+  return absl::OkStatus();
+}
+
+}  // namespace xc

@@ -1,0 +1,18 @@
+// Arrays of which each device has a summand.
+#ifndef XC_COMPILER_SHARDING_UNREDUCED_H_
+#define XC_COMPILER_SHARDING_UNREDUCED_H_
+
+#include "absl/status/status.h"
+#include "compiler/sharding/propagate.h"
+
+namespace xc {
+
+// The leaves of which `tilings` say that devices have summands get a dimension in front, along which these lie, one for
+// each device that shares in the sum; the module takes the sum of a parameter's, and gives the whole of a result as the
+// first, and zeros. Their tilings are of that form afterwards. Unimplemented for such a leaf inside of a tuple that is
+// no result.
+absl::Status StackUnreduced(HloModule* module, EntryTilings* tilings);
+
+}  // namespace xc
+
+#endif  // XC_COMPILER_SHARDING_UNREDUCED_H_
