@@ -2,8 +2,8 @@
 #include <fstream>
 #include <string>
 
-#include "service/pjrt/client.h"
 #include "importers/stablehlo/stablehlo.h"
+#include "service/pjrt/client.h"
 #include "service/pjrt/events.h"
 
 namespace xc::pjrt {
