@@ -376,6 +376,17 @@ ENTRY e { x = f32[4] parameter(0) n = s32[] parameter(1) ROOT y = f32[<=4] set-d
   EXPECT_THAT(RunPasses({ExpandDynamicDimensions}, text, &late), HasSubstr("longer than its deadline allows"));
 }
 
+// Inner products of many pairs, of which one array has its vectors across rows: sums over the array as it lies.
+TEST(SmallDots, ManyInnerProductsAcrossRows) {
+  EXPECT_EQ(Simplified({ExpandSmallDots, SimplifyAlgebra}, R"(
+  a = f32[32,16,64] parameter(0)
+  b = f32[16,64,32] parameter(1)
+  ROOT d = f32[16,64] dot(a, b), lhs_batch_dims={1,2}, lhs_contracting_dims={0}, rhs_batch_dims={0,1}, rhs_contracting_dims={2}
+)"),
+            "t0 = f32[16,64,32] transpose(p0), dimensions={1,2,0}\nt1 = f32[16,64,32] multiply(t0, p1)\n"
+            "t2 = f32[] constant(0)\nroot = f32[16,64] reduce(t1, t2), dimensions={2}, to_apply=add_f32\n");
+}
+
 // What jax.numpy.searchsorted compares: NaN above all numbers, zeros alike.
 TEST(TotalOrder, ComparisonsOfCanonicalNumbersAreTheMachines) {
   const auto compared = [](absl::string_view direction, absl::string_view nan) {

@@ -89,6 +89,14 @@ bool IsOfVector(const HloInstruction* dot) {
   return !IsFloating(SumType(dot)) && std::min(FreeElements(dot, 0), FreeElements(dot, 1)) == 1;
 }
 
+// Inner products of many pairs of vectors that do not lie in rows of both arrays: a kernel for matrices has a call for
+// each.
+bool IsManyInner(const HloInstruction* dot) {
+  constexpr int64_t kMany = 8;
+  if (!IsFloating(SumType(dot)) || FreeElements(dot, 0) != 1 || FreeElements(dot, 1) != 1) return false;
+  return dot->shape().ElementCount() >= kMany && HasAtMost(dot, kMostOfInner * dot->shape().ElementCount());
+}
+
 // Sums of one term.
 bool IsOuter(const HloInstruction* dot) {
   for (int64_t d : dot->dot_dims().lhs_contracting) {
@@ -103,7 +111,8 @@ bool IsSmall(const HloInstruction* dot) {
   if (dot->FindAttr<AttrKind::kSparsity>() != nullptr || dot->FindAttr<AttrKind::kAlgorithm>() != nullptr) return false;
   if (dot->dot_dims().lhs_contracting.empty() || dot->operand(0)->shape().IsZeroSized()) return false;
   if (SumType(dot) == ElementType::kInvalid) return false;
-  return ChooseAny(HasAtMost(dot, kMostMultiplications) || IsInner(dot) || IsOuter(dot) || IsOfVector(dot));
+  return ChooseAny(HasAtMost(dot, kMostMultiplications) || IsInner(dot) || IsOuter(dot) || IsOfVector(dot) ||
+                   IsManyInner(dot));
 }
 
 // The operand over [batch…, free dimensions of the left…, of the right…, contracted…], `sizes`; its own free dimensions
@@ -187,7 +196,8 @@ absl::StatusOr<bool> ExpandSmallDots(HloModule* module, PassContext& context) {
         context.Count("dots.small");
         changed = true;
       };
-      if (ChooseAny(IsOfVector(dot))) {
+      const bool many = IsManyInner(dot) && !IsInner(dot) && !IsOuter(dot) && !HasAtMost(dot, kMostMultiplications);
+      if (ChooseAny(IsOfVector(dot) || many)) {
         replace(SumsAsTheyLie(dot, type, sum));
         continue;
       }
