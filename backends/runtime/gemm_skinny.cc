@@ -153,15 +153,16 @@ void SkinnyColumns(int64_t n, int64_t k, const Acc* x, const B* b, int64_t b_k, 
 
 // The same for a product of few columns, whose sums stay in registers: V vectors of them (the last one of `last`
 // columns), and C sums of every C-th row of B.
-template <int M, int V, int C, typename Acc, typename B>
+template <int M, int V, int C, bool Whole, typename Acc, typename B>
 void FewColumns(int64_t last, int64_t k, const Acc* x, const B* b, int64_t b_k, Acc* y, int64_t y_stride) {
   typedef typename Vector<Acc>::V Vec;
+  // All indices are known once loops are unrolled: the sums are registers.
   Vec sum[C][M][V] = {};
   const auto add = [&](int64_t p, int c) {
 #pragma GCC unroll 4
     for (int v = 0; v < V; ++v) {
       const B* from = b + p * b_k + v * kLanes<Acc>;
-      const Vec rhs = v + 1 < V || last == kLanes<Acc> ? LoadVector(from) : LoadPart(from, last);
+      const Vec rhs = Whole || v + 1 < V ? LoadVector(from) : LoadPart(from, last);
 #pragma GCC unroll 4
       for (int i = 0; i < M; ++i) sum[c][i][v] += rhs * x[i * k + p];
     }
@@ -172,11 +173,15 @@ void FewColumns(int64_t last, int64_t k, const Acc* x, const B* b, int64_t b_k, 
     for (int c = 0; c < C; ++c) add(p + c, c);
   }
   for (; p < k; ++p) add(p, 0);
+#pragma GCC unroll 4
   for (int i = 0; i < M; ++i) {
+#pragma GCC unroll 4
     for (int v = 0; v < V; ++v) {
-      for (int width = C / 2; width > 0; width /= 2) {
-        for (int c = 0; c < width; ++c) sum[c][i][v] += sum[c + width][i][v];
+      if constexpr (C == 4) {
+        sum[0][i][v] += sum[2][i][v];
+        sum[1][i][v] += sum[3][i][v];
       }
+      if constexpr (C > 1) sum[0][i][v] += sum[1][i][v];
       memcpy(y + i * y_stride + v * kLanes<Acc>, &sum[0][i][v], sizeof(Vec));
     }
   }
@@ -187,19 +192,24 @@ template <int M, typename Acc, typename B>
 bool TakeFewColumns(int64_t n, int64_t k, const Acc* x, const B* b, int64_t b_k, Acc* y, int64_t y_stride) {
   const int64_t vectors = (n - 1) / kLanes<Acc> + 1, last = n - (vectors - 1) * kLanes<Acc>;
   constexpr int kChains = M == 1 ? 4 : M == 2 ? 2 : 1;
+  const auto take = [&]<int V, int C>() {
+    if (last == kLanes<Acc>) {
+      FewColumns<M, V, C, true>(last, k, x, b, b_k, y, y_stride);
+    } else {
+      FewColumns<M, V, C, false>(last, k, x, b, b_k, y, y_stride);
+    }
+    return true;
+  };
+  constexpr int kHalf = (kChains + 1) / 2;
   switch (vectors) {
     case 1:
-      FewColumns<M, 1, kChains>(last, k, x, b, b_k, y, y_stride);
-      return true;
+      return take.template operator()<1, kChains>();
     case 2:
-      FewColumns<M, 2, kChains>(last, k, x, b, b_k, y, y_stride);
-      return true;
+      return take.template operator()<2, kChains>();
     case 3:
-      FewColumns<M, 3, (kChains + 1) / 2>(last, k, x, b, b_k, y, y_stride);
-      return true;
+      return take.template operator()<3, kHalf>();
     case 4:
-      FewColumns<M, 4, (kChains + 1) / 2>(last, k, x, b, b_k, y, y_stride);
-      return true;
+      return take.template operator()<4, kHalf>();
     default:
       return false;
   }
