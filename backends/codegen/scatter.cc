@@ -166,31 +166,34 @@ absl::Status EmitScatter(ElementEmitter& element, const HloInstruction* scatter,
     const int64_t d = window_dim_of[window_dims.back()];
     const int64_t size = update_shape.dim(d);
     const bool contiguous = ElementStrides(operand_shape)[window_dims.back()] == 1;
+    // Steps along the window; a few of them need no loop.
+    const auto steps = [&](int64_t begin, int64_t end, int64_t lanes, bool aligned) -> absl::Status {
+      constexpr int64_t kFewSteps = 2;
+      if (!ForAllSizes() && end - begin <= kFewSteps * lanes) {
+        for (int64_t at = begin; at < end; at += lanes) {
+          update_at[d] = {arithmetic.Const(at), lanes > 1 ? 1 : 0, nullptr, lanes > 1 && at % lanes == 0};
+          XC_RETURN_IF_ERROR(combine(static_cast<int>(lanes)));
+        }
+        return absl::OkStatus();
+      }
+      Loop along(builder, arithmetic.Const(begin), arithmetic.Const(end), lanes, lanes > 1 ? "vectors" : "rest");
+      update_at[d] = {along.index(), lanes > 1 ? 1 : 0, nullptr, aligned};
+      XC_RETURN_IF_ERROR(combine(static_cast<int>(lanes)));
+      along.End();
+      return absl::OkStatus();
+    };
     // What is left of short windows in shorter vectors.
     int64_t done = 0;
     for (int64_t lanes = most_lanes; lanes > 1 && contiguous && !ForAllSizes(); lanes /= 2) {
       const int64_t end = done + (size - done) / lanes * lanes;
       if (end == done) continue;
-      Loop vectors(builder, arithmetic.Const(done), arithmetic.Const(end), lanes, "vectors");
-      update_at[d] = {vectors.index(), 1, nullptr, done % lanes == 0};
-      XC_RETURN_IF_ERROR(combine(static_cast<int>(lanes)));
-      vectors.End();
+      XC_RETURN_IF_ERROR(steps(done, end, lanes, done % lanes == 0));
       done = end;
     }
     const int64_t lanes = contiguous && ForAllSizes() ? most_lanes : 1;
     const int64_t whole = lanes > 1 ? size / lanes * lanes : done;
-    if (lanes > 1) {
-      Loop vectors(builder, arithmetic.Const(0), arithmetic.Const(whole), lanes, "vectors");
-      update_at[d] = {vectors.index(), 1, nullptr, true};
-      XC_RETURN_IF_ERROR(combine(lanes));
-      vectors.End();
-    }
-    if (!ChooseSafe(whole == size)) {
-      Loop rest(builder, arithmetic.Const(whole), arithmetic.Const(size), 1, "rest");
-      update_at[d] = {rest.index(), 0, nullptr, false};
-      XC_RETURN_IF_ERROR(combine(1));
-      rest.End();
-    }
+    if (lanes > 1) XC_RETURN_IF_ERROR(steps(0, whole, lanes, true));
+    if (!ChooseSafe(whole == size)) XC_RETURN_IF_ERROR(steps(whole, size, 1, false));
   }
   for (size_t l = loops.size(); l-- > 0;) loops[l]->End();
   builder.CreateBr(skip);

@@ -88,9 +88,11 @@ KernelShape ShapeOf(const std::vector<int64_t>& dims, const plan::Access& access
   }
   shape.flat = true;  // turned into loops here
   shape.MakeNested();
-  // Short rows and columns stay in the cache anyway.
+  // Short rows and columns stay in the cache anyway; of long rows each short column is read at once.
+  constexpr int64_t kLongRow = 4096;
   if (access.contiguous >= 0 && access.contiguous != shape.inner && !access.row_reduce &&
-      ChooseAny(shape.inner_size > KernelShape::kBlock && shape.dims[access.contiguous] >= 16)) {
+      ChooseAny(shape.inner_size > KernelShape::kBlock &&
+                (shape.dims[access.contiguous] >= 16 || shape.inner_size > kLongRow))) {
     shape.contiguous = access.contiguous;
   }
   return shape;
