@@ -107,6 +107,7 @@ Element FusedEmitter::BroadcastScalarConstant(const HloInstruction* constant) {
 absl::StatusOr<Element> FusedEmitter::Emit(const HloInstruction* instruction, const Index& position) {
   if (auto it = memory_.find(instruction); it != memory_.end()) return Load(instruction, it->second, position);
   const Shape& shape = instruction->shape();
+  if (instruction->opcode() == HloOpcode::kSelect && kept_row_ == nullptr) return EmitSelect(instruction, position);
   if (IsElementwise(instruction->opcode())) {
     std::vector<Element> operands;
     for (const HloInstruction* operand : instruction->operands()) {

@@ -365,5 +365,21 @@ ROOT g = T[70] gather(x, both), offset_dims={}, collapsed_slice_dims={0,1}, star
        {"c64", "c128", "f32"});
 }
 
+// Functions that one side of a selection takes are in a branch; what both sides or others read is not.
+TEST(MemoryAccess, SelectedFunctions) {
+  const std::string head =
+      "x = T[4,70] parameter(0) z = T[] constant(0.3) zs = T[4,70] broadcast(z), dimensions={}\n"
+      "p = pred[4,70] compare(x, zs), direction=LT\n";
+  for (const char* body :
+       {"a = T[4,70] sine(x) b = T[4,70] exponential(a) ROOT r = T[4,70] select(p, b, x)",
+        "a = T[4,70] sine(x) b = T[4,70] exponential(a) ROOT r = T[4,70] select(p, a, b)",
+        "a = T[4,70] sine(x) b = T[4,70] cosine(x) s = T[4,70] select(p, a, b) ROOT r = T[4,70] add(s, a)",
+        "a = T[4,70] abs(x) b = T[4,70] log(a) q = pred[4,70] compare(a, zs), direction=GT "
+        "s = T[4,70] select(q, b, a) t = T[4,70] exponential(s) u = T[4,70] multiply(t, a) "
+        "ROOT r = T[4,70] select(p, u, zs)"}) {
+    Same(head + body, {"f32", "f64"}, 1e-6);
+  }
+}
+
 }  // namespace
 }  // namespace xc::cpu

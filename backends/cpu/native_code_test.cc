@@ -38,6 +38,43 @@ TEST(NativeCode, SamplePrograms) {
   EXPECT_GE(programs, 40);
 }
 
+std::string CodeOf(const std::string& hlo, const std::string& name) {
+  auto module = ParseModule(hlo);
+  if (!module.ok()) return module.status().ToString();
+  CompileOptions options;
+  options.keep_texts = true;
+  auto executable = CpuBackend()->Compile(*std::move(module), options);
+  return executable.ok() ? (*executable)->Text(name) : executable.status().ToString();
+}
+
+int Count(const std::string& text, const std::string& part) {
+  int count = 0;
+  for (size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++count;
+  return count;
+}
+
+// A function that only one side of a selection takes is left out where no lane wants it.
+TEST(NativeCode, SelectedFunctionsAreInBranches) {
+  const std::string head = R"(HloModule m
+ENTRY e { x = f32[4096] parameter(0) z = f32[] constant(0.3) zs = f32[4096] broadcast(z), dimensions={}
+  p = pred[4096] compare(x, zs), direction=LT s = f32[4096] sine(x) )";
+  EXPECT_EQ(Count(CodeOf(head + "ROOT r = f32[4096] select(p, s, x) }", "llvm_ir"), "\ninside"), 1);
+  EXPECT_EQ(Count(CodeOf(head + "t = f32[4096] select(p, s, x) ROOT r = f32[4096] add(s, t) }", "llvm_ir"), "\ninside"),
+            0);
+}
+
+// Windows of a few elements are written one after the other, without loops along them.
+TEST(NativeCode, ShortWindowsOfScattersHaveNoLoops) {
+  const std::string code = CodeOf(R"(HloModule m
+set { a = s32[] parameter(0) ROOT b = s32[] parameter(1) }
+ENTRY e { x = s32[1000,3] parameter(0) i = s32[200,1] parameter(1) u = s32[200,3] parameter(2)
+  ROOT r = s32[1000,3] scatter(x, i, u), update_window_dims={1}, inserted_window_dims={0},
+    scatter_dims_to_operand_dims={0}, index_vector_dim=1, to_apply=set })",
+                                  "llvm_ir");
+  EXPECT_EQ(Count(code, "\nscatter.body"), 1) << code;
+  EXPECT_EQ(Count(code, "\nvectors.body") + Count(code, "\nrest.body"), 0) << code;
+}
+
 TEST(NativeCode, ScalarsOfLoopsStayInRegisters) {
   auto module = ParseModule(R"(HloModule m
 c { s = (s32[], f32[], f32[99]) parameter(0) i = s32[] get-tuple-element(s), index=0
