@@ -195,7 +195,6 @@ absl::StatusOr<std::vector<Element>> FusedEmitter::EmitReduceLoop(const HloInstr
 }
 
 bool FusedEmitter::IsPairedRow(const HloInstruction* row) const {
-  if (kept_row_ != nullptr) return false;
   absl::flat_hash_set<const HloInstruction*> seen;
   std::vector<const HloInstruction*> left = {row};
   while (!left.empty()) {
@@ -203,6 +202,8 @@ bool FusedEmitter::IsPairedRow(const HloInstruction* row) const {
     left.pop_back();
     for (auto it = alias_.find(value); it != alias_.end(); it = alias_.find(value)) value = it->second;
     if (!seen.insert(value).second) continue;
+    // A row that is kept has neighbours beside each other.
+    if (kept_row_ != nullptr && (value == kept_row_->made || value == kept_row_->taken)) return false;
     const Shape& shape = value->shape();
     if (shape.IsTuple()) return false;
     if (shape.rank() == 0 || values_.contains(value)) continue;
