@@ -139,6 +139,7 @@ class Binder {
 
   // The one size that is unknown follows from the number of elements.
   static void BindReshape(HloInstruction* i) {
+    if (i->operand_count() == 0) return;
     const Shape& x = i->operand(0)->shape();
     if (!x.IsArray()) return;
     __int128 others = 1;
