@@ -81,9 +81,22 @@ bool ReadNumber(const llvm::Use& use, std::string* bytes) {
     return true;
   }
   auto* constant = llvm::cast<llvm::Constant>(use.get());
-  std::vector<llvm::Constant*> elements;
-  if (!IsNumberType(constant->getType()) || !ElementsOf(constant, &elements)) return false;
+  if (!IsNumberType(constant->getType())) return false;
   bytes->clear();
+  // The frequent ones: one integer of a word, and vectors that are kept as their elements.
+  if (const auto* integer = llvm::dyn_cast<llvm::ConstantInt>(constant);
+      integer != nullptr && !constant->getType()->isVectorTy() && integer->getBitWidth() <= 64) {
+    const uint64_t word = integer->getZExtValue();
+    bytes->assign(reinterpret_cast<const char*>(&word), integer->getBitWidth() / 8);
+    return true;
+  }
+  if (const auto* data = llvm::dyn_cast<llvm::ConstantDataVector>(constant)) {
+    const llvm::StringRef raw = data->getRawDataValues();
+    bytes->assign(raw.data(), raw.size());
+    return true;
+  }
+  std::vector<llvm::Constant*> elements;
+  if (!ElementsOf(constant, &elements)) return false;
   for (llvm::Constant* element : elements) {
     const auto* integer = llvm::dyn_cast<llvm::ConstantInt>(element);
     const llvm::APInt bits = integer != nullptr ? integer->getValue()
@@ -136,10 +149,16 @@ class FunctionReader {
 
   void AddAttributes(const llvm::AttributeList& attributes) {
     if (attributes.isEmpty()) return;
-    for (unsigned index : attributes.indexes()) {
-      if (attributes.hasAttributesAtIndex(index)) hasher_.AddText(attributes.getAsString(index));
-      hasher_.Add(index);
+    auto [it, fresh] = attributes_.try_emplace(attributes.getRawPointer(), 0);
+    if (fresh) {
+      FingerprintHasher hasher;
+      for (unsigned index : attributes.indexes()) {
+        if (attributes.hasAttributesAtIndex(index)) hasher.AddText(attributes.getAsString(index));
+        hasher.Add(index);
+      }
+      it->second = hasher.Finish().low;
     }
+    hasher_.Add(it->second);
   }
 
   void AddText(const llvm::Value& value) {
@@ -219,7 +238,9 @@ class FunctionReader {
   FingerprintHasher& hasher_;
   std::string bytes_;
   llvm::DenseMap<const llvm::Value*, uint64_t> numbers_;
+  // Of one context, where they are unique.
   llvm::DenseMap<const llvm::Type*, uint64_t> types_;
+  llvm::DenseMap<const void*, uint64_t> attributes_;
 };
 
 int64_t AlignmentOf(int64_t bytes) { return std::min<int64_t>(kMaxAlignment, llvm::bit_ceil<uint64_t>(bytes)); }
