@@ -1,5 +1,5 @@
-// Programs of whole arrays, and what the partitioner makes of them for each device: the same results, by the collectives
-// that are expected and no others.
+// Programs of whole arrays, and what the partitioner makes of them for each device: the same results, by the
+// collectives that are expected and no others.
 #include <gtest/gtest.h>
 
 #include <set>
@@ -72,8 +72,8 @@ void Check(const std::string& body, const std::string& collectives) {
   std::unique_ptr<HloModule> module = Parse(body);
   ASSERT_NE(module, nullptr);
   std::unique_ptr<HloModule> parts = module->Clone();
-  auto whole = DeviceProgram::Compile(Client::Default(), std::move(module), "interpreter",
-                                      DeviceProgram::Form::kWholeArrays);
+  auto whole =
+      DeviceProgram::Compile(Client::Default(), std::move(module), "interpreter", DeviceProgram::Form::kWholeArrays);
   ASSERT_TRUE(whole.ok()) << whole.status();
   ASSERT_TRUE((*whole)->runs_whole());
   auto tilings = PropagateShardings(*parts, kDevices);
@@ -129,10 +129,12 @@ TEST(PartitionedProgram, OtherTilings) {
       const std::string f = from, t = to;
       const bool all_to_all = (f == "$X" && t == "$C") || (f == "$C" && t == "$X") || (f == "$A" && t == "$XY") ||
                               (f == "$XY" && t == "$A");
-      const bool slices = f == t || f == "$N" || (f == "$X" && (t == "$XY" || t == "$A")) || (f == "$Y" && t == "$YX") ||
-                          (f == "$C" && t == "$YX");
+      const bool slices = f == t || f == "$N" || (f == "$X" && (t == "$XY" || t == "$A")) ||
+                          (f == "$Y" && t == "$YX") || (f == "$C" && t == "$YX");
       Check(Entry("a = f32[8,4] parameter(0), " + f + "\nROOT r = f32[8,4] custom-call(a), $SHARDED, " + t),
-            slices ? "" : all_to_all ? "all-to-all" : "all-gather");
+            slices       ? ""
+            : all_to_all ? "all-to-all"
+                         : "all-gather");
     }
   }
 }
@@ -228,7 +230,19 @@ ENTRY e {
   x = f32[8,4] get-tuple-element(w), index=1
   ROOT r = (f32[8,4], s32[]) tuple(x, z)
 })",
-        "all-gather");
+        "");
+  // The sum over rows is one over devices; the rows are sorted whole.
+  Check(R"(
+yes { a = f32[8,4] parameter(0)  z = f32[] constant(0)  s = f32[4] reduce(a, z), dimensions={0}, to_apply=add
+  b = f32[8,4] broadcast(s), dimensions={1}  ROOT r = f32[8,4] add(a, b) }
+no { a = f32[8,4] parameter(0)  ROOT r = f32[8,4] sort(a), dimensions={0}, to_apply=less }
+ENTRY e {
+  a = f32[8,4] parameter(0), $X
+  b = f32[8,4] parameter(1), $XY
+  p = pred[] parameter(2), $N
+  ROOT r = f32[8,4] conditional(p, a, b), true_computation=yes, false_computation=no
+})",
+        "all-gather all-reduce");
 }
 
 TEST(PartitionedProgram, Convolutions) {

@@ -293,8 +293,8 @@ TEST(ComplexMath, SpecialPowers) {
   };
   const auto floats = Compile<float>("");
   const auto doubles = Compile<double>("");
-  const Case& power = *std::find_if(std::begin(kCases), std::end(kCases),
-                                    [](const Case& one) { return one.op == HloOpcode::kPower; });
+  const Case& power =
+      *std::find_if(std::begin(kCases), std::end(kCases), [](const Case& one) { return one.op == HloOpcode::kPower; });
   const auto same = [](double got, double want) { return got == want || (std::isnan(got) && std::isnan(want)); };
   for (const Special& s : kSpecials) {
     // In one lane of a vector of ordinary numbers.

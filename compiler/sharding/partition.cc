@@ -1,13 +1,13 @@
 #include "compiler/sharding/partition.h"
 
 #include <algorithm>
-#include <optional>
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "compiler/make.h"
 #include "compiler/sharding/exchange.h"
+#include "compiler/sharding/partition_rules.h"
 #include "hlo/base/status.h"
 #include "hlo/devices/device_groups.h"
 
@@ -16,129 +16,6 @@ namespace {
 
 using O = HloOpcode;
 using Digits = std::vector<DeviceTiling::Digit>;
-
-bool Contains(const Int64List& list, int64_t d) { return std::find(list.begin(), list.end(), d) != list.end(); }
-
-// Dimension `to_d` becomes cut as dimension `d` of `from` is.
-void Take(const DeviceTiling& from, int64_t d, DeviceTiling* to, int64_t to_d) {
-  if (from.dim(d).empty()) return;
-  to->set_order(from.order());
-  for (const DeviceTiling::Digit& digit : from.dim(d)) to->Append(to_d, digit);
-}
-
-// Where a reshape leaves what an operand is cut by. Digits that would come to lie in the middle of a dimension are
-// taken off `operand`.
-DeviceTiling Reshaped(const Shape& from, const Shape& into, DeviceTiling* operand) {
-  const DeviceTiling given = *operand;
-  *operand = DeviceTiling::Replicated(from.rank());
-  DeviceTiling result = DeviceTiling::Replicated(into.rank());
-  if (from.ElementCount() == 0) return result;
-  int64_t a = 0, b = 0;
-  while (a < from.rank() && b < into.rank()) {
-    const int64_t first_b = b;
-    // Digits count from the outermost dimension inwards, as far as dimensions before are cut to single elements.
-    int64_t first_a = a, product_a = from.dim(a++), product_b = into.dim(b++);
-    while (product_a != product_b) {
-      if (product_a < product_b) {
-        product_a *= from.dim(a++);
-      } else {
-        product_b *= into.dim(b++);
-      }
-    }
-    int64_t to = first_b, room = into.dim(to);
-    bool stopped = false;
-    for (int64_t d = first_a; d < a && !stopped; ++d) {
-      for (const DeviceTiling::Digit& digit : given.dim(d)) {
-        while (room == 1 && to + 1 < b) room = into.dim(++to);
-        if (room % digit.size != 0) {
-          stopped = true;
-          break;
-        }
-        room /= digit.size;
-        operand->set_order(given.order());
-        operand->Append(d, digit);
-        result.set_order(given.order());
-        result.Append(to, digit);
-      }
-      stopped |= operand->Tiles(d) != from.dim(d);
-    }
-  }
-  return result;
-}
-
-// Of an op that moves elements along some dimensions only and keeps the others: how many of its operands are arrays of
-// the result's rank, and whether it keeps a dimension.
-struct Movement {
-  int64_t arrays = 1;
-  std::vector<bool> keeps;
-};
-
-std::optional<Movement> MovementOf(const HloInstruction& i) {
-  Movement m;
-  switch (i.opcode()) {
-    case O::kSlice:
-    case O::kPad:
-    case O::kReverse:
-    case O::kDynamicSlice:
-      break;
-    case O::kConcatenate:
-    case O::kSort:
-      m.arrays = i.operand_count();
-      break;
-    case O::kReduceWindow:
-      m.arrays = i.operand_count() / 2;
-      break;
-    case O::kDynamicUpdateSlice:
-      m.arrays = 2;
-      break;
-    default:
-      return std::nullopt;
-  }
-  const Shape& operand = i.operand(0)->shape();
-  for (int64_t d = 0; d < operand.rank(); ++d) {
-    switch (i.opcode()) {
-      case O::kSlice:
-        m.keeps.push_back(i.slice().starts[d] == 0 && i.slice().limits[d] == operand.dim(d) &&
-                          i.slice().strides[d] == 1);
-        break;
-      case O::kPad:
-        m.keeps.push_back(i.padding().dims[d] == PaddingDim());
-        break;
-      case O::kReverse:
-      case O::kConcatenate:
-      case O::kSort:
-        m.keeps.push_back(!Contains(i.dimensions(), d));
-        break;
-      case O::kDynamicSlice:
-        m.keeps.push_back(i.shape().dim(d) == operand.dim(d));
-        break;
-      case O::kDynamicUpdateSlice:
-        m.keeps.push_back(i.operand(1)->shape().dim(d) == operand.dim(d));
-        break;
-      case O::kReduceWindow:
-        m.keeps.push_back(i.window().dims[d] == WindowDim());
-        break;
-      default:
-        break;
-    }
-  }
-  return m;
-}
-
-// Whether parts may be reduced one by one, and their results after: `op` is then the reduction.
-bool IsPlainReduction(const HloInstruction& reduce, O* op) {
-  if (reduce.operand_count() != 2) return false;
-  for (const O candidate : {O::kAdd, O::kMultiply, O::kMaximum, O::kMinimum, O::kAnd, O::kOr}) {
-    if (!IsCombiner(reduce.to_apply(), candidate)) continue;
-    *op = candidate;
-    // Every device starts from the initial value.
-    const HloInstruction* const start = reduce.operand(1);
-    if (candidate != O::kAdd && candidate != O::kMultiply) return true;
-    if (!start->IsConstant() || IsComplex(start->type())) return false;
-    return start->literal().GetDouble(0) == (candidate == O::kAdd ? 0 : 1);
-  }
-  return false;
-}
 
 class Partitioner {
  public:
@@ -209,7 +86,26 @@ class Partitioner {
     if (!shape.IsTuple()) return leaves[(*leaf)++].part;
     std::vector<HloInstruction*> elements;
     for (const Shape& element : shape.tuple_shapes()) elements.push_back(Joined(element, leaves, leaf));
-    return make::Tuple(entry_, elements);
+    return make::Tuple(to_, elements);
+  }
+
+  // The shape of a device's parts of a value; `leaf` counts its leaves.
+  static absl::StatusOr<Shape> Cut(const Shape& shape, const std::vector<DeviceTiling>& tilings, size_t* leaf) {
+    if (!shape.IsTuple()) {
+      const DeviceTiling& tiling = tilings[(*leaf)++];
+      return shape.IsArray() ? tiling.ShardShape(WithoutLayout(shape)) : shape;
+    }
+    Shape cut = shape;
+    for (Shape& element : cut.mutable_tuple_shapes()) {
+      XC_ASSIGN_OR_RETURN(element, Cut(element, tilings, leaf));
+    }
+    return cut;
+  }
+
+  static std::vector<DeviceTiling> TilingsOf(const Value& value) {
+    std::vector<DeviceTiling> tilings;
+    for (const Leaf& leaf : value) tilings.push_back(leaf.tiling);
+    return tilings;
   }
 
   absl::StatusOr<Leaf> In(const Leaf& leaf, const DeviceTiling& tiling) {
@@ -229,15 +125,9 @@ class Partitioner {
   // The instruction for parts: `tilings` of its leaves.
   absl::StatusOr<Value> Add(const HloInstruction& i, absl::Span<HloInstruction* const> operands,
                             const std::vector<DeviceTiling>& tilings, HloInstruction** made = nullptr) {
-    Shape shape = WithoutLayout(i.shape());
-    if (shape.IsTuple()) {
-      for (size_t l = 0; l < tilings.size(); ++l) {
-        XC_ASSIGN_OR_RETURN(shape.mutable_tuple_shapes()[l], tilings[l].ShardShape(shape.tuple_shape(l)));
-      }
-    } else {
-      XC_ASSIGN_OR_RETURN(shape, tilings[0].ShardShape(shape));
-    }
-    HloInstruction* const part = entry_->Add(i.CloneWith(shape, operands));
+    size_t leaf = 0;
+    XC_ASSIGN_OR_RETURN(const Shape shape, Cut(i.shape(), tilings, &leaf));
+    HloInstruction* const part = to_->Add(i.CloneWith(shape, operands));
     part->mutable_attributes()->Erase(AttrKind::kSharding);
     if (made != nullptr) *made = part;
     Value value = Taken(part);
@@ -297,10 +187,8 @@ class Partitioner {
       default:
         break;
     }
-    std::vector<std::vector<DeviceTiling>> operands(x.size());
-    for (size_t o = 0; o < x.size(); ++o) {
-      for (const Leaf& leaf : *x[o]) operands[o].push_back(leaf.tiling);
-    }
+    std::vector<std::vector<DeviceTiling>> operands;
+    for (const Value* operand : x) operands.push_back(TilingsOf(*operand));
     XC_ASSIGN_OR_RETURN(const std::vector<DeviceTiling> to, ResultTilings(i, devices_, operands));
     switch (i.opcode()) {
       case O::kCustomCall:
@@ -312,9 +200,9 @@ class Partitioner {
         DeviceTiling from = DeviceTiling::Replicated(i.operand(0)->shape().rank());
         for (size_t d = 0; d < i.dimensions().size(); ++d) {
           if (broadcasts) {
-            Take(to[0], i.dimensions()[d], &from, d);
+            TakeCut(to[0], i.dimensions()[d], &from, d);
           } else {
-            Take(to[0], d, &from, i.dimensions()[d]);
+            TakeCut(to[0], d, &from, i.dimensions()[d]);
           }
         }
         XC_ASSIGN_OR_RETURN(const Leaf operand, In((*x[0])[0], from));
@@ -324,6 +212,10 @@ class Partitioner {
         return i.operand_count() == 2 ? VisitDot(i, x, to[0]) : VisitWhole(i, x);
       case O::kConvolution:
         return VisitConvolution(i, x, to[0]);
+      case O::kWhile:
+        return VisitWhile(i, *x[0], to);
+      case O::kConditional:
+        return VisitConditional(i, x, to);
       default:
         break;
     }
@@ -342,7 +234,7 @@ class Partitioner {
     for (size_t o = 0; o < x.size(); ++o) {
       XC_ASSIGN_OR_RETURN(operands.emplace_back(), Whole(i.operand(o), *x[o]));
     }
-    HloInstruction* const whole = entry_->Add(i.CloneWith(i.shape(), operands));
+    HloInstruction* const whole = to_->Add(i.CloneWith(i.shape(), operands));
     whole->mutable_attributes()->Erase(AttrKind::kSharding);
     return Taken(whole);
   }
@@ -367,11 +259,63 @@ class Partitioner {
     return Add(i, operands, to);
   }
 
+  // A computation of one parameter, of which devices have parts by `from`, and of whose result they get parts by
+  // `into`.
+  absl::StatusOr<HloComputation*> Partitioned(const HloComputation& whole, const std::vector<DeviceTiling>& from,
+                                              const std::vector<DeviceTiling>& into) {
+    size_t leaf = 0;
+    XC_ASSIGN_OR_RETURN(const Shape shape, Cut(whole.parameter(0)->shape(), from, &leaf));
+    HloComputation* const before = to_;
+    to_ = module_->AddComputation(whole.name());
+    Value parameter = Taken(to_->Add(HloInstruction::CreateParameter(0, shape, whole.parameter(0)->name())));
+    for (size_t l = 0; l < from.size(); ++l) parameter[l].tiling = from[l];
+    XC_ASSIGN_OR_RETURN(Value result, Emit(whole, {std::move(parameter)}));
+    for (size_t l = 0; l < result.size(); ++l) {
+      XC_ASSIGN_OR_RETURN(result[l], In(result[l], into[l]));
+    }
+    leaf = 0;
+    to_->set_root(Joined(whole.root()->shape(), result, &leaf));
+    return std::exchange(to_, before);
+  }
+
+  absl::StatusOr<Value> VisitWhile(const HloInstruction& i, Value state, const std::vector<DeviceTiling>& tilings) {
+    for (size_t l = 0; l < state.size(); ++l) {
+      XC_ASSIGN_OR_RETURN(state[l], In(state[l], tilings[l]));
+    }
+    XC_ASSIGN_OR_RETURN(HloComputation* const condition,
+                        Partitioned(*i.while_condition(), tilings, {DeviceTiling::Replicated(0)}));
+    XC_ASSIGN_OR_RETURN(HloComputation* const body, Partitioned(*i.while_body(), tilings, tilings));
+    size_t leaf = 0;
+    HloInstruction* loop = nullptr;
+    XC_ASSIGN_OR_RETURN(Value value, Add(i, {Joined(i.shape(), state, &leaf)}, tilings, &loop));
+    loop->SetCalledComputation(0, condition);
+    loop->SetCalledComputation(1, body);
+    return value;
+  }
+
+  absl::StatusOr<Value> VisitConditional(const HloInstruction& i, const Operands& x,
+                                         const std::vector<DeviceTiling>& tilings) {
+    std::vector<HloInstruction*> operands = {(*x[0])[0].part};
+    std::vector<HloComputation*> branches;
+    for (size_t b = 0; b + 1 < x.size(); ++b) {
+      size_t leaf = 0;
+      operands.push_back(Joined(i.operand(static_cast<int64_t>(b) + 1)->shape(), *x[b + 1], &leaf));
+      XC_ASSIGN_OR_RETURN(branches.emplace_back(),
+                          Partitioned(*i.called(static_cast<int64_t>(b)), TilingsOf(*x[b + 1]), tilings));
+    }
+    HloInstruction* conditional = nullptr;
+    XC_ASSIGN_OR_RETURN(Value value, Add(i, operands, tilings, &conditional));
+    for (size_t b = 0; b < branches.size(); ++b) {
+      conditional->SetCalledComputation(static_cast<int64_t>(b), branches[b]);
+    }
+    return value;
+  }
+
   absl::StatusOr<Value> VisitBarrier(const HloInstruction& i, const Value& x) {
     std::vector<HloInstruction*> parts;
     for (const Leaf& leaf : x) parts.push_back(leaf.part);
-    HloInstruction* const all = make::Tuple(entry_, parts);
-    HloInstruction* const barrier = entry_->Add(i.CloneWith(all->shape(), {all}));
+    HloInstruction* const all = make::Tuple(to_, parts);
+    HloInstruction* const barrier = to_->Add(i.CloneWith(all->shape(), {all}));
     Value value = x;
     for (size_t l = 0; l < value.size(); ++l) value[l].part = make::GetTupleElement(barrier, static_cast<int64_t>(l));
     return value;
@@ -403,7 +347,7 @@ class Partitioner {
     DeviceTiling to = DeviceTiling::Replicated(from.rank() - i.dimensions().size());
     int64_t next = 0;
     for (int64_t d = 0; d < from.rank(); ++d) {
-      if (!Contains(i.dimensions(), d)) Take(from, d, &to, next++);
+      if (!HasDim(i.dimensions(), d)) TakeCut(from, d, &to, next++);
     }
     XC_ASSIGN_OR_RETURN(Value value, Add(i, operands, std::vector<DeviceTiling>(count, to)));
     if (!reduced.empty()) value[0].part = exchange_.AllReduce(value[0].part, op, reduced, order);
@@ -417,19 +361,19 @@ class Partitioner {
     DeviceTiling l = DeviceTiling::Replicated(lhs.tiling.rank()), r = DeviceTiling::Replicated(rhs.tiling.rank());
     int64_t next = 0;
     for (size_t b = 0; b < dims.lhs_batch.size(); ++b, ++next) {
-      Take(to, next, &l, dims.lhs_batch[b]);
-      Take(to, next, &r, dims.rhs_batch[b]);
+      TakeCut(to, next, &l, dims.lhs_batch[b]);
+      TakeCut(to, next, &r, dims.rhs_batch[b]);
     }
     for (int64_t d = 0; d < l.rank(); ++d) {
-      if (!Contains(dims.lhs_batch, d) && !Contains(dims.lhs_contracting, d)) Take(to, next++, &l, d);
+      if (!HasDim(dims.lhs_batch, d) && !HasDim(dims.lhs_contracting, d)) TakeCut(to, next++, &l, d);
     }
     for (int64_t d = 0; d < r.rank(); ++d) {
-      if (!Contains(dims.rhs_batch, d) && !Contains(dims.rhs_contracting, d)) Take(to, next++, &r, d);
+      if (!HasDim(dims.rhs_batch, d) && !HasDim(dims.rhs_contracting, d)) TakeCut(to, next++, &r, d);
     }
     Digits used;
     for (int64_t d = 0; d < to.rank(); ++d) used.insert(used.end(), to.dim(d).begin(), to.dim(d).end());
-    Int64List order = to.IsReplicated() ? lhs.tiling.IsReplicated() ? rhs.tiling.order() : lhs.tiling.order()
-                                        : to.order();
+    Int64List order =
+        to.IsReplicated() ? lhs.tiling.IsReplicated() ? rhs.tiling.order() : lhs.tiling.order() : to.order();
     Digits summed;
     for (size_t c = 0; c < dims.lhs_contracting.size() && i.type() != ElementType::kPred; ++c) {
       const int64_t ld = dims.lhs_contracting[c], rd = dims.rhs_contracting[c];
@@ -459,8 +403,8 @@ class Partitioner {
     if (i.attr_or<AttrKind::kFeatureGroupCount>(1) != 1) to.Clear(dims.output_feature);
     if (i.attr_or<AttrKind::kBatchGroupCount>(1) != 1) to = DeviceTiling::Replicated(to.rank());
     DeviceTiling l = DeviceTiling::Replicated(to.rank()), r = l;
-    Take(to, dims.output_batch, &l, dims.input_batch);
-    Take(to, dims.output_feature, &r, dims.kernel_output_feature);
+    TakeCut(to, dims.output_batch, &l, dims.input_batch);
+    TakeCut(to, dims.output_feature, &r, dims.kernel_output_feature);
     XC_ASSIGN_OR_RETURN(const Leaf lhs, In((*x[0])[0], l));
     XC_ASSIGN_OR_RETURN(const Leaf rhs, In((*x[1])[0], r));
     return Add(i, {lhs.part, rhs.part}, {to});
@@ -482,8 +426,7 @@ class Partitioner {
       operands.push_back(lies.part);
     }
     HloInstruction* part = nullptr;
-    XC_ASSIGN_OR_RETURN(Value value,
-                        Add(i, operands, std::vector<DeviceTiling>(i.shape().LeafCount(), tiling), &part));
+    XC_ASSIGN_OR_RETURN(Value value, Add(i, operands, std::vector<DeviceTiling>(i.shape().LeafCount(), tiling), &part));
     for (int64_t d = 0; d < tiling.rank(); ++d) {
       if (tiling.dim(d).empty()) continue;
       const int64_t size = operands[0]->shape().dim(d);
@@ -502,6 +445,7 @@ class Partitioner {
 
   HloModule* const module_;
   HloComputation* const entry_;
+  HloComputation* to_ = entry_;  // where instructions are added
   const EntryTilings& tilings_;
   const int64_t devices_;
   DeviceExchange exchange_{devices_};

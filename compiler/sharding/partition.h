@@ -10,7 +10,7 @@ namespace xc {
 // `module` computes whole arrays on its partitions, which are one replica's, and has no manual parts; `tilings` are
 // those of PropagateShardings. Afterwards its entry takes and gives a device's parts. Elementwise instructions, dots,
 // convolutions over their batch and output features, sums and other plain reductions, and what moves elements along
-// dimensions that are not cut compute parts; everything else, loops and conditionals among it, computes whole arrays,
+// dimensions that are not cut compute parts, in loops and conditionals too; everything else computes whole arrays,
 // which are gathered before. Calls are inlined. Donations and aliases stay.
 absl::Status PartitionModule(HloModule* module, const EntryTilings& tilings);
 

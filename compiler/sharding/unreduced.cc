@@ -47,9 +47,8 @@ void StackParameter(HloInstruction* parameter, DeviceTiling* tiling) {
     Shape& shape = config.entry_parameter_layouts[parameter->parameter_number()];
     shape = Stacked(shape, count);
   }
-  HloInstruction* const sum =
-      make::Reduce(parameter, make::Scalar(entry, parameter->type(), 0), {0},
-                   make::Combiner(parameter->module(), O::kAdd, parameter->type()));
+  HloInstruction* const sum = make::Reduce(parameter, make::Scalar(entry, parameter->type(), 0), {0},
+                                           make::Combiner(parameter->module(), O::kAdd, parameter->type()));
   for (HloInstruction* user : users) {
     for (int64_t o = 0; o < user->operand_count(); ++o) {
       if (user->operand(o) == parameter) user->ReplaceOperand(o, sum);
@@ -81,7 +80,8 @@ absl::Status StackUnreduced(HloModule* module, EntryTilings* tilings) {
     for (const size_t end = leaf + leaves; leaf < end; ++leaf) {
       if (tilings->parameters[leaf].unreduced().empty()) continue;
       if (!parameter->shape().IsArray()) {
-        return absl::UnimplementedError(absl::StrCat(parameter->name(), ": devices have summands of a part of a tuple"));
+        return absl::UnimplementedError(
+            absl::StrCat(parameter->name(), ": devices have summands of a part of a tuple"));
       }
       StackParameter(parameter, &tilings->parameters[leaf]);
     }

@@ -125,9 +125,7 @@ int64_t DeviceTiling::Tiles(int64_t d) const {
   return tiles;
 }
 
-int64_t DeviceTiling::TileOf(int64_t device, int64_t d) const {
-  return ValueOf(device, dims_[d]);
-}
+int64_t DeviceTiling::TileOf(int64_t device, int64_t d) const { return ValueOf(device, dims_[d]); }
 
 int64_t DeviceTiling::ValueOf(int64_t device, const std::vector<Digit>& digits) const {
   int64_t position = device;

@@ -41,7 +41,7 @@ ENTRY main {
   a = f32[8] parameter(0), sharding={devices=[2,2]0,1,2,3 last_tile_dims={unreduced}}
   z = f32[] constant(0)
   r = f32[] reduce(a, z), dimensions={0}, to_apply=add
-  ROOT s = f32[] custom-call(r), custom_call_target="Sharding", sharding={devices=[2,2]0,2,1,3 last_tile_dims={unreduced, replicated}}
+  ROOT s = f32[] custom-call(r), custom_call_target="Sharding", sharding={devices=[2,2]0,1,2,3 last_tile_dims={unreduced, replicated}}
 })");
 }
 

@@ -26,7 +26,9 @@ Shape WithLayouts(Shape shape, const Dims** next_order) {
   if (shape.IsArray() && !shape.has_layout()) shape.set_layout(Layout::Descending(shape.rank()));
   if (*next_order == nullptr) return shape;
   const Dims& order = *(*next_order)++;
-  if (!order.empty()) shape.mutable_layout()->minor_to_major.assign(order.begin(), order.end());
+  if (!order.empty() && order.size() == shape.dims().size()) {
+    shape.mutable_layout()->minor_to_major.assign(order.begin(), order.end());
+  }
   return shape;
 }
 
@@ -84,18 +86,21 @@ absl::StatusOr<std::unique_ptr<HloModule>> PartsOf(const CompiledProgram& compil
   return module;
 }
 
+// The module that a program's text and costs are told of: what a device computes. Where that cannot be made of a
+// program of whole arrays, it is the whole.
+absl::StatusOr<std::unique_ptr<HloModule>> ModuleOf(const CompiledProgram& compiled) {
+  if (compiled.for_several != nullptr && compiled.for_several->runs_whole()) {
+    if (absl::StatusOr<std::unique_ptr<HloModule>> parts = PartsOf(compiled); parts.ok()) return parts;
+  }
+  const std::string text = compiled.executable().Text("optimized_hlo");
+  // A program that was loaded is without its optimized module: then it is the one that was compiled.
+  return ReadModule(text.empty() ? compiled.source : text);
+}
+
 }  // namespace
 
 absl::StatusOr<std::string> CompiledProgram::OptimizedProto() const {
-  std::unique_ptr<HloModule> module;
-  if (for_several != nullptr && for_several->runs_whole()) {
-    if (absl::StatusOr<std::unique_ptr<HloModule>> parts = PartsOf(*this); parts.ok()) module = *std::move(parts);
-  }
-  if (module == nullptr) {
-    const std::string text = executable().Text("optimized_hlo");
-    // A program that was loaded is without its optimized module: then it is the one that was compiled.
-    XC_ASSIGN_OR_RETURN(module, ReadModule(text.empty() ? source : text));
-  }
+  XC_ASSIGN_OR_RETURN(std::unique_ptr<HloModule> module, ModuleOf(*this));
   if (for_several != nullptr) ShowCollectives(module.get());
   XC_ASSIGN_OR_RETURN(const std::string bytes, WriteModule(*module, ModuleFormat::kBinaryProto));
   pb::HloModuleProtoWithConfig proto;
@@ -118,8 +123,7 @@ absl::StatusOr<std::string> CompiledProgram::OptimizedProto() const {
 
 const CompiledProgram::Costs& CompiledProgram::costs() const {
   std::call_once(cost_once_, [this] {
-    const std::string text = executable().Text("optimized_hlo");
-    auto module = ReadModule(text.empty() ? source : text);
+    auto module = ModuleOf(*this);
     if (!module.ok()) return;
     const InstructionCost cost = CostOf((*module)->entry());
     const auto add = [this](const char* name, int64_t value) {
