@@ -29,12 +29,14 @@ bool IsAboutSpecialNumbers(const HloInstruction* condition) {
 }  // namespace
 
 // Elementwise instructions that are computed for operand `side` of `select` alone, users before operands; none if there
-// is no function among them, or too many.
+// are too many, or fewer than two functions among them: where some lanes want one side and some the other, the branch
+// comes on top.
 std::vector<const HloInstruction*> FusedEmitter::OnlyFor(const HloInstruction* select, int64_t side) const {
   constexpr size_t kMost = 64;
+  constexpr int kFewestFunctions = 2;
   std::vector<const HloInstruction*> found;
   absl::flat_hash_set<const HloInstruction*> own;
-  bool function = false;
+  int functions = 0;
   const auto take = [&](const HloInstruction* i) {
     if (own.contains(i) || !i->IsElementwise() || i->operand_count() == 0) return;
     if (values_.contains(i) || memory_.contains(i) || alias_.contains(i)) return;
@@ -46,14 +48,14 @@ std::vector<const HloInstruction*> FusedEmitter::OnlyFor(const HloInstruction* s
     }
     own.insert(i);
     found.push_back(i);
-    function |= IsTranscendental(i->opcode());
+    functions += IsTranscendental(i->opcode());
   };
   take(select->operand(side));
   for (size_t next = 0; next < found.size(); ++next) {
     if (found.size() > kMost) return {};
     for (const HloInstruction* operand : found[next]->operands()) take(operand);
   }
-  return function ? found : std::vector<const HloInstruction*>();
+  return functions >= kFewestFunctions ? found : std::vector<const HloInstruction*>();
 }
 
 absl::StatusOr<Element> FusedEmitter::EmitSelect(const HloInstruction* select, const Index& position) {

@@ -53,14 +53,17 @@ int Count(const std::string& text, const std::string& part) {
   return count;
 }
 
-// A function that only one side of a selection takes is left out where no lane wants it.
+// Functions that only one side of a selection takes are left out where no lane wants them.
 TEST(NativeCode, SelectedFunctionsAreInBranches) {
   const std::string head = R"(HloModule m
 ENTRY e { x = f32[4096] parameter(0) z = f32[] constant(0.3) zs = f32[4096] broadcast(z), dimensions={}
-  p = pred[4096] compare(x, zs), direction=LT s = f32[4096] sine(x) )";
+  p = pred[4096] compare(x, zs), direction=LT
+  u = f32[4096] sine(x) s = f32[4096] exponential(u) )";
   EXPECT_EQ(Count(CodeOf(head + "ROOT r = f32[4096] select(p, s, x) }", "llvm_ir"), "\ninside"), 1);
   EXPECT_EQ(Count(CodeOf(head + "t = f32[4096] select(p, s, x) ROOT r = f32[4096] add(s, t) }", "llvm_ir"), "\ninside"),
             0);
+  // One function alone takes hardly longer than a branch.
+  EXPECT_EQ(Count(CodeOf(head + "ROOT r = f32[4096] select(p, u, x) }", "llvm_ir"), "\ninside"), 0);
 }
 
 // Windows of a few elements are written one after the other, without loops along them.
