@@ -10,19 +10,18 @@
 namespace xc {
 int64_t GeneralCode::SampleSize(int which, int of_class) {
   constexpr int64_t kScales[] = {131, 500};
-  // What strides make of two sizes is unlike, too.
   constexpr int64_t kApart = 41;
   if (which == 4) return 12;
   if (which == 3) return 64 * int64_t{of_class + 2};
-  if (which == 2) {
-    int left = of_class;
-    for (int64_t n = 3;; ++n) {
-      if (IsPrime(n) && left-- == 0) return n;
-    }
+  int64_t n = which == 2 ? 3 : kScales[which];
+  // What strides make of sizes should be unlike, too, and no multiple of a vector by chance: with these remainders no
+  // half, quarter or eighth, rounded up or down, is a multiple of 4.
+  const auto fits = [which](int64_t m) { return IsPrime(m) && (which == 2 || m % 32 == 11 || m % 32 == 21); };
+  for (int left = of_class;; --left) {
+    while (!fits(n)) ++n;
+    if (left == 0) return n;
+    n += which == 2 ? 1 : kApart;
   }
-  int64_t n = kScales[which] + kApart * of_class;
-  while (!IsPrime(n)) ++n;
-  return n;
 }
 
 absl::StatusOr<std::shared_ptr<const GeneralProgram>> GeneralCode::Compile(const CompileOptions& options) {

@@ -158,10 +158,12 @@ absl::StatusOr<std::vector<int64_t>> SizeClasses::Sample(int which, int way) con
   for (size_t i = 0; i < classes_.size(); ++i) {
     if (!Varies(i)) taken.insert(of_class[classes_[i]] = kept_[0][i]);
   }
+  int varying = 0;
   for (size_t c = 0; c < of_class.size(); ++c) {
-    if (!varies_[c] || relations.contains(static_cast<int>(c))) continue;
-    of_class[c] =
-        limited ? SmallerSampleSize(which, largest_[c], taken) : GeneralCode::SampleSize(which, static_cast<int>(c));
+    if (!varies_[c]) continue;
+    const int number = varying++;
+    if (relations.contains(static_cast<int>(c))) continue;
+    of_class[c] = limited ? SmallerSampleSize(which, largest_[c], taken) : GeneralCode::SampleSize(which, number);
     if (of_class[c] == 0) return absl::UnimplementedError("its sizes have too few values to try it out with");
     taken.insert(of_class[c]);
   }

@@ -76,6 +76,8 @@ absl::StatusOr<bool> SimplifyAlgebra(HloModule* module, PassContext& context) {
       alive[instruction->id()] = instruction;
       if (queued.insert(instruction->id()).second) work.push_back(instruction->id());
     };
+    alive.reserve(computation->instruction_count());
+    queued.reserve(computation->instruction_count());
     for (HloInstruction* instruction : computation->PostOrder()) enqueue(instruction);
     // Rules make progress by construction; the bound keeps a pair of rules that undo each other from running for ever.
     int64_t budget = 40 * computation->instruction_count() + 1000;
