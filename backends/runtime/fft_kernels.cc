@@ -210,19 +210,28 @@ void AnyBlock(const FftPass<T>& pass, int64_t p, const V* xr, const V* xi, int64
   write_pair(k, 0);
 }
 
+// From q on as many blocks of `Bytes` as there are.
+template <int Bytes, typename T>
+void AnyBlocks(const FftPass<T>& pass, int64_t p, const T* xr, const T* xi, T* yr, T* yi, int64_t* q) {
+  typedef T Neighbours __attribute__((vector_size(Bytes)));
+  constexpr int64_t kLanes = Bytes / sizeof(T);
+  const int64_t s = pass.s;
+  for (; *q + kLanes <= s; *q += kLanes) {
+    const int64_t in = *q + s * p, out = *q + s * pass.radix * p;
+    AnyBlock<T, Neighbours>(pass, p, xr + in, xi + in, s * pass.m, yr + out, yi + out, s);
+  }
+}
+
 // A pass of an odd radix that has no code of its own; as Pass.
 template <typename T, typename V>
 void AnyPass(const FftPass<T>& pass, const V* xr, const V* xi, V* yr, V* yi) {
-  typedef T Neighbours __attribute__((vector_size(kVectorBytes)));
-  constexpr int64_t kLanes = sizeof(V) == sizeof(T) ? kVectorBytes / sizeof(T) : 1;
   const int64_t s = pass.s, m = pass.m, r = pass.radix;
   for (int64_t p = 0; p < m; ++p) {
     int64_t q = 0;
-    if constexpr (kLanes > 1) {
-      for (; q + kLanes <= s; q += kLanes) {
-        const int64_t in = q + s * p, out = q + s * r * p;
-        AnyBlock<T, Neighbours>(pass, p, xr + in, xi + in, s * m, yr + out, yi + out, s);
-      }
+    if constexpr (sizeof(V) == sizeof(T)) {
+      AnyBlocks<kVectorBytes>(pass, p, xr, xi, yr, yi, &q);
+      if constexpr (kVectorBytes > 32) AnyBlocks<32>(pass, p, xr, xi, yr, yi, &q);
+      if constexpr (kVectorBytes > 16) AnyBlocks<16>(pass, p, xr, xi, yr, yi, &q);
     }
     for (; q < s; ++q) {
       const int64_t in = q + s * p, out = q + s * r * p;
