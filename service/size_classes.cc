@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <initializer_list>
+#include <numeric>
 #include <optional>
 #include <set>
 #include <utility>
@@ -15,12 +16,22 @@ namespace {
 
 using Column = std::vector<int64_t>;  // a class' size in each signature
 
-// The size of a sample of a program that has limits: not above `largest`, which has been seen. 0: there is none.
-int64_t SmallerSampleSize(int which, int64_t largest, const std::set<int64_t>& taken) {
-  for (int64_t n = largest * (4 - which) / 4; n > 1; --n) {
-    if ((IsPrime(n) || which == 3) && !taken.contains(n)) return n;
+// Multiples of `divisor`: the size of a sample of a program that has limits, which is not above `largest`, which has
+// been seen (0: there is none); and that of others.
+int64_t SmallerSampleSize(int which, int64_t largest, int64_t divisor, const std::set<int64_t>& taken) {
+  for (int64_t n = largest * (4 - which) / 4 / divisor; n > 0 && n * divisor > 1; --n) {
+    if ((IsPrime(n) || which == 3) && !taken.contains(n * divisor)) return n * divisor;
   }
   return 0;
+}
+int64_t SampleSize(int which, int number, int64_t divisor, const std::set<int64_t>& taken) {
+  const int64_t size = GeneralCode::SampleSize(which, number);
+  if (divisor == 1) return size;
+  int64_t n = (size + divisor - 1) / divisor;
+  if (which >= 3) return n * divisor;
+  n = std::max<int64_t>(n, 3);
+  while (!IsPrime(n) || taken.contains(n * divisor)) ++n;
+  return n * divisor;
 }
 
 int64_t FloorQuotient(int64_t a, int64_t b) { return a / b - (a % b < 0); }
@@ -146,9 +157,19 @@ std::map<int, SizeClasses::Relation> SizeClasses::Relations(bool multiples) cons
   return relations;
 }
 
+int64_t SizeClasses::CommonDivisor(int of_class) const {
+  constexpr int64_t kMost = 64;
+  int64_t divisor = 0;
+  for (size_t i = 0; i < classes_.size(); ++i) {
+    if (classes_[i] != of_class) continue;
+    for (const std::vector<int64_t>& sizes : kept_) divisor = std::gcd(divisor, sizes[i]);
+  }
+  return divisor <= kMost ? divisor : std::gcd(divisor, kMost);
+}
+
 absl::StatusOr<std::vector<int64_t>> SizeClasses::Sample(int which, int way) const {
   const bool limited = way >= kWays / 2;
-  const int related = way % (kWays / 2) - 1;  // -1: each class by itself
+  const int related = way % (kWays / 2) - 2;  // below 0: each class by itself; -1: with multiples
   const int rounding = related % kWaysToRound;
   std::map<int, Relation> relations;
   if (related >= 0) relations = Relations(/*multiples=*/related >= kWaysToRound);
@@ -159,14 +180,19 @@ absl::StatusOr<std::vector<int64_t>> SizeClasses::Sample(int which, int way) con
     if (!Varies(i)) taken.insert(of_class[classes_[i]] = kept_[0][i]);
   }
   int varying = 0;
+  bool any_multiple = false;
   for (size_t c = 0; c < of_class.size(); ++c) {
     if (!varies_[c]) continue;
     const int number = varying++;
     if (relations.contains(static_cast<int>(c))) continue;
-    of_class[c] = limited ? SmallerSampleSize(which, largest_[c], taken) : GeneralCode::SampleSize(which, number);
+    const int64_t divisor = related == -1 ? CommonDivisor(static_cast<int>(c)) : 1;
+    any_multiple |= divisor > 1;
+    of_class[c] =
+        limited ? SmallerSampleSize(which, largest_[c], divisor, taken) : SampleSize(which, number, divisor, taken);
     if (of_class[c] == 0) return absl::UnimplementedError("its sizes have too few values to try it out with");
     taken.insert(of_class[c]);
   }
+  if (related == -1 && !any_multiple) return absl::UnimplementedError("no size is always a multiple");
   // What follows from others that follow from others comes last.
   for (std::map<int, Relation> left = relations; !left.empty();) {
     for (auto it = left.begin(); it != left.end();) {

@@ -23,15 +23,16 @@ class SizeClasses {
   // Whether size number `i` has been another one than in the first signature.
   bool Varies(size_t i) const { return varies_[classes_[i]]; }
 
-  // How samples come about, in the order to try them in: each class by itself; with classes that have been functions of
-  // others (a half rounded up, one less, a product), in each way to round that the signatures allow, first with smaller
-  // sizes as parts of larger ones, then with larger ones as multiples of smaller ones; and the same with no size above
-  // what has been seen, for programs that have limits, such as the rows of a table of positions. What a sample assumes
-  // need not be so: it is the program of other sizes that says what code serves.
+  // How samples come about, in the order to try them in: each class by itself; the same with multiples of what all its
+  // sizes have been multiples of (images for networks that halve and double them); with classes that have been
+  // functions of others (a half rounded up, one less, a product), in each way to round that the signatures allow, first
+  // with smaller sizes as parts of larger ones, then with larger ones as multiples of smaller ones; and all of these
+  // with no size above what has been seen, for programs that have limits, such as the rows of a table of positions.
+  // What a sample assumes need not be so: it is the program of other sizes that says what code serves.
   static constexpr int kWaysToRound = 4;
-  static constexpr int kWays = 2 * (1 + 2 * kWaysToRound);
-  // The sizes of sample number `which` (GeneralCode::SampleSize). Unimplemented: nothing follows from anything, and so
-  // this way is none; or sizes have too few values.
+  static constexpr int kWays = 2 * (2 + 2 * kWaysToRound);
+  // The sizes of sample number `which` (GeneralCode::SampleSize). Unimplemented: nothing follows from anything, or is
+  // a multiple, and so this way is none; or sizes have too few values.
   absl::StatusOr<std::vector<int64_t>> Sample(int which, int way) const;
 
  private:
@@ -43,6 +44,8 @@ class SizeClasses {
   };
   // By class, of those that follow from others; there are no cycles.
   std::map<int, Relation> Relations(bool multiples) const;
+  // What all sizes of a class have been multiples of.
+  int64_t CommonDivisor(int of_class) const;
 
   static constexpr size_t kMostKept = 16;
   int signatures_ = 0;

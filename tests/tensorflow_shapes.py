@@ -141,6 +141,13 @@ def up_again(x):
     return tf.image.resize(small, tf.shape(x)[1:3])[..., :3] * x
 
 
+def joined_again(x):
+    """A half of the size, doubled and joined: for even sizes."""
+    half = tf.nn.max_pool2d(tf.nn.relu(tf.nn.conv2d(x, STEM, 1, "SAME")), 2, 2, "VALID")
+    twice = tf.repeat(tf.repeat(half, 2, axis=1), 2, axis=2)
+    return tf.tanh(tf.concat([x, twice], axis=-1)) * 2.0
+
+
 def against_targets(x):
     """Two arguments of one cluster: the second one's sizes are a quarter of the first one's, rounded up."""
     maps = tf.nn.conv2d(tf.nn.conv2d(x, STEM, 2, "SAME"), MIDDLE, 2, "SAME")
@@ -152,6 +159,7 @@ def against_targets(x):
 # Of images [n, height, width, 3].
 IMAGES = {"classes": classes, "trained": trained, "up_again": up_again, "against_targets": against_targets}
 IMAGE_SIZES = [(2, 33, 47), (3, 40, 52), (2, 31, 64), (4, 50, 50), (2, 64, 64), (3, 65, 36), (5, 39, 42), (2, 96, 31)]
+EVEN_SIZES = [(2, 32, 48), (3, 40, 58), (2, 24, 62), (4, 48, 48), (3, 66, 40), (5, 98, 32)]
 
 # n and length: each by itself, sizes that are equal by chance, those of the width, multiples of vectors, 1.
 SIZES = [(3, 10), (2, 33), (4, 17), (5, 5), (2, 64), (16, 16), (7, 90), (4, 4), (2, 3), (3, 16), (48, 2), (6, 96)]
@@ -212,6 +220,11 @@ def one_code_serves_images_of_all_sizes():
     counts = {name: served(name, program, IMAGE_SIZES) for name, program in IMAGES.items()}
     few = {name: n for name, n in counts.items() if n < clusters.get(name, 1) * (len(IMAGE_SIZES) - 2)}
     assert not few, few
+
+
+@check
+def one_code_serves_images_that_are_always_even():
+    assert served("joined_again", joined_again, EVEN_SIZES) == len(EVEN_SIZES) - 2
 
 
 @check
