@@ -94,6 +94,19 @@ ENTRY e {
         true, {{{1, 2}}, {{10, 20}}}, {{{22, 44}, {22, 44}}, {{22, 44}, {0, 0}}});
 }
 
+TEST(ShardedProgram, SummandsOfProducts) {
+  Check(R"(HloModule m, num_partitions=2
+ENTRY e {
+  a = f32[2,2] parameter(0), sharding={devices=[1,2]<=[2]}
+  b = f32[2,2] parameter(1), sharding={devices=[2,1]<=[2]}
+  p = f32[2,2] dot(a, b), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  c = f32[2,2] custom-call(p), custom_call_target="Sharding", sharding={unreduced}
+  s = f32[2,2] add(c, a)
+  ROOT r = f32[2,2] custom-call(s), custom_call_target="Sharding", sharding={unreduced}
+})",
+        true, {{{1, 3}, {1, 10}}, {{2, 4}, {100, 1000}}}, {{{1 + 1, 10 + 2, 3 + 3, 30 + 4}}, {{200, 2000, 400, 4000}}});
+}
+
 // A manual part between arrays in its own tiling: nothing is gathered.
 constexpr char kManual[] = R"(HloModule m, num_partitions=2
 add { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT r = f32[] add(a, b) }

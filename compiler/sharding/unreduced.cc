@@ -57,12 +57,50 @@ void StackParameter(HloInstruction* parameter, DeviceTiling* tiling) {
   if (is_root) entry->set_root(sum);
 }
 
-HloInstruction* StackResult(HloInstruction* whole, DeviceTiling* tiling) {
-  HloComputation* const computation = whole->parent();
-  const int64_t count = Stack(tiling);
+// A product's summands, along a first dimension: those over one part after the other of what is contracted. Null where
+// the parts would differ in size.
+HloInstruction* DotSummands(const HloInstruction& dot, int64_t count) {
+  DotDims dims = dot.dot_dims();
+  if (dot.operand_count() != 2 || dims.lhs_contracting.empty() || dot.type() == ElementType::kPred) return nullptr;
+  HloInstruction* parts[] = {dot.operand(0), dot.operand(1)};
+  Int64List* const contracting[] = {&dims.lhs_contracting, &dims.rhs_contracting};
+  Int64List* const batch[] = {&dims.lhs_batch, &dims.rhs_batch};
+  for (int side : {0, 1}) {
+    const int64_t split = contracting[side]->front();
+    Int64List sizes = parts[side]->shape().dims();
+    if (sizes[split] % count != 0) return nullptr;
+    sizes[split] /= count;
+    sizes.insert(sizes.begin() + split, count);
+    parts[side] = make::Reshape(parts[side], sizes);
+    for (Int64List* list : {contracting[side], batch[side]}) {
+      for (int64_t& d : *list) d += d >= split ? 1 : 0;
+    }
+    batch[side]->insert(batch[side]->begin(), split);
+  }
+  HloInstruction* const products =
+      dot.parent()->Add(dot.CloneWith(Stacked(WithoutLayout(dot.shape()), count), {parts[0], parts[1]}));
+  products->mutable_attributes()->Erase(AttrKind::kSharding);
+  products->set_attr<AttrKind::kDotDims>(std::move(dims));
+  return products;
+}
+
+// Summands of a value along a first dimension: of products as each device would have them, of sums those of both sides,
+// of anything else all of it and zeros.
+HloInstruction* Summands(HloInstruction* whole, int64_t count, int depth) {
+  constexpr int kMaxDepth = 8;  // of sums and annotations: both sides of a sum are followed
+  if (whole->opcode() == O::kCustomCall && whole->custom_call_target() == "Sharding" && depth < kMaxDepth) {
+    return Summands(whole->operand(0), count, depth + 1);
+  }
+  if (whole->opcode() == O::kAdd && depth < kMaxDepth) {
+    return make::Binary(O::kAdd, Summands(whole->operand(0), count, depth + 1),
+                        Summands(whole->operand(1), count, depth + 1));
+  }
+  if (whole->opcode() == O::kDot) {
+    if (HloInstruction* const products = DotSummands(*whole, count)) return products;
+  }
   HloInstruction* const first = make::Reshape(whole, Stacked(WithoutLayout(whole->shape()), 1).dims());
-  HloInstruction* const all = computation->Add(O::kPad, Stacked(WithoutLayout(whole->shape()), count),
-                                               {first, make::Scalar(computation, whole->type(), 0)});
+  HloInstruction* const all = whole->parent()->Add(O::kPad, Stacked(WithoutLayout(whole->shape()), count),
+                                                   {first, make::Scalar(whole->parent(), whole->type(), 0)});
   PaddingAttr padding;
   padding.dims.resize(first->shape().rank());
   padding.dims[0].high = count - 1;
@@ -90,7 +128,7 @@ absl::Status StackUnreduced(HloModule* module, EntryTilings* tilings) {
   ModuleConfig& config = module->config();
   if (!root->shape().IsTuple()) {
     if (tilings->results.empty() || tilings->results[0].unreduced().empty()) return absl::OkStatus();
-    HloInstruction* const all = StackResult(root, &tilings->results[0]);
+    HloInstruction* const all = Summands(root, Stack(&tilings->results[0]), 0);
     if (config.has_entry_layout) config.entry_result_layout = Stacked(config.entry_result_layout, all->shape().dim(0));
     entry->set_root(all);
     return absl::OkStatus();
@@ -106,7 +144,7 @@ absl::Status StackUnreduced(HloModule* module, EntryTilings* tilings) {
       if (!element->shape().IsArray()) {
         return absl::UnimplementedError(absl::StrCat(root->name(), ": devices have summands of a part of a tuple"));
       }
-      element = StackResult(element, &tilings->results[leaf]);
+      element = Summands(element, Stack(&tilings->results[leaf]), 0);
       any = true;
       if (config.has_entry_layout) {
         Shape& shape = config.entry_result_layout.mutable_tuple_shapes()[e];

@@ -8,9 +8,9 @@
 namespace xc {
 
 // The leaves of which `tilings` say that devices have summands get a dimension in front, along which these lie, one for
-// each device that shares in the sum; the module takes the sum of a parameter's, and gives the whole of a result as the
-// first, and zeros. Their tilings are of that form afterwards. Unimplemented for such a leaf inside of a tuple that is
-// no result.
+// each device that shares in the sum; the module takes the sum of a parameter's. A result's are those of its products,
+// as far as it is a sum of such; of anything else the first is all of it, and the others zeros. Their tilings are of
+// that form afterwards. Unimplemented for such a leaf inside of a tuple that is no result.
 absl::Status StackUnreduced(HloModule* module, EntryTilings* tilings);
 
 }  // namespace xc
