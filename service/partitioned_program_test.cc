@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "compiler/sharding/partition.h"
+#include "compiler/sharding/unreduced.h"
 #include "hlo/text/parser.h"
 #include "hlo/verifier/verifier.h"
 #include "service/device_program.h"
@@ -78,8 +79,11 @@ void Check(const std::string& body, const std::string& collectives) {
   ASSERT_TRUE((*whole)->runs_whole());
   auto tilings = PropagateShardings(*parts, kDevices);
   ASSERT_TRUE(tilings.ok()) << tilings.status();
+  const EntryTilings as_given = *tilings;
+  ASSERT_TRUE(StackUnreduced(parts.get(), &*tilings).ok());
   const absl::Status status = PartitionModule(parts.get(), *tilings);
   ASSERT_TRUE(status.ok()) << status;
+  DropStacks(parts.get(), as_given);
   const absl::Status verified = VerifyModule(*parts);
   ASSERT_TRUE(verified.ok()) << verified << parts->ToString();
   std::set<std::string> kinds;
@@ -243,6 +247,18 @@ ENTRY e {
   ROOT r = f32[8,4] conditional(p, a, b), true_computation=yes, false_computation=no
 })",
         "all-gather all-reduce");
+}
+
+TEST(PartitionedProgram, Summands) {
+  const std::string rows_of_summands = "sharding={devices=[2,1,2]<=[4] last_tile_dims={unreduced}}";
+  Check(Entry("a = f32[8,4] parameter(0), $XY\nb = f32[4,8] parameter(1), $Y\n"
+              "p = f32[8,8] dot(a, b), lhs_contracting_dims={1}, rhs_contracting_dims={0}\n"
+              "ROOT r = f32[8,8] custom-call(p), $SHARDED, " +
+              rows_of_summands),
+        "");
+  Check(Entry("a = f32[8,4] parameter(0), " + rows_of_summands + "\nn = f32[8,4] negate(a)\n" +
+              "ROOT r = (f32[8,4], f32[8,4]) tuple(n, a)"),
+        "all-reduce");
 }
 
 TEST(PartitionedProgram, Convolutions) {

@@ -35,6 +35,27 @@ Shape Stacked(const Shape& shape, int64_t count) {
   return stacked;
 }
 
+Shape WithoutFirst(const Shape& shape) {
+  Shape without(shape.type(), Int64List(shape.dims().begin() + 1, shape.dims().end()));
+  if (shape.has_layout()) {
+    Layout layout = Layout::Descending(without.rank());
+    layout.memory_space = shape.layout().memory_space;
+    without.set_layout(std::move(layout));
+  }
+  return without;
+}
+
+// Makes `value` stand where the parameter did, for all that used it before.
+void StandIn(HloInstruction* parameter, const std::vector<HloInstruction*>& users, bool is_root,
+             HloInstruction* value) {
+  for (HloInstruction* user : users) {
+    for (int64_t o = 0; o < user->operand_count(); ++o) {
+      if (user->operand(o) == parameter) user->ReplaceOperand(o, value);
+    }
+  }
+  if (is_root) parameter->parent()->set_root(value);
+}
+
 void StackParameter(HloInstruction* parameter, DeviceTiling* tiling) {
   HloComputation* const entry = parameter->parent();
   const std::vector<HloInstruction*> users = parameter->users();
@@ -49,12 +70,7 @@ void StackParameter(HloInstruction* parameter, DeviceTiling* tiling) {
   }
   HloInstruction* const sum = make::Reduce(parameter, make::Scalar(entry, parameter->type(), 0), {0},
                                            make::Combiner(parameter->module(), O::kAdd, parameter->type()));
-  for (HloInstruction* user : users) {
-    for (int64_t o = 0; o < user->operand_count(); ++o) {
-      if (user->operand(o) == parameter) user->ReplaceOperand(o, sum);
-    }
-  }
-  if (is_root) entry->set_root(sum);
+  StandIn(parameter, users, is_root, sum);
 }
 
 // A product's summands, along a first dimension: those over one part after the other of what is contracted. Null where
@@ -155,6 +171,55 @@ absl::Status StackUnreduced(HloModule* module, EntryTilings* tilings) {
   }
   if (any) entry->set_root(make::Tuple(entry, elements));
   return absl::OkStatus();
+}
+
+void DropStacks(HloModule* module, const EntryTilings& before) {
+  HloComputation* const entry = module->entry();
+  ModuleConfig& config = module->config();
+  size_t leaf = 0;
+  for (HloInstruction* parameter : entry->parameters()) {
+    const size_t first = leaf;
+    leaf += parameter->shape().LeafCount();
+    if (!parameter->shape().IsArray() || before.parameters[first].unreduced().empty()) continue;
+    const std::vector<HloInstruction*> users = parameter->users();
+    const bool is_root = parameter->IsRoot();
+    const Int64List stacked = parameter->shape().dims();
+    *parameter->mutable_shape() = WithoutFirst(parameter->shape());
+    if (config.has_entry_layout) {
+      Shape& shape = config.entry_parameter_layouts[parameter->parameter_number()];
+      shape = WithoutFirst(shape);
+    }
+    StandIn(parameter, users, is_root, make::Reshape(parameter, stacked));
+  }
+  HloInstruction* const root = entry->root();
+  const auto drop = [](HloInstruction* value) {
+    const Int64List& dims = value->shape().dims();
+    return make::Reshape(value, Int64List(dims.begin() + 1, dims.end()));
+  };
+  if (!root->shape().IsTuple()) {
+    if (before.results.empty() || before.results[0].unreduced().empty()) return;
+    entry->set_root(drop(root));
+    if (config.has_entry_layout) config.entry_result_layout = WithoutFirst(config.entry_result_layout);
+    return;
+  }
+  std::vector<HloInstruction*> elements;
+  bool any = false;
+  leaf = 0;
+  for (int64_t e = 0; e < root->shape().tuple_size(); ++e) {
+    HloInstruction* element = root->opcode() == O::kTuple ? root->operand(e) : make::GetTupleElement(root, e);
+    const size_t first = leaf;
+    leaf += element->shape().LeafCount();
+    if (element->shape().IsArray() && !before.results[first].unreduced().empty()) {
+      element = drop(element);
+      any = true;
+      if (config.has_entry_layout) {
+        Shape& shape = config.entry_result_layout.mutable_tuple_shapes()[e];
+        shape = WithoutFirst(shape);
+      }
+    }
+    elements.push_back(element);
+  }
+  if (any) entry->set_root(make::Tuple(entry, elements));
 }
 
 }  // namespace xc

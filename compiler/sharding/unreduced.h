@@ -13,6 +13,10 @@ namespace xc {
 // that form afterwards. Unimplemented for such a leaf inside of a tuple that is no result.
 absl::Status StackUnreduced(HloModule* module, EntryTilings* tilings);
 
+// After PartitionModule, the devices' parts at the entry without that dimension, which is 1 there. `before`: the
+// tilings as they were given to StackUnreduced.
+void DropStacks(HloModule* module, const EntryTilings& before);
+
 }  // namespace xc
 
 #endif  // XC_COMPILER_SHARDING_UNREDUCED_H_

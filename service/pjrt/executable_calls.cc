@@ -77,8 +77,10 @@ absl::StatusOr<std::unique_ptr<HloModule>> PartsOf(const CompiledProgram& compil
     }
   }
   XC_ASSIGN_OR_RETURN(EntryTilings tilings, PropagateShardings(*module, compiled.num_partitions));
+  const EntryTilings as_given = tilings;
   XC_RETURN_IF_ERROR(StackUnreduced(module.get(), &tilings));
   XC_RETURN_IF_ERROR(PartitionModule(module.get(), tilings));
+  DropStacks(module.get(), as_given);
   PassContext context;
   for (const PassFunction pass : {SimplifyTuples, EliminateCommonSubexpressions, EliminateDeadCode}) {
     XC_RETURN_IF_ERROR(pass(module.get(), context).status());

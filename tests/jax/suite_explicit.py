@@ -152,6 +152,28 @@ def cases():
 
     yield "unreduced_kept", kept_unreduced
 
+    def through():
+        with jax.set_mesh(e):
+            f = jax.jit(lambda x, y: jnp.einsum("ij,jk->ik", x, y, out_sharding=P("x", None, unreduced={"y"})))
+            out = f(jax.device_put(A, P("x", "y")), jax.device_put(B, P("y", None)))
+            again = jax.jit(lambda u: jax.sharding.reshard(u, P("x", None)))
+            return [shards(again(out)), shards(jax.sharding.reshard(out, P("x", "y")))]
+
+    yield "unreduced_through", through
+
+    def summed_in_loop():
+        part = lambda x, y: jnp.einsum("ij,jk->ik", x, y, out_sharding=P("x", None, unreduced={"y"}))
+
+        def f(x, y):
+            start = jax.sharding.reshard(jnp.zeros((16, 16), "float32"), P("x", None, unreduced={"y"}))
+            out = lax.scan(lambda c, _: (c + part(x, y), None), start, None, length=3)[0]
+            return jax.sharding.reshard(out, P("x", None))
+
+        with jax.set_mesh(e):
+            return shards(jax.jit(f)(jax.device_put(A, P("x", "y")), jax.device_put(B, P("y", None))))
+
+    yield "unreduced_loop", summed_in_loop
+
     def unreduced_sum():
         with jax.set_mesh(e):
             f = jax.jit(
