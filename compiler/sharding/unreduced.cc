@@ -147,6 +147,7 @@ absl::Status StackUnreduced(HloModule* module, EntryTilings* tilings) {
     HloInstruction* const all = Summands(root, Stack(&tilings->results[0]), 0);
     if (config.has_entry_layout) config.entry_result_layout = Stacked(config.entry_result_layout, all->shape().dim(0));
     entry->set_root(all);
+    entry->RemoveDead();  // the result as it was
     return absl::OkStatus();
   }
   std::vector<HloInstruction*> elements;
@@ -169,7 +170,10 @@ absl::Status StackUnreduced(HloModule* module, EntryTilings* tilings) {
     }
     elements.push_back(element);
   }
-  if (any) entry->set_root(make::Tuple(entry, elements));
+  if (any) {
+    entry->set_root(make::Tuple(entry, elements));
+    entry->RemoveDead();  // the results as they were
+  }
   return absl::OkStatus();
 }
 
