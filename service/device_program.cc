@@ -31,18 +31,6 @@ absl::Status CutShapes(const std::vector<DeviceTiling>& tilings, std::vector<Sha
   return absl::OkStatus();
 }
 
-// A device's one summand as an array by itself.
-void DropFirst(Shape* shape) {
-  Int64List dims(shape->dims().begin() + 1, shape->dims().end());
-  Shape without(shape->type(), dims);
-  if (shape->has_layout()) {
-    Layout layout = Layout::Descending(without.rank());
-    layout.memory_space = shape->layout().memory_space;
-    without.set_layout(std::move(layout));
-  }
-  *shape = std::move(without);
-}
-
 // Copies a device's part of a row-major array to its place in the whole array (`in`), or from there.
 void CopyPart(const DeviceTiling& tiling, int64_t device, const Shape& whole, char* array, void* part, bool in) {
   // Dimensions after the last one that is cut are contiguous in both.
@@ -122,7 +110,7 @@ absl::StatusOr<std::shared_ptr<const DeviceProgram>> DeviceProgram::Compile(Clie
   size_t next = 0;
   for (std::vector<Shape>* leaves : {&program->parameter_leaves_, &program->result_leaves_}) {
     for (Shape& leaf : *leaves) {
-      if (next < stacked.size() && stacked[next++]) DropFirst(&leaf);
+      if (next < stacked.size() && stacked[next++]) leaf = WithoutStack(leaf);
     }
   }
   return std::shared_ptr<const DeviceProgram>(std::move(program));

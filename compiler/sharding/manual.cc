@@ -89,32 +89,16 @@ class Localizer {
     return make::Reshape(make::Transpose(make::Reshape(all, split), order), whole);
   }
 
+  // What stands for whole arrays stays until it is known who wants them.
   absl::Status CutParameters() {
-    HloComputation* entry = module_->entry();
-    size_t leaf = 0;
-    for (HloInstruction* parameter : entry->parameters()) {
-      if (!parameter->shape().IsArray()) {
-        for (int64_t l = 0; l < parameter->shape().LeafCount(); ++l, ++leaf) {
-          if (!tilings_.parameters[leaf].IsReplicated()) {
-            return absl::UnimplementedError(absl::StrCat(parameter->name(), ": a tuple that lies on several devices"));
-          }
-        }
-        continue;
-      }
-      const DeviceTiling& tiling = tilings_.parameters[leaf++];
-      if (tiling.IsReplicated()) continue;
-      XC_ASSIGN_OR_RETURN(const Shape shape, tiling.ShardShape(parameter->shape()));
-      const Shape whole = parameter->shape();
-      // Stands for the whole array until it is known who wants it.
-      HloInstruction* stand_in = entry->Add(O::kCustomCall, WithoutLayout(whole), {});
-      stand_in->set_attr<AttrKind::kCustomCallTarget>("xc.whole");
-      parameter->ReplaceAllUsesWith(stand_in);
-      *parameter->mutable_shape() = shape;
+    const auto cut = [&](HloInstruction* parameter, const DeviceTiling& tiling) -> absl::Status {
+      if (tiling.IsReplicated()) return absl::OkStatus();
+      XC_ASSIGN_OR_RETURN(HloInstruction* const stand_in, CutParameter(parameter, tiling));
       cut_[stand_in] = {tiling, parameter};
       stand_ins_.push_back(stand_in);
-      XC_RETURN_IF_ERROR(CutParameterLayout(module_, parameter->parameter_number(), tiling));
-    }
-    return absl::OkStatus();
+      return absl::OkStatus();
+    };
+    return ForEachArrayParameter(*module_, tilings_.parameters, cut);
   }
 
   absl::Status Replace(HloComputation* computation) {

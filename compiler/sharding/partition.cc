@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
-#include "absl/strings/str_cat.h"
 #include "compiler/make.h"
 #include "compiler/sharding/exchange.h"
 #include "compiler/sharding/partition_rules.h"
@@ -46,28 +45,14 @@ class Partitioner {
   using Leaf = DevicePart;
   using Value = std::vector<Leaf>;  // of the leaves of a shape
 
+  // Whoever asks the program about the arrays finds them whole.
   absl::Status CutParameters() {
-    size_t leaf = 0;
-    for (HloInstruction* parameter : entry_->parameters()) {
-      if (!parameter->shape().IsArray()) {
-        for (int64_t l = 0; l < parameter->shape().LeafCount(); ++l, ++leaf) {
-          if (!tilings_.parameters[leaf].IsReplicated()) {
-            return absl::UnimplementedError(absl::StrCat(parameter->name(), ": a tuple that lies on several devices"));
-          }
-        }
-        continue;
-      }
-      const DeviceTiling& tiling = tilings_.parameters[leaf++];
-      XC_ASSIGN_OR_RETURN(Shape shape, tiling.ShardShape(parameter->shape()));
-      XC_RETURN_IF_ERROR(CutParameterLayout(module_, parameter->parameter_number(), tiling));
-      // Whoever asks the program about the array finds it whole.
-      HloInstruction* const stand_in = entry_->Add(O::kCustomCall, WithoutLayout(parameter->shape()), {});
-      stand_in->set_attr<AttrKind::kCustomCallTarget>("xc.whole");
-      parameter->ReplaceAllUsesWith(stand_in);
-      *parameter->mutable_shape() = std::move(shape);
+    const auto cut = [&](HloInstruction* parameter, const DeviceTiling& tiling) -> absl::Status {
+      XC_ASSIGN_OR_RETURN(HloInstruction* const stand_in, CutParameter(parameter, tiling));
       given_[stand_in] = {{parameter, tiling}};
-    }
-    return absl::OkStatus();
+      return absl::OkStatus();
+    };
+    return ForEachArrayParameter(*module_, tilings_.parameters, cut);
   }
 
   // The leaves of a whole value.

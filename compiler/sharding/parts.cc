@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "compiler/make.h"
 #include "hlo/base/status.h"
 
@@ -50,11 +51,36 @@ void CutResultLayouts(HloModule* module, const std::vector<DeviceTiling>& result
   }
 }
 
-absl::Status CutParameterLayout(HloModule* module, int64_t parameter, const DeviceTiling& tiling) {
-  if (!module->config().has_entry_layout) return absl::OkStatus();
-  Shape& shape = module->config().entry_parameter_layouts[parameter];
-  XC_ASSIGN_OR_RETURN(shape, tiling.ShardShape(shape));
+absl::Status ForEachArrayParameter(
+    const HloModule& module, const std::vector<DeviceTiling>& tilings,
+    absl::FunctionRef<absl::Status(HloInstruction* parameter, const DeviceTiling& tiling)> cut) {
+  size_t leaf = 0;
+  for (HloInstruction* parameter : module.entry()->parameters()) {
+    if (parameter->shape().IsArray()) {
+      XC_RETURN_IF_ERROR(cut(parameter, tilings[leaf++]));
+      continue;
+    }
+    for (int64_t l = 0; l < parameter->shape().LeafCount(); ++l, ++leaf) {
+      if (!tilings[leaf].IsReplicated()) {
+        return absl::UnimplementedError(absl::StrCat(parameter->name(), ": a tuple that lies on several devices"));
+      }
+    }
+  }
   return absl::OkStatus();
+}
+
+absl::StatusOr<HloInstruction*> CutParameter(HloInstruction* parameter, const DeviceTiling& tiling) {
+  XC_ASSIGN_OR_RETURN(Shape part, tiling.ShardShape(parameter->shape()));
+  ModuleConfig& config = parameter->module()->config();
+  if (config.has_entry_layout) {
+    Shape& shape = config.entry_parameter_layouts[parameter->parameter_number()];
+    XC_ASSIGN_OR_RETURN(shape, tiling.ShardShape(shape));
+  }
+  HloInstruction* const stand_in = parameter->parent()->Add(O::kCustomCall, WithoutLayout(parameter->shape()), {});
+  stand_in->set_attr<AttrKind::kCustomCallTarget>("xc.whole");
+  parameter->ReplaceAllUsesWith(stand_in);
+  *parameter->mutable_shape() = std::move(part);
+  return stand_in;
 }
 
 }  // namespace xc

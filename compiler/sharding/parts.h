@@ -2,7 +2,10 @@
 #ifndef XC_COMPILER_SHARDING_PARTS_H_
 #define XC_COMPILER_SHARDING_PARTS_H_
 
+#include <vector>
+
 #include "absl/container/flat_hash_map.h"
+#include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
 #include "compiler/sharding/propagate.h"
 
@@ -27,8 +30,15 @@ class DeviceParts {
 
 // Makes the layouts of the results at the module's entry those of the devices' parts.
 void CutResultLayouts(HloModule* module, const std::vector<DeviceTiling>& results);
-// The same of a parameter that is an array.
-absl::Status CutParameterLayout(HloModule* module, int64_t parameter, const DeviceTiling& tiling);
+
+// Calls `cut` with each parameter of the entry that is an array; `tilings` are those of the parameters' leaves.
+// Unimplemented: a tuple of which a leaf lies on several devices.
+absl::Status ForEachArrayParameter(
+    const HloModule& module, const std::vector<DeviceTiling>& tilings,
+    absl::FunctionRef<absl::Status(HloInstruction* parameter, const DeviceTiling& tiling)> cut);
+// Makes a parameter of the entry, and its layout there, a device's part of the array. Returns what stands for the whole
+// array where the parameter was used: a call that nothing else knows, to be replaced.
+absl::StatusOr<HloInstruction*> CutParameter(HloInstruction* parameter, const DeviceTiling& tiling);
 
 }  // namespace xc
 

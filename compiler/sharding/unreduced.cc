@@ -23,26 +23,21 @@ int64_t Stack(DeviceTiling* tiling) {
   return tiling->Tiles(0);
 }
 
+// Of other dimensions, laid out in order where `shape` has a layout.
+Shape WithDims(const Shape& shape, const Int64List& dims) {
+  Shape changed(shape.type(), dims);
+  if (shape.has_layout()) {
+    Layout layout = Layout::Descending(changed.rank());
+    layout.memory_space = shape.layout().memory_space;
+    changed.set_layout(std::move(layout));
+  }
+  return changed;
+}
+
 Shape Stacked(const Shape& shape, int64_t count) {
   Int64List dims = shape.dims();
   dims.insert(dims.begin(), count);
-  Shape stacked(shape.type(), dims);
-  if (shape.has_layout()) {
-    Layout layout = Layout::Descending(stacked.rank());
-    layout.memory_space = shape.layout().memory_space;
-    stacked.set_layout(std::move(layout));
-  }
-  return stacked;
-}
-
-Shape WithoutFirst(const Shape& shape) {
-  Shape without(shape.type(), Int64List(shape.dims().begin() + 1, shape.dims().end()));
-  if (shape.has_layout()) {
-    Layout layout = Layout::Descending(without.rank());
-    layout.memory_space = shape.layout().memory_space;
-    without.set_layout(std::move(layout));
-  }
-  return without;
+  return WithDims(shape, dims);
 }
 
 // Makes `value` stand where the parameter did, for all that used it before.
@@ -126,6 +121,10 @@ HloInstruction* Summands(HloInstruction* whole, int64_t count, int depth) {
 
 }  // namespace
 
+Shape WithoutStack(const Shape& shape) {
+  return WithDims(shape, Int64List(shape.dims().begin() + 1, shape.dims().end()));
+}
+
 absl::Status StackUnreduced(HloModule* module, EntryTilings* tilings) {
   HloComputation* const entry = module->entry();
   size_t leaf = 0;
@@ -188,10 +187,10 @@ void DropStacks(HloModule* module, const EntryTilings& before) {
     const std::vector<HloInstruction*> users = parameter->users();
     const bool is_root = parameter->IsRoot();
     const Int64List stacked = parameter->shape().dims();
-    *parameter->mutable_shape() = WithoutFirst(parameter->shape());
+    *parameter->mutable_shape() = WithoutStack(parameter->shape());
     if (config.has_entry_layout) {
       Shape& shape = config.entry_parameter_layouts[parameter->parameter_number()];
-      shape = WithoutFirst(shape);
+      shape = WithoutStack(shape);
     }
     StandIn(parameter, users, is_root, make::Reshape(parameter, stacked));
   }
@@ -203,7 +202,7 @@ void DropStacks(HloModule* module, const EntryTilings& before) {
   if (!root->shape().IsTuple()) {
     if (before.results.empty() || before.results[0].unreduced().empty()) return;
     entry->set_root(drop(root));
-    if (config.has_entry_layout) config.entry_result_layout = WithoutFirst(config.entry_result_layout);
+    if (config.has_entry_layout) config.entry_result_layout = WithoutStack(config.entry_result_layout);
     return;
   }
   std::vector<HloInstruction*> elements;
@@ -218,7 +217,7 @@ void DropStacks(HloModule* module, const EntryTilings& before) {
       any = true;
       if (config.has_entry_layout) {
         Shape& shape = config.entry_result_layout.mutable_tuple_shapes()[e];
-        shape = WithoutFirst(shape);
+        shape = WithoutStack(shape);
       }
     }
     elements.push_back(element);

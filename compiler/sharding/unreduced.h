@@ -13,6 +13,9 @@ namespace xc {
 // that form afterwards. Unimplemented for such a leaf inside of a tuple that is no result.
 absl::Status StackUnreduced(HloModule* module, EntryTilings* tilings);
 
+// The shape of a stacked leaf without the dimension along which summands lie.
+Shape WithoutStack(const Shape& stacked);
+
 // After PartitionModule, the devices' parts at the entry without that dimension, which is 1 there. `before`: the
 // tilings as they were given to StackUnreduced.
 void DropStacks(HloModule* module, const EntryTilings& before);
