@@ -207,6 +207,14 @@ void ElementEmitter::Broadcast(absl::Span<Element> values) {
   for (Element& e : values) e = Splat(e, lanes);
 }
 
+Element ElementEmitter::Select(V condition, Element yes, Element no) {
+  Element all[] = {{condition}, yes, no};
+  Broadcast(absl::MakeSpan(all));
+  Element chosen{b_.CreateSelect(all[0].re, all[1].re, all[2].re)};
+  if (yes.im != nullptr) chosen.im = b_.CreateSelect(all[0].re, all[1].im, all[2].im);
+  return chosen;
+}
+
 Element ElementEmitter::Constant(ElementType type, double value) {
   llvm::Type* t = RegisterType(type);
   Element e;

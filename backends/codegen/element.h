@@ -75,6 +75,8 @@ class ElementEmitter {
   Element Splat(Element value, int lanes);
   // Makes all operands vectors of the same lanes if one of them is a vector.
   void Broadcast(absl::Span<Element> values);
+  // `yes` where the condition holds, `no` elsewhere; in all lanes of whichever of the three has several.
+  Element Select(llvm::Value* condition, Element yes, Element no);
   static int Lanes(llvm::Value* value);  // 1 for scalars
 
   Element Constant(ElementType type, double value);

@@ -135,12 +135,7 @@ class ControlEmitter {
 
   Values Choose(V condition, const Values& yes, const Values& no) {
     Values chosen;
-    for (size_t k = 0; k < yes.size(); ++k) {
-      Element parts[] = {{condition}, yes[k], no[k]};
-      e_.Broadcast(absl::MakeSpan(parts));
-      chosen.push_back({b_.CreateSelect(parts[0].re, parts[1].re, parts[2].re),
-                        parts[1].im == nullptr ? nullptr : b_.CreateSelect(parts[0].re, parts[1].im, parts[2].im)});
-    }
+    for (size_t k = 0; k < yes.size(); ++k) chosen.push_back(e_.Select(condition, yes[k], no[k]));
     return chosen;
   }
 

@@ -117,15 +117,10 @@ absl::StatusOr<Element> FusedEmitter::EmitPad(const HloInstruction* pad, const s
   const auto get = [&] { return Get(operand, Index{to}); };
   const auto in_lanes = [&] { return lane == nullptr ? get() : Where(lane, operand, get, far); };
   XC_ASSIGN_OR_RETURN(Element value, uniform == nullptr ? in_lanes() : Where(uniform, operand, in_lanes, far));
-  Element all[] = {{inside}, value, outside};
-  e_.Broadcast(absl::MakeSpan(all));
-  Element result{b.CreateSelect(all[0].re, all[1].re, all[2].re)};
-  if (value.im != nullptr) result.im = b.CreateSelect(all[0].re, all[1].im, all[2].im);
-  return result;
+  return e_.Select(inside, value, outside);
 }
 
 absl::StatusOr<Element> FusedEmitter::EmitConcatenate(const HloInstruction* concatenate, const std::vector<Term>& at) {
-  auto& b = e_.builder();
   const int64_t d = concatenate->dimensions()[0];
   Element result;
   int64_t start = 0;
@@ -143,21 +138,13 @@ absl::StatusOr<Element> FusedEmitter::EmitConcatenate(const HloInstruction* conc
     XC_ASSIGN_OR_RETURN(Element value, Where(
                                            inside, operand, [&] { return Get(operand, Index{to}); },
                                            ReachesFar(operand->shape(), concatenate->shape())));
-    if (!result) {
-      result = value;
-      continue;
-    }
-    Element all[] = {{inside}, value, result};
-    e_.Broadcast(absl::MakeSpan(all));
-    result = {b.CreateSelect(all[0].re, all[1].re, all[2].re)};
-    if (value.im != nullptr) result.im = b.CreateSelect(all[0].re, all[1].im, all[2].im);
+    result = result ? e_.Select(inside, value, result) : value;
   }
   // Known to be outside of all: whoever asks does not take it, as around a pad.
   return result ? result : e_.ZeroOf(concatenate->type());
 }
 
 absl::StatusOr<Element> FusedEmitter::EmitDynamicUpdateSlice(const HloInstruction* dus, const std::vector<Term>& at) {
-  auto& b = e_.builder();
   const HloInstruction* update = dus->operand(1);
   XC_ASSIGN_OR_RETURN(std::vector<Term> starts, Starts(dus, 2, update->shape().dims()));
   XC_ASSIGN_OR_RETURN(Element old, Get(dus->operand(0), Index{at}));
@@ -173,11 +160,7 @@ absl::StatusOr<Element> FusedEmitter::EmitDynamicUpdateSlice(const HloInstructio
   V inside = And(uniform, lane);
   if (inside == nullptr) return Get(update, Index{to});
   XC_ASSIGN_OR_RETURN(Element value, GetWhere(update, to, uniform, lane));
-  Element all[] = {{inside}, value, old};
-  e_.Broadcast(absl::MakeSpan(all));
-  Element result{b.CreateSelect(all[0].re, all[1].re, all[2].re)};
-  if (value.im != nullptr) result.im = b.CreateSelect(all[0].re, all[1].im, all[2].im);
-  return result;
+  return e_.Select(inside, value, old);
 }
 
 }  // namespace xc::codegen

@@ -85,11 +85,7 @@ absl::StatusOr<Element> FusedEmitter::EmitSelect(const HloInstruction* select, c
     V wanted = side == 0 ? condition.re : b.CreateNot(condition.re);
     XC_ASSIGN_OR_RETURN(values[side], InBranch(wanted, [&] { return get(select->operand(side + 1)); }));
   }
-  Element all[] = {condition, values[0], values[1]};
-  e_.Broadcast(absl::MakeSpan(all));
-  Element result{b.CreateSelect(all[0].re, all[1].re, all[2].re)};
-  if (all[1].im != nullptr) result.im = b.CreateSelect(all[0].re, all[1].im, all[2].im);
-  return result;
+  return e_.Select(condition.re, values[0], values[1]);
 }
 
 }  // namespace xc::codegen

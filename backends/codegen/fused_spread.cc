@@ -85,12 +85,10 @@ absl::StatusOr<Element> FusedEmitter::EmitSpread(const HloInstruction* pad, cons
     });
   };
   auto zeros = [](V x) { return llvm::Constant::getNullValue(x->getType()); };
-  Element all[] = {{And(uniform, spread(inside, zeros(inside)))}, {spread(value.re, zeros(value.re))}, outside};
-  if (value.im != nullptr) all[1].im = spread(value.im, zeros(value.im));
-  e_.Broadcast(absl::MakeSpan(all));
-  Element result{b.CreateSelect(all[0].re, all[1].re, all[2].re)};
-  if (value.im != nullptr) result.im = b.CreateSelect(all[0].re, all[1].im, all[2].im);
-  return result;
+  V wanted = And(uniform, spread(inside, zeros(inside)));
+  Element spread_value{spread(value.re, zeros(value.re))};
+  if (value.im != nullptr) spread_value.im = spread(value.im, zeros(value.im));
+  return e_.Select(wanted, spread_value, outside);
 }
 
 }  // namespace xc::codegen

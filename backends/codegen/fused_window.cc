@@ -124,24 +124,17 @@ absl::StatusOr<std::vector<Element>> FusedEmitter::EmitReduceWindow(const HloIns
     }
     if (extreme) {
       // Positions outside the operand count as the initial value, which counts anyway.
-      Element all[] = {{inside}, arguments[1], inits[0]};
-      if (inside != nullptr) {
-        e_.Broadcast(absl::MakeSpan(all));
-        all[1].re = b.CreateSelect(all[0].re, all[1].re, all[2].re);
-      }
-      seen.push_back(all[1].re);
-      values[0].re = extremes.Step(values[0].re, all[1].re);
-      values[1].re = extremes.JoinBits(values[1].re, all[1].re);
+      V next = (inside == nullptr ? arguments[1] : e_.Select(inside, arguments[1], inits[0])).re;
+      seen.push_back(next);
+      values[0].re = extremes.Step(values[0].re, next);
+      values[1].re = extremes.JoinBits(values[1].re, next);
       continue;
     }
     XC_ASSIGN_OR_RETURN(std::vector<Element> results,
                         EmitApply(e_, reduce->to_apply(), arguments, !keep, And(Active(), inside)));
     // Positions outside the operand are not combined.
     for (int64_t i = 0; inside != nullptr && i < n; ++i) {
-      Element all[] = {{inside}, results[i], arguments[i]};
-      e_.Broadcast(absl::MakeSpan(all));
-      results[i] = {b.CreateSelect(all[0].re, all[1].re, all[2].re),
-                    all[1].im == nullptr ? nullptr : b.CreateSelect(all[0].re, all[1].im, all[2].im)};
+      results[i] = e_.Select(inside, results[i], arguments[i]);
     }
     for (int64_t i = 0; i < n; ++i) values[i] = e_.Splat(results[i], lanes_);
   }
