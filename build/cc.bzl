@@ -37,3 +37,11 @@ def cc_library(name, srcs = [], apart = [], most = _MOST, testonly = False, **kw
         testonly = testonly,
         **kwargs
     )
+
+def gtest(name, linkopts = [], **kwargs):
+    """A test by GoogleTest and GoogleMock, with GoogleTest's main."""
+    native.cc_test(
+        name = name,
+        linkopts = ["-lgmock", "-lgtest", "-lgtest_main", "-lpthread"] + linkopts,
+        **kwargs
+    )
