@@ -46,6 +46,10 @@ bool IsUnsignedInt(ElementType type) {
          type == E::kU64;
 }
 bool IsIntegral(ElementType type) { return IsSignedInt(type) || IsUnsignedInt(type); }
+bool IsKernelFloat(ElementType type) { return IsFloating(type) && ElementBits(type) >= 16; }
+
+bool IsNarrowFloat(ElementType type) { return IsFloating(type) && ElementBits(type) < 32; }
+
 bool IsComplex(ElementType type) { return type == E::kC64 || type == E::kC128; }
 int TypeClassOf(ElementType type) {
   using enum TypeClass::Bits;

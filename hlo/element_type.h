@@ -89,6 +89,10 @@ bool IsIntegral(ElementType type);
 bool IsSignedInt(ElementType type);
 bool IsUnsignedInt(ElementType type);
 bool IsFloating(ElementType type);  // real floating point, f4 to f64
+// f16, bf16, f32 or f64: the floating-point types that kernels compute with; the narrower ones are for storage.
+bool IsKernelFloat(ElementType type);
+// Floating point below f32, which is computed in f32 and rounded.
+bool IsNarrowFloat(ElementType type);
 bool IsComplex(ElementType type);
 bool IsSubByte(ElementType type);
 // The class of an array type: one of the first five bits of TypeClass.

@@ -2,6 +2,7 @@
 
 #include <limits>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 
@@ -83,6 +84,11 @@ bool Shape::has_dynamic_dims() const {
     if (d) return true;
   }
   return false;
+}
+
+bool Shape::has_unknown_size() const {
+  return absl::c_linear_search(dims_, kUnknownSize) ||
+         absl::c_any_of(tuple_, [](const Shape& element) { return element.has_unknown_size(); });
 }
 
 bool Shape::is_dynamic() const {

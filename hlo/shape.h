@@ -70,6 +70,8 @@ class Shape {
   void set_dim(int64_t i, int64_t size) { dims_[i] = size; }
   bool is_dynamic_dim(int64_t i) const { return i < static_cast<int64_t>(dynamic_.size()) && dynamic_[i]; }
   void set_dynamic_dim(int64_t i, bool dynamic);
+  // Whether the size of any dimension here, or in an element of the tuple, is unknown.
+  bool has_unknown_size() const;
   // Whether any dimension here, or in an element of the tuple, is dynamic.
   bool is_dynamic() const;
   bool has_dynamic_dims() const;

@@ -31,7 +31,7 @@ Shape WithLayoutsOf(Shape shape, const Shape& declared) {
 
 bool HasUnknownSizes(const HloComputation& computation) {
   const auto& all = computation.instructions();
-  return std::any_of(all.begin(), all.end(), [](const auto& i) { return HasUnknownSize(i->shape()); });
+  return std::any_of(all.begin(), all.end(), [](const auto& i) { return i->shape().has_unknown_size(); });
 }
 
 class Binder {
@@ -91,13 +91,13 @@ class Binder {
   absl::Status BindInstruction(HloInstruction* i) {
     const Shape declared = i->shape();
     if (i->opcode() == HloOpcode::kSlice) BindLimits(i);
-    if (declared.IsArray() && HasUnknownSize(declared)) {
+    if (declared.IsArray() && declared.has_unknown_size()) {
       if (i->opcode() == HloOpcode::kBroadcast) BindBroadcast(i);
       if (i->opcode() == HloOpcode::kReshape || i->opcode() == HloOpcode::kDynamicReshape) BindReshape(i);
     }
     absl::StatusOr<Shape> shape = InferShape(*i);
     if (!shape.ok()) return Error(*i, shape.status().message());
-    if (HasUnknownSize(*shape)) {
+    if (shape->has_unknown_size()) {
       return Error(*i, absl::StrCat(shape->ToString(false), " has an unknown size (?) that no operand determines"));
     }
     if (!Agree(*shape, declared)) {
@@ -105,7 +105,7 @@ class Binder {
                                     declared.ToString(false), " is written"));
     }
     // What has no unknown sizes keeps its bounded ones.
-    if (HasUnknownSize(declared)) *i->mutable_shape() = WithLayoutsOf(*std::move(shape), declared);
+    if (declared.has_unknown_size()) *i->mutable_shape() = WithLayoutsOf(*std::move(shape), declared);
     return absl::OkStatus();
   }
 
@@ -161,12 +161,6 @@ class Binder {
 
 }  // namespace
 
-bool HasUnknownSize(const Shape& shape) {
-  const auto& tuple = shape.tuple_shapes();
-  return std::find(shape.dims().begin(), shape.dims().end(), kUnknown) != shape.dims().end() ||
-         std::any_of(tuple.begin(), tuple.end(), HasUnknownSize);
-}
-
 absl::Status BindUnknownSizes(
     const std::function<absl::StatusOr<Shape>(int64_t argument, const Shape& type)>& argument_shape,
     HloModule* module) {
@@ -175,12 +169,12 @@ absl::Status BindUnknownSizes(
   std::vector<Shape> arguments;
   for (const HloInstruction* parameter : module->entry()->parameters()) {
     Shape shape = parameter->shape();
-    if (HasUnknownSize(shape)) {
+    if (shape.has_unknown_size()) {
       if (!shape.IsArray()) return Error(*parameter, "unknown sizes (?) inside of a tuple are not supported");
       const absl::StatusOr<Shape> given = argument_shape(parameter->parameter_number(), shape);
       if (!given.ok()) return Error(*parameter, given.status().message());
       XC_RETURN_IF_ERROR(ValidateShape(*given));
-      if (HasUnknownSize(*given)) return Error(*parameter, "the argument's shape has an unknown size, too");
+      if (given->has_unknown_size()) return Error(*parameter, "the argument's shape has an unknown size, too");
       shape = WithLayoutsOf(*given, shape);
     }
     arguments.push_back(std::move(shape));
@@ -192,12 +186,12 @@ absl::Status BindUnknownSizes(
   if (!config.has_entry_layout) return absl::OkStatus();
   for (size_t i = 0; i < config.entry_parameter_layouts.size() && i < arguments.size(); ++i) {
     Shape& layout = config.entry_parameter_layouts[i];
-    if (HasUnknownSize(layout) && Agree(arguments[i], layout)) {
+    if (layout.has_unknown_size() && Agree(arguments[i], layout)) {
       layout = WithLayoutsOf(WithoutLayout(arguments[i]), layout);
     }
   }
   const Shape& result = module->entry()->root()->shape();
-  if (HasUnknownSize(config.entry_result_layout) && Agree(result, config.entry_result_layout)) {
+  if (config.entry_result_layout.has_unknown_size() && Agree(result, config.entry_result_layout)) {
     config.entry_result_layout = WithLayoutsOf(WithoutLayout(result), config.entry_result_layout);
   }
   return absl::OkStatus();

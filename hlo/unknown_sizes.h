@@ -10,9 +10,6 @@
 
 namespace xc {
 
-// Whether the shape, or that of an element of the tuple, has a dimension of unknown size.
-bool HasUnknownSize(const Shape& shape);
-
 // Gives all sizes of the module that are unknown the values that follow from its parameters' shapes, which
 // `argument_shape` says for those that have such sizes. A size that a broadcast or reshape makes follows from the
 // operand's where the operand has it, or all others; a slice's limit may be unknown, and is then the operand's size.

@@ -132,7 +132,7 @@ namespace {
 absl::Status CheckSizesKnown(const HloModule& module) {
   for (const auto& computation : module.computations()) {
     for (const auto& instruction : computation->instructions()) {
-      if (HasUnknownSize(instruction->shape())) {
+      if (instruction->shape().has_unknown_size()) {
         return absl::UnimplementedError(absl::StrCat(DescribeInstruction(*instruction), ": ",
                                                      instruction->shape().ToString(false),
                                                      " has an unknown size (?); give the arguments' shapes (xla: "

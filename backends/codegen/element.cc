@@ -12,10 +12,6 @@ namespace {
 
 using V = llvm::Value*;
 
-bool IsNarrowFloat(ElementType type) {
-  return IsFloating(type) && type != ElementType::kF32 && type != ElementType::kF64;
-}
-
 }  // namespace
 
 int ElementEmitter::Lanes(V value) {

@@ -49,7 +49,7 @@ Index Linear(FusedEmitter& fused, V start, const Term& column, const Shape& shap
 struct Reduction {
   Reduction(const HloInstruction* the_root, const plan::ColumnReduce& the_form, int vector_bytes)
       : root(the_root), form(the_form), reduce(the_form.reduce), type(the_form.reduce->type()) {
-    narrow = IsFloating(type) && type != ElementType::kF64 && type != ElementType::kF32;
+    narrow = IsNarrowFloat(type);
     local_type = narrow ? ElementType::kF32 : type;
     local_shape = WithDefaultLayout(Shape(local_type, {kColumns}));
     const int lanes = vector_bytes / std::max(4, StorageBytes(local_type));

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "backends/plan/planner_impl.h"
+#include "compiler/expand/expand.h"
 #include "hlo/base/choices.h"
 
 namespace xc::plan {
@@ -11,14 +12,7 @@ namespace {
 
 // Whether the runtime multiplies these types.
 Decision TypesKnown(ElementType a, ElementType b, ElementType c) {
-  auto plain = [](ElementType t) {
-    return t == ElementType::kF32 || t == ElementType::kF64 || t == ElementType::kF16 || t == ElementType::kBF16 ||
-           t == ElementType::kC64 || t == ElementType::kC128 || (IsIntegral(t) && ElementBits(t) >= 8);
-  };
-  auto byte = [](ElementType t) { return t == ElementType::kS8 || t == ElementType::kU8; };
-  if (a == b && b == c && plain(a)) return Decision::Yes();
-  if (a == b && c == ElementType::kF32 && (a == ElementType::kF16 || a == ElementType::kBF16)) return Decision::Yes();
-  if (byte(a) && byte(b) && c == ElementType::kS32) return Decision::Yes();
+  if (IsProductOfKernels(a, b, c)) return Decision::Yes();
   return Decision::No(absl::StrCat("there is no product of ", ElementTypeName(a), " and ", ElementTypeName(b), " in ",
                                    ElementTypeName(c)));
 }

@@ -126,8 +126,7 @@ absl::StatusOr<Decision> PlanRngBitGenerator(Planner& planner, const HloInstruct
 
 Decision PlanRng(Planner& planner, const HloInstruction* rng) {
   const ElementType type = rng->type();
-  const bool floating =
-      type == ElementType::kF16 || type == ElementType::kBF16 || type == ElementType::kF32 || type == ElementType::kF64;
+  const bool floating = IsKernelFloat(type);
   const bool normal = rng->attr<AttrKind::kDistribution>() == RandomDistribution::kNormal;
   if (rng->operand_count() != 2 || (!floating && (normal || (type != ElementType::kPred && !IsIntegral(type)))) ||
       ElementBits(type) < 8 - 7 * (type == ElementType::kPred)) {

@@ -51,11 +51,7 @@ const HloInstruction* CanonicalFloat(const HloInstruction* i) {
 
 // Whether the runtime knows the order of the type.
 bool IsSortable(ElementType type) {
-  if (IsFloating(type)) {
-    return type == ElementType::kF16 || type == ElementType::kBF16 || type == ElementType::kF32 ||
-           type == ElementType::kF64;
-  }
-  return type == ElementType::kPred || (IsIntegral(type) && ElementBits(type) >= 8);
+  return IsKernelFloat(type) || type == ElementType::kPred || (IsIntegral(type) && !IsSubByte(type));
 }
 
 // The order that the comparator defines, if it is one comparison of one array's elements.
@@ -151,10 +147,7 @@ Decision PlanSort(Planner& planner, const HloInstruction* sort) {
   return Decision::Yes();
 }
 
-bool HasOrder(ElementType type) {
-  return type == ElementType::kF16 || type == ElementType::kBF16 || type == ElementType::kF32 ||
-         type == ElementType::kF64 || (IsIntegral(type) && ElementBits(type) >= 8);
-}
+bool HasOrder(ElementType type) { return IsKernelFloat(type) || (IsIntegral(type) && !IsSubByte(type)); }
 
 Decision PlanTopK(Planner& planner, const HloInstruction* topk) {
   const HloInstruction* in = topk->operand(0);

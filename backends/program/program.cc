@@ -31,14 +31,13 @@ absl::StatusOr<std::vector<Shape>> ReadShapes(const ShapeProtos& protos) {
   std::vector<Shape> shapes;
   for (const pb::ShapeProto& proto : protos) {
     XC_ASSIGN_OR_RETURN(Shape shape, ShapeFromProto(proto));
-    const auto unknown = [](int64_t size) { return size == Shape::kUnknownSize; };
     if (shape.IsToken()) {
       shapes.push_back(std::move(shape));
       continue;
     }
     // A scalar's layout, which has no dimension to order, is none in this form.
     if (shape.IsScalar()) shape.set_layout(Layout::Descending(0));
-    if (!shape.IsArray() || !shape.has_layout() || std::any_of(shape.dims().begin(), shape.dims().end(), unknown)) {
+    if (!shape.IsArray() || !shape.has_layout() || shape.has_unknown_size()) {
       return absl::InvalidArgumentError(absl::StrCat("a custom call's ", shape.ToString(),
                                                      " is neither a token nor an array with sizes and a layout"));
     }

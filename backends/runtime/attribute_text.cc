@@ -44,10 +44,6 @@ RtType TypeNamed(absl::string_view name) {
   return RtType::kInvalid;
 }
 
-bool IsFloat(RtType type) {
-  return type == RtType::kF16 || type == RtType::kBF16 || type == RtType::kF32 || type == RtType::kF64;
-}
-
 template <typename T>
 void Append(T value, std::string* out) {
   out->append(reinterpret_cast<const char*>(&value), sizeof(value));

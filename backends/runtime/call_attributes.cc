@@ -47,7 +47,7 @@ bool FloatAt(RtType type, const std::string& bytes, int64_t i, double* value) {
     std::memcpy(&wide, &bits, sizeof(wide));
     *value = wide;
   }
-  return type == RtType::kF32 || type == RtType::kF64 || type == RtType::kF16 || type == RtType::kBF16;
+  return IsFloat(type);
 }
 
 CallAttributes::Value ValueOf(TypedAttribute attribute) {

@@ -273,10 +273,6 @@ void FromDouble(RtType type, double x, void* out, int64_t i) {
   }
 }
 
-bool IsFloat(RtType type) {
-  return type == RtType::kF16 || type == RtType::kBF16 || type == RtType::kF32 || type == RtType::kF64;
-}
-
 // Calls use(i, bits) for n 64-bit random numbers from the context's state, in parallel.
 template <typename Use>
 void RandomBits(RunContext* ctx, int64_t n, Use use) {

@@ -34,6 +34,11 @@ enum class RtType : int32_t {
   kF8E8M0FNU = 33,
 };
 
+// The floating-point types that kernels compute with.
+constexpr bool IsFloat(RtType type) {
+  return type == RtType::kF16 || type == RtType::kBF16 || type == RtType::kF32 || type == RtType::kF64;
+}
+
 // Bytes of an element; 0 for types that the runtime does not know.
 constexpr int64_t SizeOf(RtType type) {
   switch (type) {

@@ -11,18 +11,6 @@ namespace {
 
 using I = HloInstruction;
 
-// Whether the kernels multiply `a` by `b` into `c`.
-bool ProductKnown(ElementType a, ElementType b, ElementType c) {
-  const auto plain = [](ElementType t) {
-    return t == ElementType::kF32 || t == ElementType::kF64 || t == ElementType::kF16 || t == ElementType::kBF16 ||
-           IsComplex(t) || (IsIntegral(t) && ElementBits(t) >= 8);
-  };
-  const auto byte = [](ElementType t) { return t == ElementType::kS8 || t == ElementType::kU8; };
-  if (a == b && b == c) return plain(a);
-  if (a == b && c == ElementType::kF32 && (a == ElementType::kF16 || a == ElementType::kBF16)) return true;
-  return byte(a) && byte(b) && c == ElementType::kS32;
-}
-
 // The type to multiply in; integers wrap, so only the result's bits matter.
 ElementType ProductType(ElementType a, ElementType b, ElementType c) {
   const ElementType types[] = {a, b, c};
@@ -62,7 +50,7 @@ I* Product(I* op) {
   const bool dot = op->opcode() == HloOpcode::kDot;
   const bool slow = lhs->type() == ElementType::kF16 &&
                     (op->opcode() == HloOpcode::kConvolution || (dot && !ChooseAny(StaysF16(op))));
-  if (!slow && ProductKnown(lhs->type(), rhs->type(), op->type())) return nullptr;
+  if (!slow && IsProductOfKernels(lhs->type(), rhs->type(), op->type())) return nullptr;
   const ElementType type = ProductType(lhs->type(), rhs->type(), op->type());
   // A complex product does not become a real one by a conversion.
   if (IsComplex(type) != IsComplex(op->type())) return nullptr;
@@ -153,6 +141,14 @@ I* InWiderType(I* op) {
 }
 
 }  // namespace
+
+bool IsProductOfKernels(ElementType a, ElementType b, ElementType c) {
+  const auto plain = [](ElementType t) { return IsKernelFloat(t) || IsComplex(t) || (IsIntegral(t) && !IsSubByte(t)); };
+  const auto byte = [](ElementType t) { return t == ElementType::kS8 || t == ElementType::kU8; };
+  if (a == b && b == c) return plain(a);
+  if (a == b && c == ElementType::kF32 && (a == ElementType::kF16 || a == ElementType::kBF16)) return true;
+  return byte(a) && byte(b) && c == ElementType::kS32;
+}
 
 absl::StatusOr<bool> WidenElementTypes(HloModule* module, PassContext& context) {
   bool changed = false;

@@ -6,6 +6,8 @@
 
 namespace xc {
 
+// Whether the runtime's kernels multiply elements of `a` and `b` and sum them up in elements of `c`.
+bool IsProductOfKernels(ElementType a, ElementType b, ElementType c);
 // Whether the number of elements that count in some array is computed while the module runs.
 bool HasDynamicDimensions(const HloModule& module);
 // Arrays of run-time sizes as arrays of their bounds: every value `f32[<=8,4]` becomes a tuple `(f32[8,4], s32[])` of

@@ -20,11 +20,8 @@ constexpr int64_t kMostOfInner = 4096;
 // The type that products are summed in; kInvalid if there is none that all values of the operands convert to.
 ElementType SumType(const HloInstruction* dot) {
   const ElementType a = dot->operand(0)->type(), b = dot->operand(1)->type(), c = dot->type();
-  const auto is_float = [](ElementType t) {
-    return t == ElementType::kF32 || t == ElementType::kF64 || t == ElementType::kF16 || t == ElementType::kBF16;
-  };
   const auto is_integer = [](ElementType t) { return IsIntegral(t) && ElementBits(t) >= 8; };
-  if (is_float(a) && is_float(b) && is_float(c)) {
+  if (IsKernelFloat(a) && IsKernelFloat(b) && IsKernelFloat(c)) {
     const bool wide = a == ElementType::kF64 || b == ElementType::kF64 || c == ElementType::kF64;
     return wide ? ElementType::kF64 : ElementType::kF32;
   }

@@ -33,10 +33,7 @@ absl::StatusOr<const Shape*> ParameterPart(const HloModule& module, absl::string
 
 // Two arrays of known sizes that fit into each other's memory.
 bool EqualBytes(const Shape& a, const Shape& b) {
-  const auto known = [](const Shape& shape) {
-    return shape.IsArray() &&
-           std::find(shape.dims().begin(), shape.dims().end(), Shape::kUnknownSize) == shape.dims().end();
-  };
+  const auto known = [](const Shape& shape) { return shape.IsArray() && !shape.has_unknown_size(); };
   return known(a) && known(b) && a.ByteSize() == b.ByteSize();
 }
 
@@ -137,9 +134,7 @@ absl::Status VerifyTotalSize(const HloModule& module) {
       while (!work.empty()) {
         const Shape* shape = work.back();
         work.pop_back();
-        bool unknown =
-            std::find(shape->dims().begin(), shape->dims().end(), Shape::kUnknownSize) != shape->dims().end();
-        if (!unknown) total += shape->ByteSize();
+        if (shape->IsTuple() || !shape->has_unknown_size()) total += shape->ByteSize();
         for (const Shape& element : shape->tuple_shapes()) work.push_back(&element);
       }
       if (total > kMost) {

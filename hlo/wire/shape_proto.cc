@@ -181,12 +181,6 @@ void StoreElements(const Literal& literal, const uint8_t* data, pb::LiteralProto
 }
 
 absl::StatusOr<Literal> LiteralOfShape(const pb::LiteralProto& proto, const Shape& shape, int64_t* elided_bytes) {
-  const auto unknown_size = [](const Shape& s) {
-    for (int64_t d : s.dims()) {
-      if (d == Shape::kUnknownSize) return true;
-    }
-    return false;
-  };
   const google::protobuf::UnknownFieldSet& unknown = proto.GetReflection()->GetUnknownFields(proto);
   for (int i = 0; i < unknown.field_count(); ++i) {
     if (unknown.field(i).number() != kPrivateField) continue;
@@ -216,7 +210,7 @@ absl::StatusOr<Literal> LiteralOfShape(const pb::LiteralProto& proto, const Shap
   if (!shape.IsArray()) {
     return absl::InvalidArgumentError(absl::StrCat("a literal cannot be a ", ElementTypeName(shape.type())));
   }
-  if (unknown_size(shape)) return absl::InvalidArgumentError("a literal needs known dimensions");
+  if (shape.has_unknown_size()) return absl::InvalidArgumentError("a literal needs known dimensions");
   // The size is compared before memory is taken.
   const int64_t count = shape.ElementCount();
   const auto [data, found] = FindElements(shape.type(), proto);

@@ -97,7 +97,7 @@ TEST(Mutants, UnknownSizesAreBoundOrRefused) {
       ++bound;
       (void)VerifyModule(**module);
       for (const auto& computation : (*module)->computations()) {
-        for (const auto& i : computation->instructions()) EXPECT_FALSE(HasUnknownSize(i->shape())) << i->ToString();
+        for (const auto& i : computation->instructions()) EXPECT_FALSE(i->shape().has_unknown_size()) << i->ToString();
       }
     }
   }

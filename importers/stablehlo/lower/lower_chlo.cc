@@ -104,7 +104,7 @@ namespace {
 // The sizes of an array of fewer dimensions beside one of more, if it lies along `dims` of that.
 Int64List SizesTogether(OpLowering& op, Op low, Op high, const Int64List& dims) {
   Int64List sizes = op.result().dims();
-  if (!HasUnknownSize(op.result()) || dims.size() != low.dims().size()) return sizes;
+  if (!op.result().has_unknown_size() || dims.size() != low.dims().size()) return sizes;
   sizes = high.dims();
   for (size_t d = 0; d < dims.size(); ++d) {
     const bool inside = dims[d] >= 0 && dims[d] < high.rank();

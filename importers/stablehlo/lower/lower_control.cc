@@ -110,7 +110,7 @@ void LowerRng(OpLowering& op) {
   Attributes attributes;
   attributes.Set<A::kDistribution>(op.attrs.Choice<RandomDistribution>(
       "rng_distribution", {{"UNIFORM", RandomDistribution::kUniform}, {"NORMAL", RandomDistribution::kNormal}}));
-  if (!HasUnknownSize(op.result())) return op.Emit(O::kRng, op.Operands(0, 2), std::move(attributes));
+  if (!op.result().has_unknown_size()) return op.Emit(O::kRng, op.Operands(0, 2), std::move(attributes));
   const Shape shape(op.result().type(), ResultSizes(op, 2));
   if (op.ok()) op.Bind(op.b.Make(O::kRng, op.Operands(0, 2), std::move(attributes), {}, &shape));
 }

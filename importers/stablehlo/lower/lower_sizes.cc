@@ -132,7 +132,7 @@ Int64List KnownInts(OpLowering& op, int64_t i, absl::string_view what) {
 Int64List ResultSizes(OpLowering& op, int64_t i, int64_t result) {
   const Shape& shape = op.result(result);
   if (!op.ok()) return {};
-  if (op.known(i) == nullptr && !HasUnknownSize(shape)) return shape.dims();
+  if (op.known(i) == nullptr && !shape.has_unknown_size()) return shape.dims();
   Int64List sizes = KnownInts(op, i, "result's shape");
   for (size_t d = 0; d < sizes.size(); ++d) {
     if (sizes[d] < 0) op.Fail(absl::StrCat("size ", d, " of its result is ", sizes[d], ", should be at least 0"));
@@ -180,7 +180,7 @@ void LowerDynamicPad(OpLowering& op) {
 }
 
 void LowerDynamicReshape(OpLowering& op) {
-  const bool by_type = op.known(1) == nullptr && !HasUnknownSize(op.result());
+  const bool by_type = op.known(1) == nullptr && !op.result().has_unknown_size();
   if (by_type) return op.Emit(O::kReshape, {op.in(0)});
   const Int64List sizes = ResultSizes(op, 1);
   if (op.ok()) op.Bind(op.b.Reshape(op.in(0), sizes));

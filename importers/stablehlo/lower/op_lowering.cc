@@ -75,7 +75,7 @@ void OpLowering::BindEach(Ops values) {
       return Fail(absl::StrCat("result ", i, " is ", values[i].shape().ToString(false), ", but its type is given as ",
                                declared.ToString(false)));
     }
-    if (HasUnknownSize(values[i].shape())) {
+    if (values[i].shape().has_unknown_size()) {
       return Fail(absl::StrCat("the sizes of result ", i, ", ", values[i].shape().ToString(false),
                                ", do not follow from its operands"));
     }
@@ -130,7 +130,7 @@ HloComputation* OpLowering::FlatRegion(int64_t i) {
   std::unique_ptr<HloBuilder> builder = SubBuilder(i);
   Frame inner{*builder, frame.known};
   for (const Value* argument : op.regions[i].arguments) {
-    if (HasUnknownSize(argument->shape)) {
+    if (argument->shape.has_unknown_size()) {
       Fail(absl::StrCat("its region takes %", argument->name, ", whose type leaves sizes open"));
       return nullptr;
     }

@@ -46,7 +46,7 @@ bool Computes(const HloComputation& computation) {
 
 bool Lowering::FindsOpenSizes() const {
   for (const Value& value : program_.values) {
-    if (HasUnknownSize(value.shape)) return true;
+    if (value.shape.has_unknown_size()) return true;
   }
   for (const auto& function : program_.functions) {
     if (TakesSizes(function->body)) return true;
@@ -60,7 +60,7 @@ absl::StatusOr<std::vector<Shape>> Lowering::EntryArguments(const Function& entr
   for (const Value* argument : entry.body.arguments) {
     const Shape& type = argument->shape;
     shapes.push_back(type);
-    if (!HasUnknownSize(type)) continue;
+    if (!type.has_unknown_size()) continue;
     const auto error = [&](absl::string_view what) {
       return Error(entry.at,
                    absl::StrCat("argument ", argument->index, " of @", entry.name, " is ", type.ToString(false), what));
@@ -83,7 +83,7 @@ absl::Status Lowering::CheckArguments(const Function& function, absl::Span<const
         absl::StrCat("@", function.name, " takes ", wanted.size(), " arguments, found ", arguments.size()));
   }
   for (size_t i = 0; i < wanted.size(); ++i) {
-    if (Agree(arguments[i], wanted[i]->shape) && !HasUnknownSize(arguments[i])) continue;
+    if (Agree(arguments[i], wanted[i]->shape) && !arguments[i].has_unknown_size()) continue;
     return absl::InvalidArgumentError(absl::StrCat("argument ", i, " of @", function.name, " is ",
                                                    wanted[i]->shape.ToString(false), ", found ",
                                                    arguments[i].ToString(false)));

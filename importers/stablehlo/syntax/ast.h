@@ -71,8 +71,6 @@ inline void SetUnknownSize(int64_t dim, Shape* shape) {
   shape->set_dim(dim, Shape::kUnknownSize);
   shape->set_dynamic_dim(dim, true);
 }
-// Whether a size of the shape, or of what a tuple holds, is left open.
-bool HasUnknownSize(const Shape& shape);
 
 // Truth values and elements narrower than a byte may come with anything in the bits that they do not use.
 void ClearSpareBits(Literal* literal);

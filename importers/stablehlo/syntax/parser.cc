@@ -7,12 +7,6 @@
 
 namespace xc::stablehlo {
 
-bool HasUnknownSize(const Shape& shape) {
-  const auto unknown = [](int64_t size) { return size == Shape::kUnknownSize; };
-  return std::any_of(shape.dims().begin(), shape.dims().end(), unknown) ||
-         std::any_of(shape.tuple_shapes().begin(), shape.tuple_shapes().end(), HasUnknownSize);
-}
-
 const Attr* FindAttr(const AttrList& attributes, absl::string_view name) {
   for (const auto& [key, attr] : attributes) {
     if (key == name) return &attr;
