@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -89,6 +90,13 @@ struct ProfileSite {
   bool nests = false;  // other sites may be told inside of it
 };
 
+// What the host starts on a device for one run, what is in a loop's body or in a branch once.
+struct DeviceStarts {
+  int64_t kernels = 0;
+  int64_t copies = 0;     // and fills of memory; without those of parameters and results
+  int64_t evaluated = 0;  // steps that the host computes, on copies of their operands
+};
+
 // A compiled module. Immutable: any number of threads may run it at once.
 class Executable {
  public:
@@ -121,6 +129,8 @@ class Executable {
   virtual bool loaded() const { return false; }
   // What of the program is given to the evaluator, because there is no code for it: correct, and slow.
   const std::vector<EvaluatedPart>& evaluated() const { return evaluated_; }
+  // Nothing for what runs on the host.
+  virtual std::optional<DeviceStarts> device_starts() const { return std::nullopt; }
   // Texts by name ("optimized_hlo", "buffer_assignment", "plan", "llvm_ir", "asm", "pass_times", "evaluated": a line
   // "what: why" for each part); empty if it has none such.
   virtual std::string Text(absl::string_view name) const;

@@ -220,8 +220,15 @@ void ReportCompiled(const std::string& name, const Settings& s, const Executable
   report.fields.Add("outputs", static_cast<int64_t>(executable.result_leaves().size()));
   report.fields.Add("rss_mb", ResidentMegabytes()).Add("temp_bytes", executable.temp_bytes());
   report.fields.Add("evaluated", static_cast<int64_t>(executable.evaluated().size()));
-  report.Line(absl::StrCat(name, " compiled for ", s.platform, " in ", HumanSeconds(times.compile_s), ", ",
-                           HumanBytes(executable.temp_bytes()), " of temporary memory"));
+  std::string line = absl::StrCat(name, " compiled for ", s.platform, " in ", HumanSeconds(times.compile_s), ", ",
+                                  HumanBytes(executable.temp_bytes()), " of temporary memory");
+  if (const std::optional<DeviceStarts> starts = executable.device_starts()) {
+    report.fields.Add("kernels_started", starts->kernels).Add("copies_started", starts->copies);
+    report.fields.Add("evaluated_steps", starts->evaluated);
+    absl::StrAppend(&line, "; one run starts ", HumanCount(starts->kernels, "kernel"), " and ",
+                    starts->copies == 1 ? "1 copy" : absl::StrCat(starts->copies, " copies"));
+  }
+  report.Line(line);
 }
 
 void ReportRun(const std::string& name, const Settings& s, const Executable& executable, const Times& times) {

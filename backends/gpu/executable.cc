@@ -17,6 +17,12 @@
 namespace xc::gpu {
 namespace {
 
+// Whether a step without kernels stands for a computation: the others alias, or lead to other steps.
+bool ComputedByHost(const plan::Step& step) {
+  return std::holds_alternative<plan::Kernel>(step.action) || std::holds_alternative<plan::LibraryCall>(step.action) ||
+         std::holds_alternative<plan::CustomCall>(step.action) || std::holds_alternative<plan::Evaluate>(step.action);
+}
+
 class GpuExecutable : public ProgramExecutable {
  public:
   static absl::StatusOr<std::unique_ptr<Executable>> Compile(std::unique_ptr<HloModule> module,
@@ -28,6 +34,21 @@ class GpuExecutable : public ProgramExecutable {
 
   int64_t temp_bytes() const override { return code_.arena_bytes + code_.scratch_bytes; }
   int64_t size_bytes() const override { return code_bytes_ + program_.constant_bytes; }
+  std::optional<DeviceStarts> device_starts() const override {
+    DeviceStarts starts;
+    for (const plan::Computation& computation : code_.plan.computations) {
+      for (const plan::Step& step : computation.steps) {
+        if (std::holds_alternative<plan::Copy>(step.action) || std::holds_alternative<plan::Clear>(step.action)) {
+          ++starts.copies;
+        } else if (auto it = code_.launches.find(&step); it != code_.launches.end()) {
+          starts.kernels += static_cast<int64_t>(it->second.size());
+        } else if (ComputedByHost(step)) {
+          ++starts.evaluated;
+        }
+      }
+    }
+    return starts;
+  }
   std::string Text(absl::string_view name) const override {
     if (name == "llvm_ir") return absl::StrJoin(ir_, "\n");
     if (name == "asm") return absl::StrJoin(ptx_, "\n");

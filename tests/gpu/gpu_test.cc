@@ -211,6 +211,33 @@ ENTRY e { x = f32[8] parameter(0) y = f32[8] sine(x) z = f32[] constant(0)
              1);
 }
 
+TEST(Gpu, CountsWhatARunStarts) {
+  CompileOptions options;
+  options.emulate = true;
+  const auto starts = [&](const char* platform, const char* text) {
+    absl::StatusOr<std::unique_ptr<HloModule>> module = ParseModule(text);
+    EXPECT_TRUE(module.ok()) << module.status();
+    return (*(*BackendByName(platform))->Compile(*std::move(module), options))->device_starts();
+  };
+  // One product, one kernel after it: a transform that is too long for one of its own is the host's.
+  const char* kProduct = R"(HloModule m
+ENTRY e {
+  a = f32[64,64] parameter(0)
+  d = f32[64,64] dot(a, a), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  b = f32[64,64] tanh(d)
+  c = c64[64,64] complex(b, d)
+  r = c64[4096] reshape(c)
+  z = c64[8192] pad(r, c64[] constant((0, 0))), padding=0_4096
+  ROOT f = c64[8192] fft(z), fft_type=FFT, fft_length={8192}
+})";
+  const std::optional<DeviceStarts> product = starts("gpu", kProduct);
+  ASSERT_TRUE(product.has_value());
+  EXPECT_EQ(product->kernels, 2);
+  EXPECT_EQ(product->copies, 0);
+  EXPECT_EQ(product->evaluated, 1);
+  EXPECT_FALSE(starts("cpu", kProduct).has_value());
+}
+
 TEST(Gpu, SaysWhatIsMissing) {
   auto module = ParseModule("HloModule m ENTRY e { x = f32[2] parameter(0) ROOT n = f32[2] negate(x) }");
   ASSERT_TRUE(module.ok());
