@@ -29,8 +29,8 @@ libdir=${{prefix}}/lib
 Name: {name}
 Description: {about}
 Version: {version}
-Cflags: -I${{includedir}}
-Libs: -L${{libdir}} -Wl,-rpath,${{libdir}} -l{name}
+Cflags: "-I${{includedir}}"
+Libs: "-L${{libdir}}" "-Wl,-rpath,${{libdir}}" -l{name}
 """
 
 CMAKE = """# Imported targets: xc::xc (the compiler), xc::runtime (runs compiled programs only), xc::xla (the command).

@@ -6,6 +6,7 @@ usage: install_test.py FILES… --
 
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -24,6 +25,21 @@ def run(*command, **more):
 def expect(what, ok, got=""):
     if not ok:
         raise SystemExit(f"FAILED: {what}: {got}")
+
+
+def first_page_program(prefix, scratch):
+    """The program that the README shows, built and run as it says."""
+    page = pathlib.Path(HERE).parent / "README.md"
+    program = re.search(r"```cpp\n(.*?)```", page.read_text(encoding="utf-8"), re.S)[1]
+    command = program.rpartition("// ")[2].strip()
+    (scratch / "main.cc").write_text(program)
+    module = "HloModule m\nENTRY e { x = f32[8] parameter(0) ROOT y = f32[8] add(x, x) }\n"
+    environment = dict(os.environ, PKG_CONFIG_PATH=str(prefix / "lib/pkgconfig"), LD_LIBRARY_PATH=str(prefix / "lib"))
+    run("sh", "-c", f'eval "{command}"', cwd=scratch, env=environment)
+    missing = subprocess.run(["./a.out"], cwd=scratch, env=environment, capture_output=True, text=True)
+    expect("the README's program without its module", "cannot read module.hlo" in missing.stdout, missing)
+    (scratch / "module.hlo").write_text(module)
+    run("./a.out", cwd=scratch, env=environment)
 
 
 def main():
@@ -46,6 +62,7 @@ def main():
         needed = run("readelf", "-dW", runtime)
         expect("and needs no LLVM and no protobuf", "LLVM" not in needed and "protobuf" not in needed, needed)
 
+        first_page_program(prefix, pathlib.Path(scratch))
         model = pathlib.Path(scratch, "model.xcp")
         layer = prefix / "share/doc/xc/examples/c/layer.hlo"
         run(xla, "compile", layer, "-o", model, "--cpu=x86-64-v2,x86-64-v3,x86-64-v4")
