@@ -77,16 +77,15 @@ def main():
     name, root, tool, package, library = sys.argv[1:6]
     plugin, tf = sys.argv[6:8] if len(sys.argv) > 7 else ("", "")
     prelude = f"""
-import runpy, sys, types
+import runpy, sys
 import tensorflow
 sys.path.insert(0, "")
 import importlib.util
-spec = importlib.util.spec_from_file_location("xla.tf", {os.path.abspath(tf)!r})
+spec = importlib.util.spec_from_file_location("xla_tensorflow", {os.path.abspath(tf)!r})
 module = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(module)
 module.load({os.path.abspath(plugin)!r})
-sys.modules["xla"] = types.ModuleType("xla")
-sys.modules["xla"].tf = sys.modules["xla.tf"] = module
+sys.modules["xla_tensorflow"] = module
 sys.argv = sys.argv[1:]
 runpy.run_path(sys.argv[0], run_name="__main__")
 """
