@@ -73,6 +73,36 @@ def tensorflow_report(page, plugin, python, folder, out):
     page.screenshot(out / "tensorflow_report.png")
 
 
+# A SavedModel: a convolutional network with a residual connection, and a signature that leaves the batch open.
+SAVED_MODEL = """
+import sys
+import tensorflow as tf
+class Net(tf.Module):
+    def __init__(self):
+        random = lambda shape: tf.Variable(tf.random.stateless_normal(shape, [1, 2]) * 0.1)
+        self.first, self.second, self.last = random([3, 3, 3, 16]), random([3, 3, 16, 16]), random([16, 10])
+    @tf.function(input_signature=[tf.TensorSpec([None, 32, 32, 3], name="image")])
+    def classify(self, image):
+        x = tf.nn.relu(tf.nn.conv2d(image, self.first, 2, "SAME"))
+        x = x + tf.nn.relu(tf.nn.conv2d(x, self.second, 1, "SAME"))
+        return {"scores": tf.nn.softmax(tf.reduce_mean(x, [1, 2]) @ self.last)}
+net = Net()
+tf.saved_model.save(net, sys.argv[1], signatures={"serving_default": net.classify})
+"""
+
+
+def saved_model(page, tool, python, folder, out):
+    """Its optimized program, coloured by the times of a profile."""
+    model, trace, html = (os.path.join(folder, name) for name in ("model", "trace.json", "model.html"))
+    environment = dict(os.environ, TF_CPP_MIN_LOG_LEVEL="2", CUDA_VISIBLE_DEVICES="", XC_TF_ENABLED="0")
+    subprocess.run([python, "-c", SAVED_MODEL, model], check=True, env=environment)
+    shapes = "--shapes=[8,32,32,3]"
+    subprocess.run([tool, "replay", model, shapes, f"--profile={trace}"], check=True, stdout=subprocess.DEVNULL)
+    subprocess.run([tool, "view", model, shapes, "--optimized", f"--profile={trace}", "-o", html], check=True)
+    print(f"saved_model: {page.open(html):.2f} s, {os.path.getsize(html) / 1e6:.1f} MB")
+    page.screenshot(out / "saved_model.png")
+
+
 def main():
     tool, out = sys.argv[1], pathlib.Path(sys.argv[2])
     data = pathlib.Path(os.environ["XC_DATA"])
@@ -96,6 +126,7 @@ def main():
             page.open(graph)
             page.screenshot(out / "host_graph.png")
         if len(sys.argv) > 4:
+            saved_model(page, tool, sys.argv[4], folder, out)
             tensorflow_report(page, *sys.argv[3:5], folder, out)
         if page.errors:
             sys.exit("\n".join(page.errors))
