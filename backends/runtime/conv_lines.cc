@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <complex>
 #include <cstring>
 #include <utility>
 #include <vector>
@@ -14,6 +15,29 @@ namespace xc {
 namespace {
 
 constexpr int kLine = 2;  // the spatial dimension that lines lie along
+
+// Calls `body` with an element of the type that sums of lines of `type` are made in, if there are such sums.
+template <typename Body>
+bool WithElement(RtType type, Body body) {
+  switch (type) {
+    case RtType::kF32:
+      return body(float{}), true;
+    case RtType::kF64:
+      return body(double{}), true;
+    case RtType::kS32:
+    case RtType::kU32:
+      return body(uint32_t{}), true;
+    case RtType::kS64:
+    case RtType::kU64:
+      return body(uint64_t{}), true;
+    case RtType::kC64:
+      return body(std::complex<float>{}), true;
+    case RtType::kC128:
+      return body(std::complex<double>{}), true;
+    default:
+      return false;
+  }
+}
 
 void Exchange(ConvDesc& d, int s, int t) {
   for (int64_t* field :
@@ -52,9 +76,9 @@ void CopyLine(const ConvDesc& d, int64_t length, const T* from, T* to) {
   const int64_t low = std::clamp<int64_t>(d.pad_low[kLine], 0, length);
   const int64_t skipped = std::max<int64_t>(0, -d.pad_low[kLine]);
   const int64_t count = std::clamp<int64_t>(d.in[kLine] - skipped, 0, length - low);
-  std::memset(to, 0, low * sizeof(T));
+  std::fill_n(to, low, T());
   if (count > 0) std::memcpy(to + low, from + skipped, count * sizeof(T));
-  std::memset(to + low + count, 0, (length - low - count) * sizeof(T));
+  std::fill_n(to + low + count, length - low - count, T());
 }
 
 template <typename T>
@@ -126,8 +150,7 @@ absl::Status Run(RunContext* ctx, const ConvDesc& d, const T* lhs, const T* rhs,
 std::optional<ConvDesc> AsLines(const ConvDesc& d) {
   constexpr int64_t kFewFeatures = 2;
   if (d.lhs_type != d.rhs_type || d.lhs_type != d.out_type || d.batch_groups != 1) return std::nullopt;
-  const RtType type = static_cast<RtType>(d.lhs_type);
-  if (type != RtType::kF32 && type != RtType::kF64) return std::nullopt;
+  if (!WithElement(static_cast<RtType>(d.lhs_type), [](auto) {})) return std::nullopt;
   if (d.out_features / d.feature_groups > kFewFeatures) return std::nullopt;
   for (int s = d.rank - 1; s >= 0; --s) {
     if (d.lhs_strides[2 + s] != 1 || d.out_strides[2 + s] != 1 || d.out[s] < kLineCount) continue;
@@ -144,10 +167,12 @@ std::optional<ConvDesc> AsLines(const ConvDesc& d) {
 }
 
 absl::Status ConvolutionByLines(RunContext* ctx, const ConvDesc& d, const void* lhs, const void* rhs, void* out) {
-  if (static_cast<RtType>(d.lhs_type) == RtType::kF32) {
-    return Run(ctx, d, static_cast<const float*>(lhs), static_cast<const float*>(rhs), static_cast<float*>(out));
-  }
-  return Run(ctx, d, static_cast<const double*>(lhs), static_cast<const double*>(rhs), static_cast<double*>(out));
+  absl::Status status;
+  WithElement(static_cast<RtType>(d.lhs_type), [&](auto element) {
+    typedef decltype(element) T;
+    status = Run(ctx, d, static_cast<const T*>(lhs), static_cast<const T*>(rhs), static_cast<T*>(out));
+  });
+  return status;
 }
 
 }  // namespace xc

@@ -1,6 +1,7 @@
 // Checks a convolution, turns pointwise ones into matrix products, brings the others into the channels-last form that
 // oneDNN is fast on (forward, or the transposes of forward that gradients are), and else multiplies patches; with few
-// features, adds up lines. Our own direct kernels serve packed weights, f64, and groups of one feature.
+// features, adds up lines. Our own direct kernels serve packed weights, f64, and groups of one feature, from copies of
+// what lies in another way.
 #include "backends/runtime/convolution.h"
 
 #include <algorithm>
@@ -11,6 +12,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "backends/runtime/arena.h"
+#include "backends/runtime/conv_copies.h"
 #include "backends/runtime/conv_direct.h"
 #include "backends/runtime/conv_layout.h"
 #include "backends/runtime/conv_lines.h"
@@ -404,6 +406,7 @@ absl::Status Unpacked(RunContext* ctx, const ConvDesc& d, const void* lhs, const
   if (AsProductOfPatches(d, &product)) return MultiplyPatches(ctx, d, product, lhs, rhs, out);
   if (const std::optional<ConvDesc> lines = AsLines(d)) return ConvolutionByLines(ctx, *lines, lhs, rhs, out);
   absl::Status status = ByOneDnn(ctx, d, lhs, rhs, out);
+  if (absl::IsUnimplemented(status)) status = ConvolutionOfCopies(ctx, d, lhs, rhs, out);
   if (!absl::IsUnimplemented(status)) return status;
   return ConvolutionByPatches(ctx, d, lhs, rhs, out);
 }

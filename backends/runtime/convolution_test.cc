@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <complex>
 #include <cstring>
 #include <random>
 #include <string>
@@ -423,6 +424,7 @@ TEST(Convolution, AllKindsLayoutsAndKernels) {
       }
       Solve<double>(&ctx, p, RtType::kF64, RtType::kF64, 0);
       Solve<int32_t>(&ctx, p, RtType::kS32, RtType::kS32, 0);
+      Solve<int64_t>(&ctx, p, RtType::kS64, RtType::kS64, 0);
       Solve<_Float16>(&ctx, p, RtType::kF16, RtType::kF16, 0.001);
     }
   }
@@ -451,6 +453,27 @@ TEST(Convolution, SameBitsWithAnyNumberOfThreads) {
       }
     }
   }
+}
+
+// Both parts of input and weights count, with their signs.
+template <typename R>
+void ComplexLine(RtType type) {
+  RunContext ctx;
+  const Case line = {.name = "line", .sizes = {1, 1, 1}, .in = {100}, .kernel = {7}, .pad_low = {2}, .pad_high = {1}};
+  std::vector<std::complex<R>> lhs, rhs, out(97);
+  for (int i = 0; i < 100; ++i) lhs.emplace_back(i % 7 - 3, i % 5 - 2);
+  for (int i = 0; i < 7; ++i) rhs.emplace_back(i - 3, 2 - i % 3);
+  const ConvDesc d = MakeDesc(line, type, type, 1);
+  ASSERT_TRUE(Convolution(&ctx, d, lhs.data(), rhs.data(), out.data()).ok());
+  for (int y = 0; y < 97; ++y) {
+    for (int k = std::max(0, 2 - y); k < std::min(7, 102 - y); ++k) out[y] -= lhs[y + k - 2] * rhs[k];
+    EXPECT_EQ(out[y], std::complex<R>(0)) << y;
+  }
+}
+
+TEST(Convolution, LinesOfComplexNumbers) {
+  ComplexLine<float>(RtType::kC64);
+  ComplexLine<double>(RtType::kC128);
 }
 
 TEST(Convolution, EmptyAndWrong) {

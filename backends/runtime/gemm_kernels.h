@@ -76,7 +76,8 @@ struct GemmKernels {
   // type (f32 and f64).
   bool (*reflect)(RtType type, int64_t n, const void* tail, const void* tau, int64_t columns, void* c, int64_t ldc);
   // out[y] = sum over runs and their taps t of in[y + t * in_step] * weights[t * weight_step], for y < count, in that
-  // order. False when it does not take the type (f32 and f64) or a count below kLineCount.
+  // order. False when it does not take the type (f32, f64, complex numbers of them, integers of 32 and 64 bits) or a
+  // count below kLineCount.
   bool (*lines)(RtType type, const LineRun* runs, int64_t num_runs, int64_t taps, int64_t in_step, int64_t weight_step,
                 int64_t count, void* out);
   // Each element is summed run by run, in the order of their elements. False when it does not take the type (f32 and

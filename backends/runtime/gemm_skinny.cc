@@ -191,7 +191,8 @@ void FewColumns(int64_t last, int64_t k, const Acc* x, const B* b, int64_t b_k, 
 template <int M, typename Acc, typename B>
 bool TakeFewColumns(int64_t n, int64_t k, const Acc* x, const B* b, int64_t b_k, Acc* y, int64_t y_stride) {
   const int64_t vectors = (n - 1) / kLanes<Acc> + 1, last = n - (vectors - 1) * kLanes<Acc>;
-  constexpr int kChains = M == 1 ? 4 : M == 2 ? 2 : 1;
+  // As many sums as hide the time of one, and as fit into registers.
+  constexpr int kOfOne = M == 1 ? 4 : 2, kOfTwo = M == 1 ? 4 : M == 2 ? 2 : 1, kOfMore = M == 1 ? 2 : 1;
   const auto take = [&]<int V, int C>() {
     if (last == kLanes<Acc>) {
       FewColumns<M, V, C, true>(last, k, x, b, b_k, y, y_stride);
@@ -200,16 +201,15 @@ bool TakeFewColumns(int64_t n, int64_t k, const Acc* x, const B* b, int64_t b_k,
     }
     return true;
   };
-  constexpr int kHalf = (kChains + 1) / 2;
   switch (vectors) {
     case 1:
-      return take.template operator()<1, kChains>();
+      return take.template operator()<1, kOfOne>();
     case 2:
-      return take.template operator()<2, kChains>();
+      return take.template operator()<2, kOfTwo>();
     case 3:
-      return take.template operator()<3, kHalf>();
+      return take.template operator()<3, kOfMore>();
     case 4:
-      return take.template operator()<4, kHalf>();
+      return take.template operator()<4, kOfMore>();
     default:
       return false;
   }

@@ -326,6 +326,28 @@ TEST(Matmul, EveryInstructionSet) {
   }
 }
 
+// Products of a few rows whose columns are up to four vectors, whole ones or not, with rests of the sums' steps.
+TEST(Matmul, FewColumnsOnEveryInstructionSet) {
+  for (RtType type : {RtType::kF32, RtType::kF64, RtType::kBF16, RtType::kF16}) {
+    for (const GemmKernels* kernels : AllGemmKernels()) {
+      for (int64_t m = 1; m <= kSkinnyRows; ++m) {
+        for (int64_t n = 1; n <= 65; n += n % 8 == 1 ? 6 : 1) {
+          for (const int64_t k : {1, 7, 64}) {
+            const MatmulDesc d = MakeDesc(type, type, type, 1, 1, m, n, k, {});
+            Data data = MakeData(d);
+            const GemmTile t{type,  type,          type,  d.m,   d.n,           d.k,   data.a.data(), d.a_m,
+                             d.a_k, data.b.data(), d.b_k, d.b_n, data.c.data(), d.c_m, d.c_n,         d.n};
+            std::vector<char> block(kernels->gemm_scratch(t) + 64);
+            char* scratch = block.data() + (64 - reinterpret_cast<uintptr_t>(block.data()) % 64);
+            ASSERT_TRUE(kernels->skinny(t, scratch));
+            ExpectProduct(d, data, "m " + std::to_string(m) + " n " + std::to_string(n) + " k " + std::to_string(k));
+          }
+        }
+      }
+    }
+  }
+}
+
 TEST(Matmul, SameBitsWithAnyNumberOfThreads) {
   std::mt19937 random(3);
   std::normal_distribution<float> normal;
