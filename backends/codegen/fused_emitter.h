@@ -96,9 +96,11 @@ class FusedEmitter {
   // Stores `value`, a value of `shape`'s type, at `position` of the array at `base`. The tail mask is honoured.
   void Store(const Shape& shape, llvm::Value* base, const Index& position, Element value);
 
-  // Stores, at `position` and along the whole last dimension of an array of `shape`, one of `values` for each of its
-  // elements.
-  void StoreAlternately(const Shape& shape, llvm::Value* base, const Index& position, absl::Span<const Element> values);
+  // Stores, at `position` and along all of `dimension` of an array of `shape`, one of `values` for each of its
+  // elements; or, if there are more of them, for each with all of the last dimension, which is then the next with any
+  // length.
+  void StoreAlternately(const Shape& shape, llvm::Value* base, const Index& position, int64_t dimension,
+                        absl::Span<const Element> values);
 
   // Stores a tile: element (r, c) of it is lane r of columns[c], and lies at `position` but r and c further in
   // dimensions `along` and `inner`, of which the latter is an array's minor one. The first `rows` lanes are stored;

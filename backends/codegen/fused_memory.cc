@@ -340,16 +340,18 @@ void FusedEmitter::StoreTile(const Shape& shape, V base, const Index& position, 
   }
 }
 
-void FusedEmitter::StoreAlternately(const Shape& shape, V base, const Index& position,
+void FusedEmitter::StoreAlternately(const Shape& shape, V base, const Index& position, int64_t dimension,
                                     absl::Span<const Element> values) {
   auto& b = e_.builder();
-  const int64_t count = values.size(), last = shape.rank() - 1;
+  const int64_t count = values.size(), last = shape.rank() - 1, length = count / shape.dim(dimension);
   Index at{Coordinates(position, shape)};
-  at.dims[last] = index_.Constant(0);
+  at.dims[dimension] = index_.Constant(0);
+  if (length > 1) at.dims[last] = index_.Constant(0);
   const Term offset = Offset(shape, at);
   if (lanes_ == 1 || IsComplex(shape.type()) || offset.vec != nullptr || !ChooseSafe(offset.stride == count)) {
     for (int64_t i = 0; i < count; ++i) {
-      at.dims[last] = index_.Constant(i);
+      at.dims[dimension] = index_.Constant(i / length);
+      if (length > 1) at.dims[last] = index_.Constant(i % length);
       Store(shape, base, at, values[i]);
     }
     return;

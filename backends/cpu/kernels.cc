@@ -164,7 +164,7 @@ absl::Status WriteTile(FusedEmitter& fused, const HloInstruction* value,
 void StoreRow(FusedEmitter& fused, const Shape& shape, V base, const Index& position,
               absl::Span<const codegen::Element> row) {
   if (row.size() == 1) return fused.Store(shape, base, position, row[0]);
-  fused.StoreAlternately(shape, base, position, row);
+  fused.StoreAlternately(shape, base, position, shape.rank() - 1, row);
 }
 
 }  // namespace
@@ -355,16 +355,19 @@ absl::Status IrEmitter::EmitInterleave(const HloInstruction* instruction, const 
   const plan::Nest& nest = kernel.nests[0];
   KernelShape shape = ShapeOf(nest, codegen_target_);
   shape.MakeNested();
+  const int64_t d = root->dimensions()[0];
+  if (d + 1 < root->shape().rank() && ChooseSafe(root->shape().dim(root->shape().rank() - 1) > 1))
+    shape.TakeShortRows();
   return writer.Write(shape.Work(), shape.Grain(), [&](V begin, V end) -> absl::Status {
     codegen::ElementEmitter element(b(), codegen_target_);
     auto bind = [&](FusedEmitter& fused) { writer.Bind(fused); };
     auto body = [&](FusedEmitter& fused, const Index& position) -> absl::Status {
       std::vector<codegen::Element> values;
       for (const HloInstruction* part : nest.values) {
-        XC_ASSIGN_OR_RETURN(codegen::Element value, fused.Get(part, position));
-        values.push_back(value);
+        XC_ASSIGN_OR_RETURN(const std::vector<codegen::Element> row, GetRow(fused, part, shape, position));
+        values.insert(values.end(), row.begin(), row.end());
       }
-      fused.StoreAlternately(root->shape(), writer.output(0), position, values);
+      fused.StoreAlternately(root->shape(), writer.output(0), position, d, values);
       return absl::OkStatus();
     };
     LoopNest loops(element, shape, bind, body);

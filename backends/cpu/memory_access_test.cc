@@ -266,6 +266,56 @@ TEST(MemoryAccess, PadsBetweenElements) {
   for (int low : {0, 1}) Same(Interleaved(77, low), {"f32"});
 }
 
+// Steps of a sorting network: pairs of blocks are compared and put together again, and so is what came of them, in rows
+// of as many blocks as fill no whole number of vectors.
+std::string BlocksCompared(int rows, int block) {
+  const auto step = [&](const char* from, const char* to, int n, int length) {
+    return absl::StrReplaceAll(
+        "Pa = T[R,2,B] reshape(FROM) Pl = T[R,1,B] slice(Pa), slice={[0:R], [0:1], [0:B]}\n"
+        "Ph = T[R,1,B] slice(Pa), slice={[0:R], [1:2], [0:B]} Pn = T[R,1,B] minimum(Pl, Ph)\n"
+        "Px = T[R,1,B] maximum(Pl, Ph) P = T[R,2,B] concatenate(Pn, Px), dimensions={1}\n",
+        {{"P", to}, {"FROM", from}, {"R", absl::StrCat(n)}, {"B", absl::StrCat(length)}});
+  };
+  return absl::StrCat("x = T[", 2 * rows * block, "] parameter(0)\n", step("x", "s", rows, block),
+                      step("s", "t", 2 * rows * block / 2, 1), step("t", "u", rows, block), "ROOT r = T[",
+                      2 * rows * block, "] reshape(u)");
+}
+
+TEST(MemoryAccess, BlocksPutTogether) {
+  for (int rows : {256, 301}) {
+    for (int block : {1, 2, 3, 4, 8}) Same(BlocksCompared(rows, block), {"f32", "f64", "bf16", "u8"});
+  }
+  // Of three parts, complex, and with a dimension of few elements before the one of the parts.
+  Same(
+      "x = T[300,1,4] parameter(0) y = T[300,1,4] parameter(1) z = T[300,1,4] add(x, y)\n"
+      "ROOT r = T[300,3,4] concatenate(x, z, y), dimensions={1}",
+      {"f32", "c64"});
+  Same(
+      "x = T[100,3,1,2] parameter(0) y = T[100,3,1,2] parameter(1) z = T[100,3,1,2] add(x, y)\n"
+      "ROOT r = T[100,3,2,2] concatenate(x, z), dimensions={2}",
+      {"f32", "s8"});
+  Same(
+      "x = T[300,1,1,1] parameter(0) y = T[300,1,1,1] parameter(1) z = T[300,1,1,1] add(x, y)\n"
+      "ROOT r = T[300,2,1,1] concatenate(x, z), dimensions={1}",
+      {"f32", "s8"});
+}
+
+// What is put together from small blocks has a kernel of its own: it is not computed again for each block of the next
+// step, nor element by element.
+TEST(MemoryAccess, BlocksPutTogetherAreStoredInVectors) {
+  const std::string body = absl::StrReplaceAll(BlocksCompared(256, 2), {{"T[", "f32["}});
+  auto module = ParseModule(absl::StrCat("HloModule m\nENTRY e {\n", body, "\n}\n"));
+  ASSERT_TRUE(module.ok()) << module.status();
+  CompileOptions options;
+  options.keep_texts = true;
+  options.cpu = "x86-64-v4";
+  auto executable = CpuBackend()->Compile(*std::move(module), options);
+  if (!executable.ok()) GTEST_SKIP() << executable.status();
+  const std::string code = (*executable)->Text("llvm_ir");
+  EXPECT_EQ(code.find("@llvm.masked.gather"), std::string::npos) << code;
+  EXPECT_EQ(code.find("extractelement"), std::string::npos) << code;
+}
+
 TEST(MemoryAccess, InterleavingDividesNoPlaces) {
   auto module = ParseModule(absl::StrCat("HloModule m\nENTRY e {\n", Interleaved(512, 0), "\n}\n"));
   ASSERT_TRUE(module.ok()) << module.status();

@@ -168,7 +168,7 @@ absl::Status EmitInterleave(const PlannedKernel& k) {
       values.push_back(value);
     }
     const Index at{fused.Coordinates(position, nest.values[0]->shape())};
-    fused.StoreAlternately(k.root()->shape(), k.output(0), at, values);
+    fused.StoreAlternately(k.root()->shape(), k.output(0), at, k.root()->dimensions()[0], values);
     return absl::OkStatus();
   });
 }

@@ -24,16 +24,21 @@ bool JoinsRuns(const HloInstruction& instruction) {
 
 bool Interleaves(const HloInstruction& instruction) {
   if (instruction.opcode() != HloOpcode::kConcatenate) return false;
-  constexpr int64_t kFewest = 256, kMost = 16;
+  constexpr int64_t kFewest = 256, kMost = 16, kLongestPart = 4;
   const Shape& shape = instruction.shape();
-  if (!shape.IsRowMajor() || IsSubByte(shape.type()) || shape.is_dynamic()) return false;
-  if (instruction.dimensions()[0] != shape.rank() - 1 || shape.rank() < 2) return false;
-  const int64_t parts = instruction.operand_count();
-  if (parts < 2 || parts > kMost || shape.dim(shape.rank() - 1) != parts) return false;
-  for (const HloInstruction* operand : instruction.operands()) {
-    if (!operand->shape().IsRowMajor() || operand->shape().dim(shape.rank() - 1) != 1) return false;
+  if (!shape.IsRowMajor() || IsSubByte(shape.type()) || shape.is_dynamic() || shape.rank() < 2) return false;
+  const int64_t d = instruction.dimensions()[0], parts = instruction.operand_count();
+  if (parts < 2 || parts > kMost || shape.dim(d) != parts) return false;
+  // Behind it there are no elements but those of the last dimension.
+  const int64_t last = shape.rank() - 1, length = d == last ? 1 : shape.dim(last);
+  for (int64_t e = d + 1; e < last; ++e) {
+    if (shape.dim(e) != 1) return false;
   }
-  return ChooseAny(shape.ElementCount() / parts >= kFewest);
+  if (length != 1 && ChooseAny(length > kLongestPart || parts * length > kMost)) return false;
+  for (const HloInstruction* operand : instruction.operands()) {
+    if (!operand->shape().IsRowMajor() || operand->shape().dim(d) != 1) return false;
+  }
+  return ChooseAny(shape.ElementCount() / (parts * length) >= kFewest);
 }
 
 }  // namespace xc

@@ -18,8 +18,9 @@ Decision CanBeFusionRoot(const HloInstruction* instruction, const TargetInfo& ta
 // number does not matter.
 bool JoinsRuns(const HloInstruction& instruction);
 
-// Whether it is a concatenation of a few large arrays whose last dimension has one element, along it: what
-// `stack(…, axis=-1)` makes. Vectors of each are computed and stored alternately.
+// Whether it is a concatenation of a few large arrays along a dimension of which each has one element, and behind which
+// there are few elements or one: what `stack(…, axis=-1)` makes, and the halves of blocks of two or four that a sorting
+// network puts together. Vectors of each are computed and stored alternately.
 bool Interleaves(const HloInstruction& instruction);
 
 // Loop and input fusion: producers move into their consumers where the bytes saved are worth more than what is computed
