@@ -6,12 +6,14 @@
 #include <utility>
 #include <vector>
 
+#include "absl/container/flat_hash_set.h"
 #include "backends/codegen/fused_emitter.h"
 #include "backends/cpu/ir_emitter.h"
 #include "backends/cpu/ir_emitter_impl.h"
 #include "backends/cpu/kernel_analysis.h"
 #include "backends/cpu/kernel_writer.h"
 #include "backends/cpu/loop_nest.h"
+#include "hlo/base/choices.h"
 #include "hlo/base/status.h"
 
 namespace xc::cpu {
@@ -45,10 +47,30 @@ Index Linear(FusedEmitter& fused, V start, const Term& column, const Shape& shap
   return at;
 }
 
+// Whether `value`, of a fusion if `fused`, is computed from elements that lie elsewhere than its own, so that vectors
+// of several rows of it are no vectors in memory.
+bool ReadsElsewhere(const HloInstruction* value, bool fused) {
+  if (!fused) return false;
+  absl::flat_hash_set<const HloInstruction*> seen;
+  std::vector<const HloInstruction*> left = {value};
+  while (!left.empty()) {
+    const HloInstruction* i = left.back();
+    left.pop_back();
+    if (!seen.insert(i).second || i->opcode() == HloOpcode::kParameter || i->opcode() == HloOpcode::kConstant) continue;
+    if (i->opcode() == HloOpcode::kBroadcast && i->operand(0)->shape().rank() == 0) continue;
+    if (!IsElementwise(i->opcode())) return true;
+    left.insert(left.end(), i->operands().begin(), i->operands().end());
+  }
+  return false;
+}
+
 // What the kernel computes, in numbers.
 struct Reduction {
-  Reduction(const HloInstruction* the_root, const plan::ColumnReduce& the_form, int vector_bytes)
-      : root(the_root), form(the_form), reduce(the_form.reduce), type(the_form.reduce->type()) {
+  Reduction(const HloInstruction& instruction, const plan::ColumnReduce& the_form, int vector_bytes)
+      : root(instruction.opcode() == HloOpcode::kFusion ? instruction.fused_root() : &instruction),
+        form(the_form),
+        reduce(the_form.reduce),
+        type(the_form.reduce->type()) {
     narrow = IsNarrowFloat(type);
     local_type = narrow ? ElementType::kF32 : type;
     local_shape = WithDefaultLayout(Shape(local_type, {kColumns}));
@@ -56,12 +78,19 @@ struct Reduction {
     batches = Count(form.batch);
     rows = Count(form.rows);
     columns = Count(form.columns);
-    blocks = (columns + kColumns - 1) / kColumns;
     linear = form.columns.size() > 1 && form.columns.back() % lanes != 0;
+    const int64_t width = form.columns.empty() ? 1 : form.columns.back();
+    if (ChooseSafe(linear && width <= kColumns && 4 * width >= lanes &&
+                   ReadsElsewhere(reduce->operand(0), root != &instruction))) {
+      line = width;
+      linear = false;
+    }
+    block = line == 0 ? kColumns : kColumns / line * line;
+    blocks = (columns + block - 1) / block;
     loops.dims = {batches, columns};
     loops.outer = {0};
     loops.inner = 1;
-    loops.inner_size = columns;
+    loops.inner_size = line == 0 ? columns : line;
     loops.lanes = lanes;
   }
 
@@ -71,7 +100,11 @@ struct Reduction {
   ElementType type, local_type;
   bool narrow;  // accumulators of narrow floats are f32
   Shape local_shape;
-  int64_t batches, rows, columns, blocks;
+  int64_t batches, rows, columns;
+  // Columns that are taken together, and how often.
+  int64_t block, blocks;
+  // Where vectors are not to cross the end of the columns' last dimension: its size. Else 0.
+  int64_t line = 0;
   // Columns of several dimensions whose vectors cross the end of the last one: places in memory need no coordinates.
   bool linear;
   KernelShape loops;  // along the columns, in a space of [batch][column]
@@ -116,10 +149,28 @@ class BlockEmitter {
   using Body = std::function<absl::Status(FusedEmitter&, const Index& here, const Index& position)>;
   absl::Status Along(const Body& body) {
     LoopNest nest(element_, r_.loops, bind_, [&](FusedEmitter& fused, const Index& position) -> absl::Status {
-      Term here = fused.index().Add(position.dims[1], fused.index().Negate(scalar_.Uniform(first_)));
+      V before = line_ == nullptr ? scalar_.Const(0) : b_.CreateMul(line_, b_.getInt64(r_.line));
+      Term here = fused.index().Add(position.dims[1], fused.index().Uniform(b_.CreateSub(before, first_)));
       return body(fused, Index{{here}}, position);
     });
-    return nest.Row({scalar_.Uniform(batch_)}, first_, last_, r_.columns);
+    if (r_.line == 0) return nest.Row({scalar_.Uniform(batch_)}, first_, last_, r_.columns);
+    V size = b_.getInt64(r_.line);
+    Loop lines(b_, b_.CreateUDiv(first_, size), b_.CreateUDiv(last_, size), 1, "line");
+    line_ = lines.index();
+    XC_RETURN_IF_ERROR(nest.Row({scalar_.Uniform(batch_)}, b_.getInt64(0), size, r_.line));
+    line_ = nullptr;
+    lines.End();
+    return absl::OkStatus();
+  }
+
+  // The coordinates of the columns at a vector's position.
+  std::vector<Term> ColumnsAt(FusedEmitter& fused, const Index& position) {
+    std::vector<int64_t> sizes = r_.form.columns;
+    if (line_ == nullptr) return fused.index().Delinearize(position.dims[1], sizes, Descending(sizes.size()));
+    sizes.pop_back();
+    std::vector<Term> at = fused.index().Delinearize(fused.index().Uniform(line_), sizes, Descending(sizes.size()));
+    at.push_back(position.dims[1]);
+    return at;
   }
 
   absl::StatusOr<Element> Apply(const Element& x, const Element& y) {
@@ -138,11 +189,15 @@ class BlockEmitter {
       return fused.Get(operand, Linear(fused, start, position.dims[1], operand->shape()));
     }
     std::vector<Term> at, part;
-    const std::vector<int64_t>* const sizes[] = {&r_.form.batch, &r_.form.rows, &r_.form.columns};
-    const Term coordinates[] = {fused.index().Uniform(batch_), fused.index().Uniform(row), position.dims[1]};
-    for (int k = 0; k < 3; ++k) {
+    const std::vector<int64_t>* const sizes[] = {&r_.form.batch, &r_.form.rows};
+    V const places[] = {batch_, row};
+    for (int k = 0; k < 2; ++k) {
       if (sizes[k]->empty()) continue;
-      part = fused.index().Delinearize(coordinates[k], *sizes[k], Descending(sizes[k]->size()));
+      part = fused.index().Delinearize(fused.index().Uniform(places[k]), *sizes[k], Descending(sizes[k]->size()));
+      at.insert(at.end(), part.begin(), part.end());
+    }
+    if (!r_.form.columns.empty()) {
+      part = ColumnsAt(fused, position);
       at.insert(at.end(), part.begin(), part.end());
     }
     return fused.Get(operand, Index{at});
@@ -200,8 +255,7 @@ class BlockEmitter {
       }
       std::vector<Term> at =
           fused.index().Delinearize(fused.index().Uniform(batch_), r_.form.batch, Descending(r_.form.batch.size()));
-      std::vector<Term> column =
-          fused.index().Delinearize(position.dims[1], r_.form.columns, Descending(r_.form.columns.size()));
+      const std::vector<Term> column = ColumnsAt(fused, position);
       at.insert(at.end(), column.begin(), column.end());
       XC_ASSIGN_OR_RETURN(Element value, fused.Get(r_.root, Index{at}));
       fused.Store(r_.root->shape(), out_, Index{at}, value);
@@ -215,6 +269,7 @@ class BlockEmitter {
   codegen::IndexArithmetic scalar_;
   const std::function<void(FusedEmitter&)> bind_;
   V local_, whole_, out_, batch_, first_, last_;
+  V line_ = nullptr;  // the number of the line that is being written
   // Memory that stands for an array is read through placeholders of its shape.
   const std::unique_ptr<HloInstruction> old_ = HloInstruction::CreateParameter(0, r_.local_shape, "total");
   const std::unique_ptr<HloInstruction> sum_ = HloInstruction::CreateParameter(0, r_.local_shape, "sum");
@@ -223,8 +278,7 @@ class BlockEmitter {
 }  // namespace
 
 absl::Status IrEmitter::EmitColumnReduce(const HloInstruction* instruction, const plan::Kernel& kernel) {
-  const HloInstruction* root = instruction->opcode() == HloOpcode::kFusion ? instruction->fused_root() : instruction;
-  const Reduction r(root, kernel.columns, codegen_target_.vector_bytes);
+  const Reduction r(*instruction, kernel.columns, codegen_target_.vector_bytes);
   KernelWriter writer(this, impl_.get(), target_, kernel);
   return writer.Write(r.batches * r.blocks, 1, [&](V begin, V end) -> absl::Status {
     llvm::IRBuilderBase& builder = b();
@@ -241,8 +295,8 @@ absl::Status IrEmitter::EmitColumnReduce(const HloInstruction* instruction, cons
     // Not folded where there is one block: code for several sizes may have more.
     V batch = builder.CreateUDiv(work.index(), builder.getInt64(r.blocks));
     V first =
-        builder.CreateMul(builder.CreateURem(work.index(), builder.getInt64(r.blocks)), builder.getInt64(kColumns));
-    V last = builder.CreateBinaryIntrinsic(llvm::Intrinsic::smin, builder.CreateAdd(first, builder.getInt64(kColumns)),
+        builder.CreateMul(builder.CreateURem(work.index(), builder.getInt64(r.blocks)), builder.getInt64(r.block));
+    V last = builder.CreateBinaryIntrinsic(llvm::Intrinsic::smin, builder.CreateAdd(first, builder.getInt64(r.block)),
                                            builder.getInt64(r.columns));
     BlockEmitter block(
         r, element, [&](FusedEmitter& fused) { writer.Bind(fused); }, local, whole, writer.output(0), batch, first,

@@ -361,6 +361,37 @@ TEST(MemoryAccess, ColumnsOfSeveralDimensions) {
   EXPECT_EQ(code.find("div <"), std::string::npos) << code;
 }
 
+// Columns of parts of arrays, padded ones and ones that something is added to along a dimension: vectors end where rows
+// do, and nothing is gathered.
+TEST(MemoryAccess, ColumnsOfMovedRows) {
+  const auto text = [](const char* type, int width) {
+    return absl::StrReplaceAll(
+        R"(HloModule m
+s { a = T[] parameter(0) b = T[] parameter(1) ROOT c = T[] maximum(a, b) }
+ENTRY e { x = T[20,40,70] parameter(0) z = T[] constant(1) k = T[W] parameter(1)
+  p = T[18,30,W] slice(x), slice={[2:20], [5:35], [1:END]} m = T[30,W] reduce(p, z), dimensions={0}, to_apply=s
+  q = T[20,42,72] pad(x, z), padding=0_0x1_1x1_1 n = T[42,72] reduce(q, z), dimensions={0}, to_apply=s
+  b = T[18,30,W] broadcast(k), dimensions={2} y = T[18,30,W] add(p, b)
+  o = T[30,W] reduce(y, z), dimensions={0}, to_apply=s ROOT r = (T[30,W], T[42,72], T[30,W]) tuple(m, n, o) })",
+        {{"T[", absl::StrCat(type, "[")}, {"W]", absl::StrCat(width, "]")}, {"END", absl::StrCat(width + 1)}});
+  };
+  for (const char* type : {"f32", "f16", "s8"}) {
+    for (const char* cpu : {"", "x86-64-v2"}) {
+      BothOptions options;
+      options.cpu = cpu;
+      for (int width : {3, 27}) ExpectSame(text(type, width), options);
+    }
+  }
+  auto module = ParseModule(text("f32", 27));
+  ASSERT_TRUE(module.ok()) << module.status();
+  CompileOptions options;
+  options.keep_texts = true;
+  options.cpu = "x86-64-v4";
+  auto executable = CpuBackend()->Compile(*std::move(module), options);
+  if (!executable.ok()) GTEST_SKIP() << executable.status();
+  EXPECT_EQ((*executable)->Text("llvm_ir").find("@llvm.masked.gather"), std::string::npos);
+}
+
 // A masked read costs hundreds of cycles where its page is not there: reads that nobody wants stand at the array's
 // beginning.
 TEST(MemoryAccess, ReadsOfNoLaneStayInside) {
