@@ -103,6 +103,12 @@ HloInstruction* Reduce(HloInstruction* x, HloInstruction* init, Int64List dimens
   return Add(HloOpcode::kReduce, {x, init}, std::move(attributes), {combiner});
 }
 
+HloInstruction* ReduceWindow(HloInstruction* x, HloInstruction* init, WindowAttr window, HloComputation* combiner) {
+  Attributes attributes;
+  attributes.Set<AttrKind::kWindow>(std::move(window));
+  return Add(HloOpcode::kReduceWindow, {x, init}, std::move(attributes), {combiner});
+}
+
 HloComputation* Combiner(HloModule* module, HloOpcode opcode, ElementType type) {
   HloComputation* c =
       module->AddComputation(std::string(OpcodeName(opcode)) + "_" + std::string(ElementTypeName(type)));
@@ -141,6 +147,14 @@ bool IsCombiner(const HloComputation* computation, HloOpcode opcode) {
   const HloInstruction *p0 = computation->parameter(0), *p1 = computation->parameter(1);
   if (root->operand(0) == p0 && root->operand(1) == p1) return true;
   return IsCommutative(opcode) && root->operand(0) == p1 && root->operand(1) == p0;
+}
+
+std::optional<HloOpcode> CombinerOpcode(const HloComputation* combiner) {
+  for (HloOpcode opcode : {HloOpcode::kAdd, HloOpcode::kMultiply, HloOpcode::kMaximum, HloOpcode::kMinimum,
+                           HloOpcode::kAnd, HloOpcode::kOr, HloOpcode::kXor}) {
+    if (IsCombiner(combiner, opcode)) return opcode;
+  }
+  return std::nullopt;
 }
 
 }  // namespace xc

@@ -3,6 +3,8 @@
 #ifndef XC_COMPILER_MAKE_H_
 #define XC_COMPILER_MAKE_H_
 
+#include <optional>
+
 #include "hlo/module.h"
 
 namespace xc::make {
@@ -26,6 +28,7 @@ HloInstruction* ScalarInt(HloComputation* computation, ElementType type, int64_t
 // `dims` of a scalar constant.
 HloInstruction* Full(HloComputation* computation, ElementType type, const Int64List& dims, double value);
 HloInstruction* Reduce(HloInstruction* x, HloInstruction* init, Int64List dimensions, HloComputation* combiner);
+HloInstruction* ReduceWindow(HloInstruction* x, HloInstruction* init, WindowAttr window, HloComputation* combiner);
 // (x, y) -> x op y on scalars of `type`.
 HloComputation* Combiner(HloModule* module, HloOpcode opcode, ElementType type);
 
@@ -40,6 +43,8 @@ namespace xc {
 
 // Whether the combiner computation is exactly `parameter 0 opcode parameter 1` (in either order if commutative).
 bool IsCombiner(const HloComputation* computation, HloOpcode opcode);
+// The commutative and (but for rounding) associative operation that the combiner is in this way, if it is one.
+std::optional<HloOpcode> CombinerOpcode(const HloComputation* combiner);
 
 }  // namespace xc
 

@@ -19,6 +19,8 @@ absl::Span<const PipelineRow> Pipeline() {
        "What is left of them is for several devices: backends know custom calls only.", nullptr, true},
       {"prepare", "running-windows", ExpandRunningWindows, 0,
        "As scans, expanded next: their time grows with the array's length, not with its square."},
+      {"prepare", "long-windows", ExpandLongWindows, 0,
+       "What is left of them, where windows overlap: as windows of windows, whose time grows with the root of theirs."},
       {"prepare", "scan", ExpandScan, 0, "Its loop calls the scanned computation, which is inlined next."},
       {"prepare", "inline-calls", InlineCalls, 0,
        "Calls and the input's own fusions only hide instructions from all that follows."},

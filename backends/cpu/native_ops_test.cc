@@ -22,6 +22,27 @@ void Same(absl::string_view body, absl::string_view type = "f32", absl::string_v
   ExpectSame(absl::StrReplaceAll(text, {{"T[", absl::StrCat(type, "[")}}), options);
 }
 
+// Windows that are put together from windows, with and without a rest, with padding on both sides and in any dimension.
+TEST(NativeOps, LongWindows) {
+  constexpr char kOp[] = "op { a = T[] parameter(0) b = T[] parameter(1) ROOT r = T[] $0(a, b) }\n";
+  for (const char* op : {"add", "multiply", "maximum", "minimum"}) {
+    const std::string computation = absl::Substitute(kOp, op);
+    const char* init = op == std::string("multiply") ? "1" : "0";
+    for (const char* type : {"f32", "f64", "bf16", "s32", "u8"}) {
+      const double tolerance = type[0] == 'f' ? 1e-4 : type[0] == 'b' ? 1e-2 : 0;
+      for (int size : {36, 41}) {
+        const std::string start = absl::StrCat("z = T[] constant(", init, ")\n");
+        Same(absl::StrCat("x = T[1500] parameter(0) ", start, "ROOT r = T[", 1500 + 9 - size + 1,
+                          "] reduce-window(x, z), window={size=", size, " pad=4_5}, to_apply=op"),
+             type, computation, tolerance);
+        Same(absl::StrCat("x = T[130,17] parameter(0) ", start, "ROOT r = T[", 130 - size + 1 - 2,
+                          ",17] reduce-window(x, z), window={size=", size, "x1 pad=-2_0x0_0}, to_apply=op"),
+             type, computation, tolerance);
+      }
+    }
+  }
+}
+
 TEST(NativeOps, Scan) {
   constexpr char kBody[] =
       "c { x = f32[4] parameter(0) k = f32[4] parameter(1) s = f32[4] add(x, k) n = f32[4] negate(s)\n"

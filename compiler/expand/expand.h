@@ -30,6 +30,8 @@ absl::StatusOr<bool> ReduceToOneDevice(HloModule* module, PassContext& context);
 absl::StatusOr<bool> ExpandCollectives(HloModule* module, PassContext& context);
 // reduce-window whose windows all begin or end where the array does (cumulative sums) as a scan.
 absl::StatusOr<bool> ExpandRunningWindows(HloModule* module, PassContext& context);
+// reduce-window with long windows that overlap as windows of windows.
+absl::StatusOr<bool> ExpandLongWindows(HloModule* module, PassContext& context);
 // scan as a while loop over slices.
 absl::StatusOr<bool> ExpandScan(HloModule* module, PassContext& context);
 // bitcast-convert between widths below a byte, and stochastic-convert, as integer operations.

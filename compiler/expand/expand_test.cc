@@ -177,6 +177,40 @@ TEST(RunningWindows, OtherWindowsStay) {
   }
 }
 
+std::string WindowOf(int size, const char* combiner, const char* type = "f32", int init = 0) {
+  return Simplified(
+      {ExpandLongWindows},
+      absl::StrCat("x = ", type, "[3000] parameter(0)\n i = ", type, "[] constant(", init, ")\n ROOT r = ", type, "[",
+                   3001 - size, "] reduce-window(x, i), window={size=", size, "}, to_apply=", combiner),
+      absl::StrReplaceAll(R"(
+add { a = T[] parameter(0) b = T[] parameter(1) ROOT r = T[] add(a, b) }
+max { a = T[] parameter(0) b = T[] parameter(1) ROOT r = T[] maximum(a, b) }
+sub { a = T[] parameter(0) b = T[] parameter(1) ROOT r = T[] subtract(a, b) })",
+                          {{"T[", absl::StrCat(type, "[")}}));
+}
+
+TEST(LongWindows, AreWindowsOfWindows) {
+  const std::string out = WindowOf(256, "add");
+  EXPECT_THAT(out, HasSubstr("f32[2985] reduce-window(p0, "));
+  EXPECT_THAT(out, HasSubstr("window={size=16}"));
+  EXPECT_THAT(out, HasSubstr("f32[2745] reduce-window("));
+  EXPECT_THAT(out, HasSubstr("window={size=16 rhs_dilate=16}"));
+  // Ten of ten, and of the 101st element alone, or as many that end there.
+  EXPECT_THAT(WindowOf(101, "add"), HasSubstr("window={size=1}"));
+  const std::string largest = WindowOf(101, "max");
+  EXPECT_THAT(largest, Not(HasSubstr("window={size=1}")));
+  EXPECT_THAT(largest, HasSubstr("[1:2901]"));
+  EXPECT_THAT(WindowOf(64, "add", "bf16"), HasSubstr("f32[2993] reduce-window("));
+}
+
+TEST(LongWindows, OthersStay) {
+  for (const std::string& out :
+       {WindowOf(31, "add"), WindowOf(64, "sub"), WindowOf(64, "add", "f32", 1), WindowOf(2500, "add")}) {
+    EXPECT_THAT(out, HasSubstr("reduce-window(p0"));
+    EXPECT_THAT(out, Not(HasSubstr("rhs_dilate"))) << out;
+  }
+}
+
 TEST(ElementTypes, ConvolutionsOfF16RunInF32) {
   EXPECT_EQ(Simplified({WidenElementTypes}, R"(
     a = f16[1,9,3] parameter(0)

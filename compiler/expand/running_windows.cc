@@ -15,15 +15,6 @@ constexpr int64_t kShortest = 32;
 // Slices of at least so many elements lie together in memory, for which the array is transposed if need be.
 constexpr int64_t kRun = 16;
 
-// The operation of a combiner that is one binary instruction on its two parameters in order.
-std::optional<HloOpcode> CombinerOpcode(const HloComputation* combiner) {
-  for (HloOpcode opcode : {HloOpcode::kAdd, HloOpcode::kMultiply, HloOpcode::kMaximum, HloOpcode::kMinimum,
-                           HloOpcode::kAnd, HloOpcode::kOr, HloOpcode::kXor}) {
-    if (IsCombiner(combiner, opcode)) return opcode;
-  }
-  return std::nullopt;
-}
-
 struct Running {
   int64_t dim;
   bool reverse;                     // windows reach to the end of the array
