@@ -2,6 +2,7 @@
 // and without.
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
 #include "backends/cpu/compare.h"
 #include "gtest/gtest.h"
 
@@ -146,6 +147,25 @@ TEST(Elementwise, ConversionsBetweenAllTypes) {
     // Exact: conversion rounds once.
     Check(absl::StrCat("HloModule m\nENTRY e {\n  x = ", from, "[37] parameter(0)\n", body, "  ROOT t = (",
                        absl::StrJoin(shapes, ", "), ") tuple(", absl::StrJoin(names, ", "), ")\n}\n"),
+          0);
+  }
+}
+
+// Every sign, exponent and fraction of bf16 with what is to be rounded a half of its last place, which goes to the even
+// neighbour, and a bit less and more; in vectors and by itself.
+TEST(Elementwise, HalvesRoundToEvenBF16) {
+  for (const int count : {196608, 1}) {
+    const std::string number = count == 1 ? "parameter(0)" : "iota(), iota_dimension=0";
+    Check(absl::StrReplaceAll(R"(HloModule m
+ENTRY e {
+  i = u32[N] NUMBER three = u32[] constant(3) threes = u32[N] broadcast(three), dimensions={}
+  high = u32[N] divide(i, threes) low = u32[N] remainder(i, threes)
+  sixteen = u32[] constant(16) shift = u32[N] broadcast(sixteen), dimensions={} top = u32[N] shift-left(high, shift)
+  less = u32[] constant(32767) from = u32[N] broadcast(less), dimensions={} rest = u32[N] add(low, from)
+  bits = u32[N] or(top, rest) x = f32[N] bitcast-convert(bits)
+  ROOT r = bf16[N] convert(x)
+})",
+                              {{"[N]", absl::StrCat("[", count, "]")}, {"NUMBER", number}}),
           0);
   }
 }

@@ -72,6 +72,31 @@ ENTRY e { x = bf16[7,N] parameter(0) y = bf16[7,N] parameter(1) z = f32[7,N] par
   }
 }
 
+// The row of differences is kept between its sum and the product; the row that the mean is of is read in pairs beside.
+TEST(RowReduce, RowsOfBf16BesideOneThatIsKept) {
+  const std::string text = R"(HloModule m
+f { a = f32[] parameter(0) b = f32[] parameter(1) ROOT r = f32[] add(a, b) }
+ENTRY e { x = bf16[64,256] parameter(0) z = f32[] constant(0) part = f32[] constant(0.00390625)
+  parts = f32[64] broadcast(part), dimensions={} cx = f32[64,256] convert(x)
+  s = f32[64] reduce(cx, z), dimensions={1}, to_apply=f mean = f32[64] multiply(s, parts) m = bf16[64] convert(mean)
+  ms = bf16[64,256] broadcast(m), dimensions={0} d = bf16[64,256] subtract(x, ms) cd = f32[64,256] convert(d)
+  sq = f32[64,256] multiply(cd, cd) v = f32[64] reduce(sq, z), dimensions={1}, to_apply=f w = bf16[64] convert(v)
+  ws = bf16[64,256] broadcast(w), dimensions={0} ROOT r = bf16[64,256] multiply(d, ws) })";
+  BothOptions both;
+  both.tolerance = 1e-2;
+  ExpectSame(text, both);
+  auto module = ParseModule(text);
+  ASSERT_TRUE(module.ok()) << module.status();
+  CompileOptions options;
+  options.keep_texts = true;
+  options.cpu = "x86-64-v4";
+  auto executable = CpuBackend()->Compile(*std::move(module), options);
+  if (!executable.ok()) GTEST_SKIP() << executable.status();
+  const std::string code = (*executable)->Text("llvm_ir");
+  EXPECT_NE(code.find("store <16 x float>"), std::string::npos) << code;
+  EXPECT_NE(code.find("load <16 x i32>"), std::string::npos) << code;
+}
+
 // Rows of a few vectors are reduced together: of all lengths, and less of them than a vector has lanes; by themselves,
 // of products, and with arithmetic that follows.
 TEST(RowReduce, SeveralRowsTogether) {
