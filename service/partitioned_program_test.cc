@@ -28,6 +28,7 @@ std::unique_ptr<HloModule> Parse(std::string body) {
       {"$C", "sharding={devices=[1,2,2]<=[4] last_tile_dim_replicate}"},
       {"$A", "sharding={devices=[4,1]<=[4]}"},
       {"$R", "sharding={devices=[4,1]0,1,3,2}"},
+      {"$B", "sharding={devices=[4,1,1]<=[4]}"},
       {"$N", "sharding={replicated}"},
       {"$SHARDED", "custom_call_target=\"Sharding\""},
   };
@@ -208,6 +209,70 @@ TEST(PartitionedProgram, Shapes) {
   Check(Entry("a = f32[8,4] parameter(0), $X\nz = f32[] constant(0)\n"
               "ROOT r = f32[8,4] reduce-window(a, z), window={size=1x4 pad=0_0x3_0}, to_apply=add"),
         "");
+}
+
+TEST(PartitionedProgram, Batches) {
+  const std::string matrices =
+      "a = f32[4,2,2] parameter(0), $B\n"
+      "d = f32[2,2] constant({{90,0},{0,90}})\nb = f32[4,2,2] broadcast(d), dimensions={1,2}\n"
+      "m = f32[4,2,2] add(a, b)\n";
+  Check(Entry(matrices + "ROOT r = f32[4,2,2] cholesky(m), lower=true"), "");
+  Check(Entry(matrices + "x = f32[4,2,3] parameter(1), $N\n"
+                         "ROOT r = f32[4,2,3] triangular-solve(m, x), left_side=true, lower=true"),
+        "");
+  Check(Entry(matrices + "c = c64[4,2,2] fft(m), fft_type=RFFT, fft_length={2}\n"
+                         "ROOT r = f32[4,2,2] real(c)"),
+        "");
+  Check(Entry("a = f32[8,4] parameter(0), $XY\nROOT r = (f32[8,2], s32[8,2]) topk(a), k=2, largest=true"),
+        "all-gather");
+  Check(Entry("a = f32[8,4] parameter(0), $X\ns = f32[8,2] parameter(1), $X\nz = f32[] constant(0)\n"
+              "ROOT r = f32[8,4] select-and-scatter(a, s, z), window={size=1x2 stride=1x2}, select=less, scatter=add"),
+        "");
+}
+
+TEST(PartitionedProgram, Gathers) {
+  // Whole slices; positions of indices; batches.
+  Check(Entry("a = f32[4,8] parameter(0), $C\ni = s32[3,1] constant({{1},{7},{1}})\n"
+              "ROOT r = f32[3,8] gather(a, i), offset_dims={1}, collapsed_slice_dims={0}, start_index_map={0}, "
+              "index_vector_dim=1, slice_sizes={1,8}"),
+        "");
+  Check(Entry("a = f32[8,4] parameter(0), $N\ni = s32[8,1] parameter(1), $X\n"
+              "ROOT r = f32[8,4] gather(a, i), offset_dims={1}, collapsed_slice_dims={0}, start_index_map={0}, "
+              "index_vector_dim=1, slice_sizes={1,4}"),
+        "");
+  Check(Entry("a = f32[8,4] parameter(0), $A\ni = s32[8,3] parameter(1), $X\n"
+              "ROOT r = f32[8,3] gather(a, i), offset_dims={}, collapsed_slice_dims={1}, start_index_map={1}, "
+              "operand_batching_dims={0}, start_indices_batching_dims={0}, index_vector_dim=2, slice_sizes={1,1}"),
+        "");
+}
+
+TEST(PartitionedProgram, Scatters) {
+  // Rows that lie on other devices; whole windows; batches; windows that are shorter than what is cut.
+  for (const char* type : {"s32", "u8", "s8", "u64"}) {
+    Check(Entry(absl::StrCat("a = f32[8,4] parameter(0), $A\ni = ", type, "[3,1] constant({{1},{7},{1}})\n",
+                             "u = f32[3,4] parameter(1), $N\n"
+                             "ROOT r = f32[8,4] scatter(a, i, u), update_window_dims={1}, inserted_window_dims={0}, "
+                             "scatter_dims_to_operand_dims={0}, index_vector_dim=1, to_apply=add")),
+          "");
+  }
+  Check(Entry("a = f32[8,4] parameter(0), $XY\ni = s32[6,2] constant({{1,0},{3,7},{2,6},{-1,0},{0,8},{3,4}})\n"
+              "u = f32[6] parameter(1), $N\n"
+              "ROOT r = f32[8,4] scatter(a, i, u), update_window_dims={}, inserted_window_dims={0,1}, "
+              "scatter_dims_to_operand_dims={1,0}, index_vector_dim=1, to_apply=add"),
+        "");
+  Check(Entry("a = f32[4,8] parameter(0), $C\ni = s32[3] constant({1,9,1})\nu = f32[3,8] parameter(1), $C\n"
+              "ROOT r = f32[4,8] scatter(a, i, u), update_window_dims={1}, inserted_window_dims={0}, "
+              "scatter_dims_to_operand_dims={0}, index_vector_dim=1, to_apply=add"),
+        "");
+  Check(Entry("a = f32[8,4] parameter(0), $A\ni = s32[8,3] parameter(1), $X\nu = f32[8,3] parameter(2), $X\n"
+              "ROOT r = f32[8,4] scatter(a, i, u), update_window_dims={}, inserted_window_dims={1}, "
+              "scatter_dims_to_operand_dims={1}, input_batching_dims={0}, scatter_indices_batching_dims={0}, "
+              "index_vector_dim=2, to_apply=add"),
+        "");
+  Check(Entry("a = f32[8,4] parameter(0), $A\ni = s32[1,1] constant({{5}})\nu = f32[1,2,4] parameter(1), $N\n"
+              "ROOT r = f32[8,4] scatter(a, i, u), update_window_dims={1,2}, inserted_window_dims={}, "
+              "scatter_dims_to_operand_dims={0}, index_vector_dim=1, to_apply=add"),
+        "all-gather");
 }
 
 TEST(PartitionedProgram, TheRestIsComputedWhole) {

@@ -25,6 +25,7 @@ class DeviceExchange {
   // The array by another tiling: an all-to-all where a cut moves from one dimension to another, all-gathers along
   // dimensions that are cut less, slices along those that are cut more.
   absl::StatusOr<DevicePart> In(const DevicePart& from, const DeviceTiling& tiling);
+  DeviceParts& parts() { return parts_; }
   // `op` of the parts of all devices that differ in `digits` only.
   HloInstruction* AllReduce(HloInstruction* part, HloOpcode op, const std::vector<DeviceTiling::Digit>& digits,
                             const Int64List& order);

@@ -6,6 +6,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "compiler/make.h"
 #include "compiler/sharding/exchange.h"
+#include "compiler/sharding/independent_dims.h"
 #include "compiler/sharding/partition_rules.h"
 #include "hlo/base/status.h"
 #include "hlo/devices/device_groups.h"
@@ -177,7 +178,7 @@ class Partitioner {
     XC_ASSIGN_OR_RETURN(const std::vector<DeviceTiling> to, ResultTilings(i, devices_, operands));
     switch (i.opcode()) {
       case O::kCustomCall:
-        if (i.custom_call_target() != "Sharding" || x.size() != 1 || !i.shape().IsArray()) return VisitWhole(i, x);
+        if (i.custom_call_target() != "Sharding" || x.size() != 1 || !i.shape().IsArray()) break;
         return InOne((*x[0])[0], to[0]);
       case O::kBroadcast:
       case O::kTranspose: {
@@ -204,6 +205,8 @@ class Partitioner {
       default:
         break;
     }
+    if (i.opcode() == O::kScatter) return VisitScatter(i, x, to[0]);
+    if (const std::optional<ShardingRule> rule = IndependentDims(i)) return VisitByRule(i, x, *rule);
     if (const std::optional<Movement> movement = MovementOf(i)) return VisitMovement(i, x, *movement);
     return VisitElementwise(i, x, to);
   }
@@ -395,6 +398,39 @@ class Partitioner {
     return Add(i, {lhs.part, rhs.part}, {to});
   }
 
+  absl::StatusOr<Value> VisitByRule(const HloInstruction& i, const Operands& x, const ShardingRule& rule) {
+    std::vector<DeviceTiling> given;
+    for (const Value* operand : x) given.push_back((*operand)[0].tiling);
+    XC_ASSIGN_OR_RETURN(const RuleTilings tilings, TilingsByRule(rule, i, given));
+    std::vector<HloInstruction*> operands;
+    for (size_t o = 0; o < x.size(); ++o) {
+      XC_ASSIGN_OR_RETURN(const Leaf leaf, In((*x[o])[0], tilings.operands[o]));
+      operands.push_back(leaf.part);
+    }
+    HloInstruction* part = nullptr;
+    XC_ASSIGN_OR_RETURN(Value value, Add(i, operands, tilings.results, &part));
+    FitAttributes(part, tilings.operands[0]);
+    return value;
+  }
+
+  absl::StatusOr<Value> VisitScatter(const HloInstruction& i, const Operands& x, const DeviceTiling& to) {
+    const ScatterTilings tilings = TilingsOfScatter(i, to);
+    const size_t count = x.size() / 2;
+    std::vector<HloInstruction*> operands;
+    for (size_t o = 0; o < x.size(); ++o) {
+      XC_ASSIGN_OR_RETURN(const Leaf leaf, In((*x[o])[0], o < count    ? tilings.result
+                                                          : o == count ? tilings.indices
+                                                                       : tilings.updates));
+      operands.push_back(leaf.part);
+    }
+    if (!tilings.offsets.empty()) {
+      XC_ASSIGN_OR_RETURN(operands[count],
+                          exchange_.parts().Offset(operands[count], i.scatter_dims().index_vector_dim, tilings.offsets,
+                                                   tilings.result, i.operand(0)->shape()));
+    }
+    return Add(i, operands, std::vector<DeviceTiling>(count, tilings.result));
+  }
+
   absl::StatusOr<Value> VisitMovement(const HloInstruction& i, const Operands& x, const Movement& movement) {
     DeviceTiling tiling = (*x[0])[0].tiling;
     for (int64_t o = 1; o < movement.arrays; ++o) {
@@ -412,19 +448,7 @@ class Partitioner {
     }
     HloInstruction* part = nullptr;
     XC_ASSIGN_OR_RETURN(Value value, Add(i, operands, std::vector<DeviceTiling>(i.shape().LeafCount(), tiling), &part));
-    for (int64_t d = 0; d < tiling.rank(); ++d) {
-      if (tiling.dim(d).empty()) continue;
-      const int64_t size = operands[0]->shape().dim(d);
-      if (i.opcode() == O::kSlice) {
-        SliceAttr slice = part->slice();
-        slice.limits[d] = size;
-        part->set_attr<AttrKind::kSlice>(std::move(slice));
-      } else if (i.opcode() == O::kDynamicSlice) {
-        Int64List sizes = part->attr<AttrKind::kDynamicSliceSizes>();
-        sizes[d] = size;
-        part->set_attr<AttrKind::kDynamicSliceSizes>(std::move(sizes));
-      }
-    }
+    FitAttributes(part, tiling);
     return value;
   }
 

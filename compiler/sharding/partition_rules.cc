@@ -1,6 +1,7 @@
 #include "compiler/sharding/partition_rules.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "compiler/make.h"
 
@@ -104,6 +105,33 @@ std::optional<Movement> MovementOf(const HloInstruction& i) {
     }
   }
   return m;
+}
+
+void FitAttributes(HloInstruction* part, const DeviceTiling& operand) {
+  if (part->FindAttr<AttrKind::kOperandLayoutConstraints>() != nullptr) {
+    std::vector<Shape> constraints = part->attr<AttrKind::kOperandLayoutConstraints>();
+    for (size_t o = 0; o < constraints.size(); ++o) {
+      for (int64_t d = 0; d < constraints[o].rank(); ++d) constraints[o].set_dim(d, part->operand(o)->shape().dim(d));
+    }
+    part->set_attr<AttrKind::kOperandLayoutConstraints>(std::move(constraints));
+  }
+  for (int64_t d = 0; d < operand.rank(); ++d) {
+    if (operand.dim(d).empty()) continue;
+    const int64_t size = part->operand(0)->shape().dim(d);
+    if (part->opcode() == O::kSlice) {
+      SliceAttr slice = part->slice();
+      slice.limits[d] = size;
+      part->set_attr<AttrKind::kSlice>(std::move(slice));
+    } else if (part->opcode() == O::kDynamicSlice) {
+      Int64List sizes = part->attr<AttrKind::kDynamicSliceSizes>();
+      sizes[d] = size;
+      part->set_attr<AttrKind::kDynamicSliceSizes>(std::move(sizes));
+    } else if (part->opcode() == O::kGather && !HasDim(part->gather_dims().operand_batching_dims, d)) {
+      Int64List sizes = part->attr<AttrKind::kSliceSizes>();
+      sizes[d] = size;
+      part->set_attr<AttrKind::kSliceSizes>(std::move(sizes));
+    }
+  }
 }
 
 bool IsPlainReduction(const HloInstruction& reduce, HloOpcode* op) {

@@ -28,6 +28,9 @@ struct Movement {
 // Nothing for other ops.
 std::optional<Movement> MovementOf(const HloInstruction& i);
 
+// Gives the attributes of an instruction of parts, whose first operand is cut by `operand`, the sizes of the parts.
+void FitAttributes(HloInstruction* part, const DeviceTiling& operand);
+
 // Whether parts may be reduced one by one, and their results after: `op` is then the reduction.
 bool IsPlainReduction(const HloInstruction& reduce, HloOpcode* op);
 

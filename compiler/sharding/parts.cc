@@ -34,6 +34,35 @@ absl::StatusOr<HloInstruction*> DeviceParts::Part(HloInstruction* whole, const D
   return part;
 }
 
+absl::StatusOr<HloInstruction*> DeviceParts::Offset(HloInstruction* indices, int64_t index_vector_dim,
+                                                    const std::vector<std::pair<int64_t, int64_t>>& offsets,
+                                                    const DeviceTiling& tiling, const Shape& whole) {
+  XC_ASSIGN_OR_RETURN(const Shape part, tiling.ShardShape(WithoutLayout(whole)));
+  HloComputation* const computation = indices->parent();
+  const bool is_vector = index_vector_dim < indices->shape().rank();
+  const int64_t numbers = is_vector ? indices->shape().dim(index_vector_dim) : 1;
+  std::vector<HloInstruction*> starts;
+  for (int64_t n = 0; n < numbers; ++n) {
+    HloInstruction* start = make::ScalarInt(computation, ElementType::kS32, 0);
+    for (const auto& [number, d] : offsets) {
+      if (number == n) start = StartOf(computation, tiling, d, part.dim(d));
+    }
+    starts.push_back(make::Reshape(start, {1}));
+  }
+  HloInstruction* all = starts[0];
+  if (numbers > 1) {
+    all = computation->Add(O::kConcatenate, Shape(ElementType::kS32, {numbers}), starts);
+    all->set_attr<AttrKind::kDimensions>({0});
+  }
+  // Wide enough for what is less than nothing, and for every index of an unsigned type.
+  HloInstruction* const wide = make::Convert(indices, ElementType::kS64);
+  all = make::Convert(all, ElementType::kS64);
+  if (!is_vector) all = make::Reshape(all, {});
+  return make::Binary(
+      O::kSubtract, wide,
+      make::Broadcast(all, wide->shape().dims(), is_vector ? Int64List{index_vector_dim} : Int64List{}));
+}
+
 void CutResultLayouts(HloModule* module, const std::vector<DeviceTiling>& results) {
   ModuleConfig& config = module->config();
   if (!config.has_entry_layout) return;

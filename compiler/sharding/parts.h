@@ -2,6 +2,7 @@
 #ifndef XC_COMPILER_SHARDING_PARTS_H_
 #define XC_COMPILER_SHARDING_PARTS_H_
 
+#include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -19,6 +20,11 @@ class DeviceParts {
   // A slice of `whole`, the device's part by `tiling`; `whole` itself if that does not cut. InvalidArgument where parts
   // would differ in size.
   absl::StatusOr<HloInstruction*> Part(HloInstruction* whole, const DeviceTiling& tiling);
+  // `indices`, in signed numbers, counted from where the device's part of an array of `whole` begins: of each index,
+  // its number at `first` for the dimension `second` of the array.
+  absl::StatusOr<HloInstruction*> Offset(HloInstruction* indices, int64_t index_vector_dim,
+                                         const std::vector<std::pair<int64_t, int64_t>>& offsets,
+                                         const DeviceTiling& tiling, const Shape& whole);
 
  private:
   // This device's number along dimension d of the tiling, times `size`: s32[].

@@ -6,6 +6,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "compiler/sharding/independent_dims.h"
 #include "hlo/base/status.h"
 
 namespace xc {
@@ -159,8 +160,12 @@ class Propagation {
         Move(x, 1, i.conv_dims().kernel_output_feature, to, i.conv_dims().output_feature);
         return absl::OkStatus();
       case O::kGather:
-        VisitGather(i, x, to);
-        return absl::OkStatus();
+      case O::kCholesky:
+      case O::kTriangularSolve:
+      case O::kFft:
+      case O::kTopk:
+      case O::kSelectAndScatter:
+        return VisitByRule(i, x, out);
       // Dimensions stay where they are, though they may become longer or shorter.
       case O::kSlice:
       case O::kDynamicSlice:
@@ -171,9 +176,6 @@ class Propagation {
       case O::kScatter:
       case O::kSort:
       case O::kReduceWindow:
-      case O::kCholesky:
-      case O::kTriangularSolve:
-      case O::kFft:
         Keep(i, x, out);
         return absl::OkStatus();
       default:
@@ -204,6 +206,7 @@ class Propagation {
         if ((*out)[l].rank() == (*x[0])[l].rank() && !absl::StartsWith(target, "SPMD")) (*out)[l] = (*x[0])[l];
       }
     }
+    XC_RETURN_IF_ERROR(VisitByRule(i, x, out));
     const auto* sharding = i.FindAttr<AttrKind::kSharding>();
     if (sharding == nullptr || (target != "Sharding" && target != "SPMDShardToFullShape")) return absl::OkStatus();
     XC_ASSIGN_OR_RETURN(Leaves_ said, Said(*sharding, i.shape()));
@@ -239,16 +242,11 @@ class Propagation {
   void Keep(const HloInstruction& i, const Operands& x, Leaves_* out) {
     const auto leaves = Leaves(i.shape());
     for (size_t l = 0; l < out->size(); ++l) {
-      const bool solves = i.opcode() == O::kCholesky || i.opcode() == O::kTriangularSolve;
-      const size_t o = i.opcode() == O::kTriangularSolve ? 1 : i.opcode() == O::kSort && l < x.size() ? l : 0;
+      const size_t o = i.opcode() == O::kSort && l < x.size() ? l : 0;
       const Shape& operand = i.operand(o)->shape();
       const Shape& result = *leaves[l].second;
       if (!operand.IsArray() || !result.IsArray() || operand.rank() != result.rank()) continue;
       for (int64_t d = 0; d < result.rank(); ++d) {
-        if (solves && d >= result.rank() - 2) continue;
-        if (i.opcode() == O::kFft && d >= result.rank() - static_cast<int64_t>(i.attr<AttrKind::kFftLength>().size())) {
-          continue;
-        }
         MoveEven(x, o, d, result.dim(d), &(*out)[l], d);
         // What is put into an array, or beside it, says where the array says nothing.
         if (i.opcode() == O::kDynamicUpdateSlice && i.operand(1)->shape().dim(d) == result.dim(d)) {
@@ -309,25 +307,15 @@ class Propagation {
     }
   }
 
-  static void VisitGather(const HloInstruction& i, const Operands& x, DeviceTiling* to) {
-    const GatherDims& dims = i.gather_dims();
-    const auto in = [](const Int64List& list, int64_t d) {
-      return std::find(list.begin(), list.end(), d) != list.end();
-    };
-    const Int64List& sizes = i.attr<AttrKind::kSliceSizes>();
-    // Slices of the operand's whole dimensions, and positions in the indices.
-    size_t offset = 0;
-    for (int64_t d = 0; d < i.operand(0)->shape().rank(); ++d) {
-      if (in(dims.collapsed_slice_dims, d) || in(dims.operand_batching_dims, d)) continue;
-      if (sizes[d] == i.operand(0)->shape().dim(d)) Move(x, 0, d, to, dims.offset_dims[offset]);
-      ++offset;
-    }
-    int64_t from = 0;
-    for (int64_t d = 0; d < i.shape().rank(); ++d) {
-      if (in(dims.offset_dims, d)) continue;
-      if (from == dims.index_vector_dim) ++from;
-      Move(x, 1, from++, to, d);
-    }
+  // The results by what operands and results have in common.
+  static absl::Status VisitByRule(const HloInstruction& i, const Operands& x, Leaves_* out) {
+    const std::optional<ShardingRule> rule = IndependentDims(i);
+    if (!rule.has_value()) return absl::OkStatus();
+    std::vector<DeviceTiling> operands;
+    for (const Leaves_* operand : x) operands.push_back((*operand)[0]);
+    XC_ASSIGN_OR_RETURN(RuleTilings tilings, TilingsByRule(*rule, i, operands));
+    *out = std::move(tilings.results);
+    return absl::OkStatus();
   }
 
   int64_t devices_;

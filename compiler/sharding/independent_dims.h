@@ -1,0 +1,34 @@
+// Along which dimensions an instruction computes each element apart from the others, so that devices can share them.
+#ifndef XC_COMPILER_SHARDING_INDEPENDENT_DIMS_H_
+#define XC_COMPILER_SHARDING_INDEPENDENT_DIMS_H_
+
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "compiler/sharding/sharding_rule.h"
+#include "hlo/instruction.h"
+
+namespace xc {
+
+// Of gathers (batches, positions of indices, slices of whole dimensions), decompositions and solvers, Fourier
+// transforms, top-k, select-and-scatter, and custom calls that say that they have batches; nothing for other
+// instructions.
+std::optional<ShardingRule> IndependentDims(const HloInstruction& i);
+
+// How the arrays of `i` lie by its rule, where the operands lie as `operands` says.
+absl::StatusOr<RuleTilings> TilingsByRule(const ShardingRule& rule, const HloInstruction& i,
+                                          const std::vector<DeviceTiling>& operands);
+
+// Of a scatter whose result lies by `result`: how its operands lie for devices to compute their parts. `result` is
+// without cuts that it cannot have.
+struct ScatterTilings {
+  DeviceTiling result, indices, updates;
+  // Which numbers of an index count from the device's part of the result: position in the index, and dimension.
+  std::vector<std::pair<int64_t, int64_t>> offsets;
+};
+ScatterTilings TilingsOfScatter(const HloInstruction& scatter, const DeviceTiling& result);
+
+}  // namespace xc
+
+#endif  // XC_COMPILER_SHARDING_INDEPENDENT_DIMS_H_
