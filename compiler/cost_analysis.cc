@@ -28,6 +28,50 @@ InstructionCost Applied(const HloComputation* scalar, int64_t times) {
   return cost;
 }
 
+// Bytes of `value`, a parameter of a fusion, that are read: all, or of one that is only sliced, gathered from or
+// updated in place, what its users look at.
+int64_t BytesRead(const HloInstruction* value) {
+  const int64_t all = value->shape().TotalByteSize();
+  int64_t bytes = 0;
+  for (const HloInstruction* user : value->users()) {
+    const bool is_first = user->operand_count() > 0 && user->operand(0) == value &&
+                          std::count(user->operands().begin(), user->operands().end(), value) == 1;
+    if (!is_first) return all;
+    switch (user->opcode()) {
+      case HloOpcode::kBitcast:
+        bytes = Add(bytes, BytesRead(user));
+        break;
+      case HloOpcode::kSlice:
+      case HloOpcode::kDynamicSlice:
+      case HloOpcode::kGather:
+        bytes = Add(bytes, user->shape().TotalByteSize());
+        break;
+      case HloOpcode::kDynamicUpdateSlice:
+        break;
+      default:
+        return all;
+    }
+  }
+  return value->users().empty() ? 0 : std::min(all, bytes);
+}
+
+// Bytes that a fusion with this root writes: of updates in place, the updates.
+int64_t BytesWritten(const HloInstruction* root) {
+  switch (root->opcode()) {
+    case HloOpcode::kTuple: {
+      int64_t bytes = 0;
+      for (const HloInstruction* operand : root->operands()) bytes = Add(bytes, BytesWritten(operand));
+      return bytes;
+    }
+    case HloOpcode::kBitcast:
+      return BytesWritten(root->operand(0));
+    case HloOpcode::kDynamicUpdateSlice:
+      return root->operand(1)->shape().TotalByteSize();
+    default:
+      return root->shape().TotalByteSize();
+  }
+}
+
 int64_t Log2(int64_t n) {
   int64_t log = 1;
   while ((int64_t{1} << log) < n && log < 62) ++log;
@@ -69,8 +113,11 @@ InstructionCost CostOf(const HloInstruction* instruction) {
     case HloOpcode::kFusion: {
       cost = CostOf(instruction->fused_computation());
       cost.bytes_read = 0;
-      cost.bytes_written = 0;
-      break;
+      for (const HloInstruction* p : instruction->fused_computation()->parameters()) {
+        cost.bytes_read = Add(cost.bytes_read, BytesRead(p));
+      }
+      cost.bytes_written = BytesWritten(instruction->fused_computation()->root());
+      return cost;
     }
     case HloOpcode::kSlice:
     case HloOpcode::kDynamicSlice:
