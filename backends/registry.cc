@@ -1,7 +1,6 @@
 #include "backends/registry.h"
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "backends/cpu/backend.h"
 #include "backends/gpu/backend.h"
 
@@ -9,9 +8,13 @@ namespace xc {
 
 namespace {
 
-std::string Names(absl::string_view separator) {
-  return absl::StrJoin(Backends(), separator,
-                       [](std::string* out, const Backend* b) { absl::StrAppend(out, b->name()); });
+// "cpu, interpreter or gpu", with another word for the last separator.
+std::string Names(absl::string_view last_separator) {
+  std::string names;
+  for (size_t i = 0; i < Backends().size(); ++i) {
+    absl::StrAppend(&names, i == 0 ? "" : i + 1 == Backends().size() ? last_separator : ", ", Backends()[i]->name());
+  }
+  return names;
 }
 
 }  // namespace
@@ -26,7 +29,7 @@ absl::StatusOr<Backend*> BackendByName(absl::string_view platform) {
   for (Backend* backend : Backends()) {
     if (backend->name() == platform) return backend;
   }
-  return absl::InvalidArgumentError(absl::StrCat("unknown platform '", platform, "': ", Names(" and "), " are known"));
+  return absl::InvalidArgumentError(absl::StrCat("unknown platform '", platform, "'; there are ", Names(" and ")));
 }
 
 std::string DefaultPlatform() { return std::string(Backends()[0]->name()); }

@@ -74,12 +74,14 @@ class Driver {
   absl::Status CheckNames() const {
     for (const std::string& name : context_.options.disabled_passes) {
       if (!Known(name) && name != "all")
-        return absl::InvalidArgumentError(absl::StrCat("there is no pass '", name, "' to disable"));
+        return absl::InvalidArgumentError(
+            absl::StrCat("there is no pass '", name, "' to disable: `xla opt --list` names all passes"));
     }
     int64_t number;
     const std::string& stop = context_.options.stop_after;
     if (!stop.empty() && !Known(stop) && !absl::SimpleAtoi(stop, &number)) {
-      return absl::InvalidArgumentError(absl::StrCat("there is no pass '", stop, "' to stop after"));
+      return absl::InvalidArgumentError(
+          absl::StrCat("there is no pass '", stop, "' to stop after: `xla opt --list` names all passes"));
     }
     return absl::OkStatus();
   }

@@ -127,8 +127,10 @@ absl::StatusOr<pb::HloModuleProto> ReadBinaryProto(absl::string_view bytes, std:
   XC_ASSIGN_OR_RETURN(const bool delimited, ReadDelimitedSnapshot(bytes, &module, arguments));
   if (delimited) return module;
   return absl::InvalidArgumentError(
-      "this is neither text (HLO, StableHLO) nor MLIR bytecode, by itself or as jax.export packs it, nor a message "
-      "with a module (HloModuleProto, HloProto, HloSnapshot)");
+      "this is no module: neither HLO or StableHLO text, nor MLIR bytecode (plain, or as jax.export packs it), nor a "
+      "message HloModuleProto, HloProto or HloSnapshot. `xla graph` runs GraphDefs; xc_load_program and Python's "
+      "xla.load "
+      "run what `xla compile` wrote");
 }
 
 // With the sizes that it leaves open, but for those of StableHLO.

@@ -348,8 +348,10 @@ TEST(Wire, FormIsToldByContent) {
             absl::StrCat("cannot read ", path, ".not: No such file or directory"));
   EXPECT_EQ(
       ReadModule(absl::string_view("\x00\x01\x02", 3)).status().message(),
-      "this is neither text (HLO, StableHLO) nor MLIR bytecode, by itself or as jax.export packs it, nor a message "
-      "with a module (HloModuleProto, HloProto, HloSnapshot)");
+      "this is no module: neither HLO or StableHLO text, nor MLIR bytecode (plain, or as jax.export packs it), nor a "
+      "message HloModuleProto, HloProto or HloSnapshot. `xla graph` runs GraphDefs; xc_load_program and Python's "
+      "xla.load "
+      "run what `xla compile` wrote");
   EXPECT_EQ(ReadModule("ML\xefR\rStableHLO_v1.13.0").status().message(),
             "MLIR bytecode, byte 5: file: expected a string that ends with a zero");
   EXPECT_EQ(

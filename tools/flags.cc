@@ -31,18 +31,22 @@ FlagSet::Flag* FlagSet::Find(absl::string_view name) {
 
 absl::Status FlagSet::Set(Flag* flag, absl::string_view text) {
   bool ok = true, in_range = true;
+  const char* kind = "";
   if (auto** b = std::get_if<bool*>(&flag->value)) {
+    kind = "true or false";
     ok = absl::SimpleAtob(text, *b);
   } else if (auto** i = std::get_if<int64_t*>(&flag->value)) {
+    kind = "a whole number";
     ok = absl::SimpleAtoi(text, *i);
     in_range = static_cast<double>(**i) >= flag->at_least;
   } else if (auto** d = std::get_if<double*>(&flag->value)) {
+    kind = "a number";
     ok = absl::SimpleAtod(text, *d);
     in_range = **d >= flag->at_least;  // which NaN is not
   } else {
     *std::get<std::string*>(flag->value) = std::string(text);
   }
-  if (!ok) return absl::InvalidArgumentError(absl::StrCat("flag --", flag->name, " does not take '", text, "'"));
+  if (!ok) return absl::InvalidArgumentError(absl::StrCat("--", flag->name, " takes ", kind, ", not '", text, "'"));
   if (in_range) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat("--", flag->name, " must be at least ", flag->at_least));
 }

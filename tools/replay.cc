@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <limits>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
@@ -93,6 +94,8 @@ absl::Status CheckTogether(const Settings& s) {
   if (s.compile_only && !(s.against.empty() && s.output_dir.empty() && s.outfeed_dir.empty() && !s.dump_values)) {
     return bad("--compile_only gives no results for --against, --output_dir, --outfeed_dir or --dump_values");
   }
+  if (!s.roofline.empty() && !absl::EndsWith(s.roofline, ".svg"))
+    return bad("--roofline needs a file that ends with .svg");
   if (s.compile_only && !(s.profile.empty() && s.roofline.empty()))
     return bad("--compile_only runs nothing to profile");
   const bool of_compilers = s.excess_precision || !s.cpu.empty() || !s.profile.empty() || !s.roofline.empty();

@@ -69,7 +69,8 @@ absl::StatusOr<std::vector<PermuteSlice>> PermuteSlices(absl::Span<const Shape* 
     if (starts[0] != starts[1]) return absl::InvalidArgumentError("starts of inputs and outputs should be as many");
     for (ShapeIndex& start : starts[0]) {
       if (slices.size() == sizes.size()) {
-        return absl::InvalidArgumentError(absl::StrCat("slice_sizes has ", sizes.size(), " slices, the starts more"));
+        return absl::InvalidArgumentError(
+            absl::StrCat("slice_sizes has ", sizes.size(), " slices, should have as many as there are starts"));
       }
       const std::vector<int64_t>& size = sizes[slices.size()];
       bool fits = static_cast<int64_t>(size.size()) == in.rank();

@@ -178,7 +178,7 @@ absl::StatusOr<Shape> InferPad(const Context& c) {
     std::optional<int64_t> size = Narrow(wide);
     if (!size) {
       return c.Error(c.Describe(0), "; padding ", p.low, "_", p.high, "_", p.interior, " of dimension ", d,
-                     " makes it ", wide < 0 ? "smaller than nothing" : "too large");
+                     " gives it ", wide < 0 ? "a negative size" : "a size that does not fit into 63 bits");
     }
     out[d].size = *size;
   }

@@ -284,7 +284,11 @@ bool Parser::ParseComputation(HloModule* module) {
   std::optional<Shape> declared;
   const char* declared_at = lex_.position();
   if (lex_.At('(') && !ParseProgramShape(&declared)) return false;
-  if (!Expect('{')) return false;
+  if (!lex_.At('{')) {
+    const bool first = module->name().empty() && module->computations().empty();
+    return Expected(first ? "'HloModule NAME', or '{' after the name of a computation" : "'{'");
+  }
+  lex_.Next();
 
   // Instructions may add computations of their own (async sugar) before this one is complete.
   HloComputation* computation = module->AddComputation(name);
