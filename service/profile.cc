@@ -160,9 +160,13 @@ std::string Profile::Trace() const {
   return out + "\n]}\n";
 }
 
+std::string Profile::RunTime() const {
+  return run_ms_ >= 0.1 ? Format("%.3f ms", run_ms_) : Format("%.2f µs", run_ms_ * 1e3);
+}
+
 std::string Profile::Table() const {
-  std::string out = Format("%s: %.3f ms a run (%d runs); this machine reaches %.0f GFLOP/s and %.1f GB/s\n", module_,
-                           run_ms_, runs_, ceilings_.gflops, ceilings_.gbps);
+  std::string out = Format("%s: %s a run (%d runs); this machine reaches %.0f GFLOP/s and %.1f GB/s\n", module_,
+                           RunTime(), runs_, ceilings_.gflops, ceilings_.gbps);
   const double runs = static_cast<double>(std::max<int64_t>(runs_, 1));
   absl::StrAppend(&out, "   self ms  of run  times   total ms   GFLOP/s (peak)      GB/s (peak)  what\n");
   double told = 0;

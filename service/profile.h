@@ -41,6 +41,9 @@ class Profile {
   std::string Roofline() const;
 
  private:
+  // Of one run, with a unit that suits it.
+  std::string RunTime() const;
+
   std::string module_;
   std::vector<ProfileSite> sites_;
   std::vector<RunProfile::Event> events_;

@@ -68,7 +68,9 @@ absl::Status Recorder::Run(const std::string& name, const Executable& executable
   for (const RunProfile::Event& e : profile.events()) {
     if (e.site < 0) continue;  // the launch itself
     const ProfileSite& site = sites[e.site];
-    events.push_back({site.name, site.kind, Facts(site, e.end_ns - e.start_ns), e.track, e.start_ns, e.end_ns});
+    // Only the launching thread's time is that of the whole: helpers do parts of it, whose rates nobody knows.
+    const int64_t ns = e.track == profile.track() ? e.end_ns - e.start_ns : 0;
+    events.push_back({site.name, site.kind, Facts(site, ns), e.track, e.start_ns, e.end_ns});
   }
   std::lock_guard<std::mutex> lock(mu_);
   std::vector<Event>& all = recording_.events;

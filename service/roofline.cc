@@ -59,8 +59,8 @@ std::string Profile::Roofline() const {
   std::string out = Format(
       "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"1080\" height=\"500\" font-family=\"sans-serif\" "
       "font-size=\"12\">\n<rect width=\"100%%\" height=\"100%%\" fill=\"#fff\"/>\n"
-      "<text x=\"%g\" y=\"24\" font-size=\"15\">%s: %.3f ms a run</text>\n",
-      kLeft, Escaped(module_), run_ms_);
+      "<text x=\"%g\" y=\"24\" font-size=\"15\">%s: %s a run</text>\n",
+      kLeft, Escaped(module_), RunTime());
   for (int e = x.first; e <= x.last; ++e) {
     const double at = at_x(std::pow(10, e));
     AppendFormat(&out, "<line x1=\"%.1f\" x2=\"%.1f\" y1=\"%g\" y2=\"%g\" stroke=\"#e2e8f0\"/>", at, at, kTop,

@@ -23,6 +23,9 @@ if len(sys.argv) > 3:
     f = tensorflow.function(lambda a: tensorflow.reduce_sum(tensorflow.exp(a) * 2.0 + 1.0))
     f(tensorflow.zeros(3))
     print(xla_tf.report().splitlines()[1])
+    with xla_tf.profile() as profile:
+        tensorflow.function(lambda a: tensorflow.reduce_sum(tensorflow.tanh(a) @ a))(tensorflow.ones([64, 64]))
+    print(profile)
 """
 
 
@@ -47,9 +50,14 @@ def main():
         "'buckets' cannot be 'maybe'; it is 1 or 0",
         "there is no setting 'polici'; there are enabled, policy,",
         "ops compiled",
+        "GB/s  what",
+        "launch cluster_",
+        "kernel ",
     ):
         assert part in out, f"no {part!r} in\n{out}"
     assert run(XC_TF_ANNOUNCE="0")[1] == []
+    said = run(XC_LIBRARY="")[1]
+    assert len(said) == 1 and said[0].startswith("xla.tf: on: "), said
     said = run(XC_LIBRARY="/nowhere/libxc.so")[1]
     assert len(said) == 1 and "off: XC_LIBRARY names /nowhere/libxc.so, which does not exist" in said[0], said
     said = run(XC_LIBRARY=__file__)[1]

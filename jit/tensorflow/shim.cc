@@ -83,6 +83,7 @@ std::string ChooseCore(const std::string& folder) {
   const std::string own = folder + "/../xla_tensorflow/libxc.so";
   std::string path = own;
   const char* given = std::getenv("XC_LIBRARY");
+  if (given != nullptr && *given == 0) given = nullptr;
   if (given != nullptr) {
     path = given;
   } else {

@@ -77,6 +77,7 @@ def test_a_profile_names_what_takes_the_time(tmp_path):
     profile = xla.compile(layer).profile(np.ones((256, 256), np.float32), np.ones((256, 256), np.float32))
     library = [site for site in profile.sites if site["kind"] == "library"]
     assert library and library[0]["flops"] >= 2 * 256**3 and "deploy_test.py" in library[0]["source"]
+    assert str(profile).startswith("layer: ") and "(peak)" in str(profile)
     assert "library" in str(profile) and "<svg" in profile._repr_html_()
     profile.save(tmp_path / "trace.json")
     assert json.loads((tmp_path / "trace.json").read_text())["traceEvents"]

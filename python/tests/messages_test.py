@@ -39,6 +39,17 @@ def test_tracebacks_show_the_users_frames_alone():
     assert any("xla.full_tracebacks()" in note for note in raised.value.__notes__)
 
 
+def test_decorators_and_loading_fail_without_the_packages_frames(tmp_path):
+    for fails in (
+        lambda: xla.compile(broken, static_argnames="y"),
+        lambda: xla.compile(broken, options={"no_such_option": 1}),
+        lambda: xla.load(tmp_path / "nofile.xcp"),
+    ):
+        with pytest.raises((TypeError, ValueError, FileNotFoundError)) as raised:
+            fails()
+        assert not any(_errors.is_inside(file) for file in files_of(raised.value)), files_of(raised.value)
+
+
 def test_a_switch_shows_all_frames():
     xla.full_tracebacks()
     try:

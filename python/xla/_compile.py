@@ -27,6 +27,7 @@ CacheInfo.__doc__ = """Calls that found their program, calls that made one, prog
 made, how many came from the cache directory."""
 
 
+@_tracebacks.for_users
 def compile(
     function=None,
     *,
@@ -50,7 +51,7 @@ def compile(
     donate_argnums: arguments whose memory a result of the same type and shape takes over; they must not be used afterwards.
     platform: "cpu", which is the default, or "interpreter", which is slow and plain.
     threads: how many threads a call may use at most; 0 for all.
-    options: a dict of the compiler's options, such as {"disabled_passes": ["fuse"]} or {"compile_timeout_s": 60};
+    options: a dict of the compiler's options, such as {"disabled_passes": ["fusion"]} or {"compile_timeout_s": 60};
       {"cache_dir": "~/.cache/xla"} keeps compiled code between processes (so does the environment's XC_CACHE_DIR);
       {"excess_precision": True} computes in f32 what is written in float16 or bfloat16, with fewer roundings.
       xla.options() has all of them with what they do.

@@ -12,7 +12,7 @@ import tempfile
 
 import numpy as np
 
-from . import _load
+from . import _load, _tracebacks
 
 # NumPy's types by the numbers of PrimitiveType; those of ml_dtypes by name.
 _TYPES = {
@@ -43,6 +43,10 @@ def _tool(*arguments):
     if done.returncode:
         raise RuntimeError(done.stderr.strip().removeprefix("error: "))
     return json.loads(done.stdout)
+
+
+def _time(ms):
+    return f"{ms:.3f} ms" if ms >= 0.1 else f"{ms * 1000:.2f} µs"
 
 
 class Profile:
@@ -76,16 +80,19 @@ class Profile:
     def __str__(self):
         runs = self._found["runs"]
         lines = [
-            f"{self._found['module']}: {self.run_ms:.3f} ms a run ({runs} runs); "
+            f"{self._found['module']}: {_time(self.run_ms)} a run ({runs} runs); "
             f"this machine reaches {self.peak_gflops:.0f} GFLOP/s and {self.peak_gbps:.1f} GB/s",
-            f"{'self ms':>10} {'of run':>7} {'GFLOP/s':>9} {'GB/s':>7}  what",
+            f"{'self ms':>10} {'of run':>7} {'GFLOP/s (peak)':>16} {'GB/s (peak)':>16}  what",
         ]
         for site in self.sites:
             part = 100 * site["self_ms"] / runs / self.run_ms if self.run_ms else 0
-            rates = [f"{site[key]:.1f}" if key in site else "-" for key in ("gflops", "gbps")]
+            rates = [
+                f"{site[key]:9.1f} ({site[f'percent_of_peak_{key}']:3.0f} %)" if site.get(key) else "-"
+                for key in ("gflops", "gbps")
+            ]
             source = f"  {site['source']}" if "source" in site else ""
             lines.append(
-                f"{site['self_ms'] / runs:10.4f} {part:5.1f} % {rates[0]:>9} {rates[1]:>7}  "
+                f"{site['self_ms'] / runs:10.4f} {part:5.1f} % {rates[0]:>16} {rates[1]:>16}  "
                 f"{site['kind']} {site['name']} ({site['detail']}, {site['shape']}){source}"
             )
         return "\n".join(lines)
@@ -141,6 +148,7 @@ def profile(lowered, threads, runs):
         lowered.dump(bundle)
         flags = [f"--profile={trace}", f"--roofline={picture}", f"--runs={runs}", f"--threads={threads}"]
         found = _tool("replay", bundle, *flags)["profile"]
+        found["module"] = lowered._name
         with open(trace, encoding="utf-8") as file, open(picture, encoding="utf-8") as other:
             return Profile(found, file.read(), other.read())
 
@@ -246,6 +254,7 @@ class Program:
         write = lambda shapes: ", ".join(f"{dtype}{list(shape)}" for dtype, shape in shapes)
         return f"<program {self._name}: {write(self.inputs)} -> {write(self.outputs)}>"
 
+    @_tracebacks.for_users
     def __call__(self, *arrays):
         if len(arrays) != len(self.inputs):
             raise TypeError(f"{self._name} takes {len(self.inputs)} arrays, but {len(arrays)} are given")
@@ -265,6 +274,7 @@ class Program:
         return results[0] if len(results) == 1 else tuple(results)
 
 
+@_tracebacks.for_users
 def load(path, *, threads=0):
     """Loads a program that `f.export(path, …)` or `xla compile` wrote: a Program, to be called with arrays. `threads`, an
     int, bounds those of a run (0: all).

@@ -10,7 +10,7 @@ OPTIONS = {
     "compile_threads": ("an int", "threads that compile one program; all by default"),
     "compile_timeout_s": ("an int", "seconds after which a compilation gives up with a TimeoutError; never by default"),
     "cpu": ("a name of LLVM's", 'compiles for this CPU, such as "x86-64-v3", instead of the one found here'),
-    "disabled_passes": ("a list of names", "leaves out these passes; `python -m xla opt --help` names them"),
+    "disabled_passes": ("a list of names", "leaves out these passes; `xla opt --list` names them"),
     "dump_to": ("a folder", "writes a bundle there: the module before and after each pass, code, options"),
     "excess_precision": ("a bool", "computes in f32 what is written in float16 or bfloat16, with fewer roundings"),
     "keep_texts": ("a bool", "keeps the optimized HLO, LLVM IR and assembly for inspection"),

@@ -1,6 +1,7 @@
 """Tracebacks that show the user's frames: those of this package and of NumPy are left out of errors that say themselves
 what is wrong."""
 
+import functools
 import os
 import types
 
@@ -11,7 +12,15 @@ from . import _core, _errors
 _full = os.environ.get("XC_FULL_TRACEBACKS", "0") not in ("", "0", "false")
 _NOTE = "(frames of xla and NumPy are left out; xla.full_tracebacks() shows them)"
 # What a user's program causes, with a message of its own. Others are errors of this package: all frames help there.
-_OF_USERS = (_errors.Error, ValueError, TypeError, IndexError, np.exceptions.AxisError, KeyboardInterrupt)
+_OF_USERS = (
+    _errors.Error,
+    ValueError,
+    TypeError,
+    IndexError,
+    np.exceptions.AxisError,
+    KeyboardInterrupt,
+    FileNotFoundError,
+)
 
 
 def full_tracebacks(on=True):
@@ -23,6 +32,20 @@ def full_tracebacks(on=True):
     """
     global _full
     _full = bool(on)
+
+
+def for_users(function):
+    """`function`, with the tracebacks of its errors shortened; for functions that users call themselves."""
+
+    @functools.wraps(function)
+    def call(*args, **kwargs):
+        try:
+            return function(*args, **kwargs)
+        except Exception as error:
+            shorten(error)
+            raise
+
+    return call
 
 
 def shorten(error):

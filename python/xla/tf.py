@@ -7,10 +7,12 @@ the wheel is installed; `load(path)` does it for a library that lies elsewhere.
 0
 """
 
+import bisect
 import contextlib
 import ctypes
 import dataclasses
 import gzip
+import json
 import os
 
 __all__ = [
@@ -203,10 +205,43 @@ def wait(seconds=60.0):
 
 
 class Profile:
-    """What compiled clusters did while it was recorded: `trace` is JSON text in the Trace Event format."""
+    """What compiled clusters did while it was recorded: `str` is a table, `trace` is JSON text in the Trace Event format."""
 
     def __init__(self):
         self.trace = ""
+
+    def __str__(self):
+        """A table: the clusters that were launched, then what took the time in them, the longest first."""
+        events = [e for e in json.loads(self.trace or '{"traceEvents": []}')["traceEvents"] if e["ph"] == "X"]
+        launches = [e for e in events if e["cat"] == "launch"]
+        # Helpers do parts of what the launching thread's events tell as a whole.
+        spans = {}
+        for e in launches:
+            spans.setdefault(e["tid"], []).append((e["ts"], e["ts"] + e["dur"]))
+        for of_thread in spans.values():
+            of_thread.sort()
+
+        def launching(e):
+            of_thread = spans.get(e["tid"], [])
+            at = bisect.bisect(of_thread, (e["ts"], float("inf"))) - 1
+            return at >= 0 and e["ts"] <= of_thread[at][1]
+
+        told = [e for e in events if e["cat"] != "launch" and launching(e)]
+        lines = [f"{'total ms':>10} {'times':>7} {'mean µs':>10} {'GFLOP/s':>9} {'GB/s':>7}  what"]
+        for rows in (launches, told):
+            sums = {}
+            for e in rows:
+                args = e["args"]
+                what = f"{e['cat']} {e['name']}"
+                if "shape" in args:
+                    what += f" ({args['detail']}, {args['shape']})  {args.get('op_name', '')}".rstrip()
+                row = sums.setdefault(what, [0, 0, 0, 0])
+                for i, value in enumerate((1, e["dur"], args.get("flops", 0), args.get("bytes", 0))):
+                    row[i] += value
+            for what, (count, us, flops, moved) in sorted(sums.items(), key=lambda item: -item[1][1]):
+                rates = [f"{n / us / 1e3:.1f}" if n and us else "-" for n in (flops, moved)]
+                lines.append(f"{us / 1e3:10.3f} {count:7} {us / count:10.1f} {rates[0]:>9} {rates[1]:>7}  {what}")
+        return "\n".join(lines)
 
     def save(self, path):
         """Writes the trace to the file `path` (.json or .json.gz) for Perfetto, or, below the folder `path`, where
