@@ -39,7 +39,8 @@ std::string SignatureText(const SignatureReport& r) {
 void Text(const GraphExecutor& executor, std::string* out) {
   const Graph& graph = executor.original();
   const Marking& marking = executor.marking();
-  AppendFormat(out, "graph '%s': %d clusters\n", graph.name, marking.num_clusters);
+  AppendFormat(out, "graph '%s': %d cluster%s\n", graph.name, marking.num_clusters,
+               marking.num_clusters == 1 ? "" : "s");
   for (int k = 0; k < marking.num_clusters; ++k) {
     const std::vector<std::string> names = NamesIn(executor, k);
     AppendFormat(out, "  cluster %d: %d ops: %s\n", k, static_cast<int>(names.size()), ClusterOps(executor, k));

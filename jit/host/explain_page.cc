@@ -46,8 +46,9 @@ class PageOfGraphs {
     }
     const LaunchStats s = executor.stats();
     page_.headline = Format("%d of %d ops compiled%s", compiled, ops, Speed(executor));
-    page_.facts = {Format("%d compilations in %.2f s", s.compilations, s.compile_seconds),
-                   Format("%d runs of code that was there already", s.cache_hits)};
+    page_.facts = {
+        Format("%d compilation%s in %.2f s", s.compilations, s.compilations == 1 ? "" : "s", s.compile_seconds),
+        Format("%d runs of code that was there already", s.cache_hits)};
     if (s.fallbacks > 0) {
       page_.facts.push_back(
           Format("%d runs on the host's kernels instead: %d before code was ready, %d since code would "
@@ -92,7 +93,8 @@ class PageOfGraphs {
 
   void Add(const GraphExecutor& executor, PageGraph* out) {
     const Graph& graph = executor.original();
-    out->label = absl::StrCat(graph.name, ": ", executor.marking().num_clusters, " clusters");
+    const int clusters = executor.marking().num_clusters;
+    out->label = absl::StrCat(graph.name, ": ", clusters, clusters == 1 ? " cluster" : " clusters");
     auto order = graph.TopologicalOrder();
     if (!order.ok()) return;
     std::map<int, int> places;

@@ -107,8 +107,8 @@ PageTable ClusterTable(const HostedCluster& cluster) {
 
 void AddGraphs(Page* page) {
   for (const GraphSummary& graph : RewrittenGraphs()) {
-    const std::string name =
-        absl::StrCat("Graph ", graph.number, ": ", graph.nodes, " nodes, ", graph.clusters.size(), " clusters");
+    const std::string name = absl::StrCat("Graph ", graph.number, ": ", graph.nodes, " nodes, ", graph.clusters.size(),
+                                          graph.clusters.size() == 1 ? " cluster" : " clusters");
     if (!graph.clusters.empty()) {
       PageTable table{name, "", {"compiled as", "nodes"}, {}, {}};
       for (const RewrittenCluster& c : graph.clusters) {

@@ -305,13 +305,15 @@ void PrintJson(const GraphCommandOptions& options, const std::string& name, Sess
 
 void PrintLines(const GraphCommandOptions& options, const std::string& name, Session& session, double load_ms,
                 const std::vector<CaseResult>& results, bool signature) {
-  std::printf("%s, mode %s: loaded in %.1f ms, %d clusters\n", name.c_str(), options.mode.c_str(), load_ms,
-              session.executor().marking().num_clusters);
+  const int clusters = session.executor().marking().num_clusters;
+  std::printf("%s, mode %s: loaded in %.1f ms, %d cluster%s\n", name.c_str(), options.mode.c_str(), load_ms, clusters,
+              clusters == 1 ? "" : "s");
   for (const CaseResult& r : results) {
-    std::printf("  %s: %s; first %.2f ms, best %.3f ms; %ld compilations, %ld cache hits%s; largest error %.2g\n",
+    std::printf("  %s: %s; first %.2f ms, best %.3f ms; %ld compilation%s, %ld cache hit%s%s; largest error %.2g\n",
                 r.name.c_str(), r.problem.empty() ? "right" : ("WRONG: " + r.problem).c_str(), r.first_ms, r.best_ms,
-                static_cast<long>(r.compilations), static_cast<long>(r.hits),
-                r.fallbacks ? absl::StrCat(", ", r.fallbacks, " fallbacks").c_str() : "", r.largest_error);
+                static_cast<long>(r.compilations), r.compilations == 1 ? "" : "s", static_cast<long>(r.hits),
+                r.hits == 1 ? "" : "s", r.fallbacks ? absl::StrCat(", ", r.fallbacks, " fallbacks").c_str() : "",
+                r.largest_error);
   }
   if (!signature) return;
   for (const TensorInfo& t : session.inputs()) {

@@ -61,7 +61,7 @@ function drawItem(placed, x, y, parent, largest) {
   view.places.set(key, { x, y, width, height, item });
   if (inner) {
     element("rect", { x: x + 1, y: y + HEAD, width: width - 2, height: height - HEAD - 1, rx: 4, class: "inside" }, group);
-    text(group, x + 22, y + 15, first + "  " + second, "name");
+    text(group, x + 22, y + 15, (item.members ? first + ": " : first + "  ") + second, "name");
   } else {
     text(group, x + (canOpen(item) ? 22 : 8), y + 15, first, "name");
     text(group, x + 8, y + 30, second, "about");
