@@ -77,7 +77,7 @@ def commands(xla):
 
 def flags(text):
     """Flag, with its default, and description of each flag in a command's help."""
-    return re.findall(r"^  (--\S+)\n      (.*)$", text.partition("\nflags:\n")[2], re.MULTILINE)
+    return re.findall(r"^  (--?\S+)\n      (.*)$", text.partition("\nflags:\n")[2], re.MULTILINE)
 
 
 def roff(text):

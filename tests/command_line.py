@@ -172,6 +172,7 @@ def plans(check, small):
 
 def refusals(check, small):
     """Mistakes, each with the message that it must get."""
+    check.expect("-o has one dash in the help", "\n  -o\n" in check.run("view", "--help").stdout)
     check.refused("unknown command 'bogus'", "bogus")
     check.refused("takes one FILE", "replay")
     check.refused("cannot read nofile.hlo", "replay", "nofile.hlo")

@@ -104,8 +104,8 @@ std::vector<std::string> FlagSet::Names() const {
 std::string FlagSet::Help() const {
   std::string out = absl::StrCat("usage: ", usage_, "\n\n", about_, "\n\nflags:\n");
   for (const Flag& flag : flags_) {
-    absl::StrAppend(&out, "  --", flag.name, flag.default_text.empty() ? "" : absl::StrCat("=", flag.default_text),
-                    "\n      ", flag.help, "\n");
+    absl::StrAppend(&out, flag.name.size() == 1 ? "  -" : "  --", flag.name,
+                    flag.default_text.empty() ? "" : absl::StrCat("=", flag.default_text), "\n      ", flag.help, "\n");
   }
   return out;
 }
