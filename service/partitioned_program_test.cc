@@ -230,6 +230,52 @@ TEST(PartitionedProgram, Batches) {
         "");
 }
 
+// Devices make their own parts of what follows from no parameter.
+TEST(PartitionedProgram, Sources) {
+  Check(Entry("i = s32[8,4] iota(), iota_dimension=0\nn = s32[8,4] negate(i)\n"
+              "ROOT s = s32[8,4] custom-call(n), $SHARDED, $XY"),
+        "");
+  const std::string body =
+      "a = f32[8,4] parameter(0), $A\ni = u8[8,4] iota(), iota_dimension=0\nj = s32[4,8] iota(), iota_dimension=0\n"
+      "t = s32[8,4] transpose(j), dimensions={1,0}\nc = s32[8,4] convert(i)\nd = s32[8,4] multiply(c, t)\n"
+      "k = s32[] constant(5)\nb = s32[8,4] broadcast(k), dimensions={}\ne = s32[8,4] add(d, b)\n"
+      "f = f32[8,4] convert(e)\nROOT r = f32[8,4] add(a, f)";
+  Check(Entry(body), "");
+  std::unique_ptr<HloModule> module = Parse(Entry(body));
+  auto tilings = PropagateShardings(*module, kDevices);
+  ASSERT_TRUE(tilings.ok());
+  ASSERT_TRUE(PartitionModule(module.get(), *tilings).ok());
+  EXPECT_EQ(module->ToString().find("[8,4]"), std::string::npos) << module->ToString();
+  module = Parse(Entry("i = s32[8,4] iota(), iota_dimension=0\nROOT s = s32[8,4] custom-call(i), $SHARDED, $XY"));
+  tilings = PropagateShardings(*module, kDevices);
+  ASSERT_TRUE(tilings.ok());
+  ASSERT_TRUE(PartitionModule(module.get(), *tilings).ok());
+  EXPECT_EQ(module->ToString().find("[8,4]"), std::string::npos) << module->ToString();
+  const std::string loop = R"(
+below { s = (s32[], s32[8,4]) parameter(0)  i = s32[] get-tuple-element(s), index=0  n = s32[] constant(3)
+  ROOT r = pred[] compare(i, n), direction=LT }
+more { s = (s32[], s32[8,4]) parameter(0)  i = s32[] get-tuple-element(s), index=0  one = s32[] constant(1)
+  j = s32[] add(i, one)  x = s32[8,4] get-tuple-element(s), index=1  y = s32[8,4] multiply(x, x)
+  b = s32[8,4] broadcast(i), dimensions={}  v = s32[8,4] add(y, b)
+  ROOT r = (s32[], s32[8,4]) tuple(j, v) }
+ENTRY e {
+  a = s32[8,4] parameter(0), $C
+  z = s32[] constant(0)
+  i = s32[8,4] iota(), iota_dimension=1
+  s = (s32[], s32[8,4]) tuple(z, i)
+  w = (s32[], s32[8,4]) while(s), condition=below, body=more
+  x = s32[8,4] get-tuple-element(w), index=1
+  ROOT r = s32[8,4] add(a, x)
+})";
+  Check(loop, "");
+  module = Parse(loop);
+  tilings = PropagateShardings(*module, kDevices);
+  ASSERT_TRUE(tilings.ok());
+  ASSERT_TRUE(PartitionModule(module.get(), *tilings).ok());
+  for (HloComputation* computation : module->ComputationPostOrder()) computation->RemoveDead();
+  EXPECT_EQ(module->ToString().find("[8,4]"), std::string::npos) << module->ToString();
+}
+
 TEST(PartitionedProgram, Gathers) {
   // Whole slices; positions of indices; batches.
   Check(Entry("a = f32[4,8] parameter(0), $C\ni = s32[3,1] constant({{1},{7},{1}})\n"
@@ -243,6 +289,30 @@ TEST(PartitionedProgram, Gathers) {
   Check(Entry("a = f32[8,4] parameter(0), $A\ni = s32[8,3] parameter(1), $X\n"
               "ROOT r = f32[8,3] gather(a, i), offset_dims={}, collapsed_slice_dims={1}, start_index_map={1}, "
               "operand_batching_dims={0}, start_indices_batching_dims={0}, index_vector_dim=2, slice_sizes={1,1}"),
+        "");
+}
+
+// Numbers of an index that count along the indices, as those of `x[arange(n), j]`.
+TEST(PartitionedProgram, CountedIndices) {
+  const std::string indices =
+      "a = f32[8,4] parameter(0), $A\nj = s32[8] parameter(1), sharding={devices=[4]<=[4]}\ni = s32[8] iota(), "
+      "iota_dimension=0\n"
+      "z = s32[] constant(0)\nzs = s32[8] broadcast(z), dimensions={}\nless = pred[8] compare(i, zs), direction=LT\n"
+      "n = s32[] constant(8)\nns = s32[8] broadcast(n), dimensions={}\nend = s32[8] add(i, ns)\n"
+      "at = s32[8] select(less, end, i)\nx = s32[8,1] reshape(at)\ny = s32[8,1] reshape(j)\n"
+      "k = s32[8,2] concatenate(x, y), dimensions={1}\n";
+  Check(Entry(indices + "ROOT r = f32[8] gather(a, k), offset_dims={}, collapsed_slice_dims={0,1}, "
+                        "start_index_map={0,1}, index_vector_dim=1, slice_sizes={1,1}"),
+        "");
+  Check(Entry(indices + "u = f32[8] parameter(2), sharding={devices=[4]<=[4]}\n"
+                        "ROOT r = f32[8,4] scatter(a, k, u), update_window_dims={}, inserted_window_dims={0,1}, "
+                        "scatter_dims_to_operand_dims={0,1}, index_vector_dim=1, to_apply=add"),
+        "");
+  // Into an array that lies whole on each device.
+  Check(Entry(indices + "u = f32[8] parameter(2), sharding={devices=[4]<=[4]}\nzero = f32[] constant(0)\n"
+                        "b = f32[8,4] broadcast(zero), dimensions={}\n"
+                        "ROOT r = f32[8,4] scatter(b, k, u), update_window_dims={}, inserted_window_dims={0,1}, "
+                        "scatter_dims_to_operand_dims={0,1}, index_vector_dim=1, to_apply=add"),
         "");
 }
 

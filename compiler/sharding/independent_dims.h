@@ -20,6 +20,13 @@ std::optional<ShardingRule> IndependentDims(const HloInstruction& i);
 absl::StatusOr<RuleTilings> TilingsByRule(const ShardingRule& rule, const HloInstruction& i,
                                           const std::vector<DeviceTiling>& operands);
 
+// Which numbers of a gather's indices count from a device's part of the operand, as ScatterTilings says: those that
+// count along a dimension of the indices, which is cut as the operand is.
+std::vector<std::pair<int64_t, int64_t>> CountedOffsets(const HloInstruction& gather, const DeviceTiling& operand);
+
+// How a scatter's result may lie by where its indices and updates are.
+DeviceTiling TilingByUpdates(const HloInstruction& scatter, const DeviceTiling& indices, const DeviceTiling& updates);
+
 // Of a scatter whose result lies by `result`: how its operands lie for devices to compute their parts. `result` is
 // without cuts that it cannot have.
 struct ScatterTilings {

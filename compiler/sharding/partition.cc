@@ -8,6 +8,7 @@
 #include "compiler/sharding/exchange.h"
 #include "compiler/sharding/independent_dims.h"
 #include "compiler/sharding/partition_rules.h"
+#include "compiler/sharding/wanted.h"
 #include "hlo/base/status.h"
 #include "hlo/devices/device_groups.h"
 
@@ -23,6 +24,7 @@ class Partitioner {
       : module_(module), entry_(module->entry()), tilings_(tilings), devices_(DeviceCount(*module)) {}
 
   absl::Status Run() {
+    XC_ASSIGN_OR_RETURN(wanted_, WantedTilings(*module_, tilings_, devices_));
     XC_RETURN_IF_ERROR(CutParameters());
     const std::vector<HloInstruction*> old = entry_->PostOrder();
     const Shape result = entry_->root()->shape();
@@ -175,7 +177,8 @@ class Partitioner {
     }
     std::vector<std::vector<DeviceTiling>> operands;
     for (const Value* operand : x) operands.push_back(TilingsOf(*operand));
-    XC_ASSIGN_OR_RETURN(const std::vector<DeviceTiling> to, ResultTilings(i, devices_, operands));
+    XC_ASSIGN_OR_RETURN(std::vector<DeviceTiling> to, ResultTilings(i, devices_, operands));
+    if (const auto wanted = wanted_.find(&i); wanted != wanted_.end() && to[0].IsReplicated()) to[0] = wanted->second;
     switch (i.opcode()) {
       case O::kCustomCall:
         if (i.custom_call_target() != "Sharding" || x.size() != 1 || !i.shape().IsArray()) break;
@@ -193,6 +196,11 @@ class Partitioner {
         }
         XC_ASSIGN_OR_RETURN(const Leaf operand, In((*x[0])[0], from));
         return Add(i, {operand.part}, to);
+      }
+      case O::kIota: {
+        XC_ASSIGN_OR_RETURN(Value part, Add(i, {}, to));
+        XC_ASSIGN_OR_RETURN(part[0].part, exchange_.parts().FromStart(part[0].part, to[0]));
+        return part;
       }
       case O::kDot:
         return i.operand_count() == 2 ? VisitDot(i, x, to[0]) : VisitWhole(i, x);
@@ -407,6 +415,10 @@ class Partitioner {
       XC_ASSIGN_OR_RETURN(const Leaf leaf, In((*x[o])[0], tilings.operands[o]));
       operands.push_back(leaf.part);
     }
+    if (const auto offsets = CountedOffsets(i, tilings.operands[0]); !offsets.empty()) {
+      XC_ASSIGN_OR_RETURN(operands[1], exchange_.parts().Offset(operands[1], i.gather_dims().index_vector_dim, offsets,
+                                                                tilings.operands[0], i.operand(0)->shape()));
+    }
     HloInstruction* part = nullptr;
     XC_ASSIGN_OR_RETURN(Value value, Add(i, operands, tilings.results, &part));
     FitAttributes(part, tilings.operands[0]);
@@ -458,7 +470,8 @@ class Partitioner {
   const EntryTilings& tilings_;
   const int64_t devices_;
   DeviceExchange exchange_{devices_};
-  absl::flat_hash_map<const HloInstruction*, Value> given_;  // what stands for parameters
+  absl::flat_hash_map<const HloInstruction*, DeviceTiling> wanted_;  // of what would be whole
+  absl::flat_hash_map<const HloInstruction*, Value> given_;          // what stands for parameters
 };
 
 }  // namespace

@@ -126,7 +126,8 @@ void FitAttributes(HloInstruction* part, const DeviceTiling& operand) {
       Int64List sizes = part->attr<AttrKind::kDynamicSliceSizes>();
       sizes[d] = size;
       part->set_attr<AttrKind::kDynamicSliceSizes>(std::move(sizes));
-    } else if (part->opcode() == O::kGather && !HasDim(part->gather_dims().operand_batching_dims, d)) {
+    } else if (part->opcode() == O::kGather && !HasDim(part->gather_dims().operand_batching_dims, d) &&
+               !HasDim(part->gather_dims().collapsed_slice_dims, d)) {
       Int64List sizes = part->attr<AttrKind::kSliceSizes>();
       sizes[d] = size;
       part->set_attr<AttrKind::kSliceSizes>(std::move(sizes));

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "compiler/make.h"
+#include "compiler/sharding/partition_rules.h"
 #include "hlo/base/status.h"
 
 namespace xc {
@@ -25,6 +26,12 @@ HloInstruction* DeviceParts::StartOf(HloComputation* computation, const DeviceTi
 absl::StatusOr<HloInstruction*> DeviceParts::Part(HloInstruction* whole, const DeviceTiling& tiling) {
   if (tiling.IsReplicated()) return whole;
   XC_ASSIGN_OR_RETURN(const Shape shape, tiling.ShardShape(WithoutLayout(whole->shape())));
+  // Of what is the same along the dimensions that are cut, a smaller one.
+  bool spreads = whole->opcode() == O::kBroadcast;
+  for (int64_t d = 0; spreads && d < tiling.rank(); ++d) {
+    spreads = tiling.dim(d).empty() || !HasDim(whole->dimensions(), d);
+  }
+  if (spreads) return whole->parent()->Add(whole->CloneWith(shape, {whole->operand(0)}));
   std::vector<HloInstruction*> operands = {whole};
   for (int64_t d = 0; d < tiling.rank(); ++d) {
     operands.push_back(StartOf(whole->parent(), tiling, d, shape.dim(d)));
@@ -32,6 +39,17 @@ absl::StatusOr<HloInstruction*> DeviceParts::Part(HloInstruction* whole, const D
   HloInstruction* part = whole->parent()->Add(O::kDynamicSlice, shape, operands);
   part->set_attr<AttrKind::kDynamicSliceSizes>(shape.dims());
   return part;
+}
+
+absl::StatusOr<HloInstruction*> DeviceParts::FromStart(HloInstruction* iota, const DeviceTiling& tiling) {
+  const int64_t d = iota->attr<AttrKind::kIotaDimension>();
+  if (tiling.dim(d).empty()) return iota;
+  // Counted in integers, so that numbers that the type does not have are rounded as in the whole array.
+  HloInstruction* const numbers = iota->parent()->Add(O::kIota, Shape(ElementType::kS32, iota->shape().dims()), {});
+  numbers->set_attr<AttrKind::kIotaDimension>(d);
+  HloInstruction* const start = StartOf(iota->parent(), tiling, d, iota->shape().dim(d));
+  const Int64List& dims = iota->shape().dims();
+  return make::Convert(make::Binary(O::kAdd, numbers, make::Broadcast(start, dims, {})), iota->type());
 }
 
 absl::StatusOr<HloInstruction*> DeviceParts::Offset(HloInstruction* indices, int64_t index_vector_dim,

@@ -20,6 +20,8 @@ class DeviceParts {
   // A slice of `whole`, the device's part by `tiling`; `whole` itself if that does not cut. InvalidArgument where parts
   // would differ in size.
   absl::StatusOr<HloInstruction*> Part(HloInstruction* whole, const DeviceTiling& tiling);
+  // `iota`, of the size of a device's part by `tiling`, as what the device has of the iota of the whole array.
+  absl::StatusOr<HloInstruction*> FromStart(HloInstruction* iota, const DeviceTiling& tiling);
   // `indices`, in signed numbers, counted from where the device's part of an array of `whole` begins: of each index,
   // its number at `first` for the dimension `second` of the array.
   absl::StatusOr<HloInstruction*> Offset(HloInstruction* indices, int64_t index_vector_dim,

@@ -177,6 +177,11 @@ class Propagation {
       case O::kSort:
       case O::kReduceWindow:
         Keep(i, x, out);
+        if (i.opcode() == O::kScatter) {
+          const size_t count = x.size() / 2;
+          const DeviceTiling said = TilingByUpdates(i, (*x[count])[0], (*x[count + 1])[0]);
+          for (DeviceTiling& leaf : *out) leaf.MergeFrom(said);
+        }
         return absl::OkStatus();
       default:
         break;
@@ -248,6 +253,11 @@ class Propagation {
       if (!operand.IsArray() || !result.IsArray() || operand.rank() != result.rank()) continue;
       for (int64_t d = 0; d < result.rank(); ++d) {
         MoveEven(x, o, d, result.dim(d), &(*out)[l], d);
+        // Arrays that are sorted together, or joined along another dimension, lie alike.
+        const bool together = i.opcode() == O::kSort || (i.opcode() == O::kConcatenate && i.dimensions()[0] != d);
+        for (size_t other = 0; together && other < x.size(); ++other) {
+          MoveEven(x, other, d, result.dim(d), &(*out)[l], d);
+        }
         // What is put into an array, or beside it, says where the array says nothing.
         if (i.opcode() == O::kDynamicUpdateSlice && i.operand(1)->shape().dim(d) == result.dim(d)) {
           Move(x, 1, d, &(*out)[l], d);

@@ -24,7 +24,10 @@ std::string Results(std::string body) {
   for (const auto& [name, text] : kShort) {
     for (size_t at; (at = body.find(name)) != std::string::npos;) body.replace(at, std::string(name).size(), text);
   }
-  auto module = ParseModule(absl::StrCat("HloModule m, num_partitions=4\n", body));
+  const char* const less =
+      "less { l0 = f32[] parameter(0)  l1 = f32[] parameter(1)  l2 = s32[] parameter(2)  l3 = s32[] parameter(3)\n"
+      "  ROOT l4 = pred[] compare(l0, l1), direction=LT }\n";
+  auto module = ParseModule(absl::StrCat("HloModule m, num_partitions=4\n", less, body));
   if (!module.ok()) return module.status().ToString();
   auto tilings = PropagateShardings(**module, 4);
   if (!tilings.ok()) return std::string(tilings.status().message());
@@ -50,6 +53,15 @@ TEST(Propagate, Elementwise) {
   // The one that is cut most, else the first.
   EXPECT_EQ(Entry("a = f32[8,4] parameter(0), $Y\nb = f32[8,4] parameter(1), $XY\nROOT r = f32[8,4] add(a, b)"),
             "[x,y]");
+}
+
+TEST(Propagate, Together) {
+  EXPECT_EQ(Entry("a = f32[8,4] parameter(0), $X\ni = s32[8,4] iota(), iota_dimension=1\n"
+                  "ROOT r = (f32[8,4], s32[8,4]) sort(a, i), dimensions={1}, to_apply=less"),
+            "[x,] [x,]");
+  EXPECT_EQ(Entry("a = f32[8,4] parameter(0)\nb = f32[8,4] parameter(1), $XY\n"
+                  "ROOT r = f32[8,8] concatenate(a, b), dimensions={1}"),
+            "[x,]");
 }
 
 TEST(Propagate, Movement) {
