@@ -185,6 +185,14 @@ TEST(StableHlo, CustomCalls) {
                ROOT f = f32[5,5] custom-call(l), custom_call_target="f", custom_call_has_side_effect=true, backend_config="{\"a\": 1}")");
 }
 
+TEST(StableHlo, Tags) {
+  ExpectOps("%a: tensor<2xf32>", "tensor<2xf32>",
+            R"(%0 = stablehlo.sine %a {mhlo.frontend_attributes = {made_by = "me"}} : tensor<2xf32>
+               return %0 : tensor<2xf32>)",
+            R"(a = f32[2] parameter(0)
+               ROOT r = f32[2] sine(a), frontend_attributes={made_by="me"})");
+}
+
 TEST(StableHlo, Composites) {
   ExpectHlo(R"(func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {
   %0 = stablehlo.composite "my.op" %x {composite_attributes = {n = 1 : i64}, decomposition = @impl, version = 2 : i32} : (tensor<2xf32>) -> tensor<2xf32>

@@ -156,8 +156,8 @@ absl::Status CheckCalls(const HloModule& module) {
         return absl::UnimplementedError("ragged_all_to_all is not supported on the CPU, here as with JAX's own client");
       }
       if (version != nullptr && *version == "API_VERSION_TYPED_FFI") {
-        return absl::NotFoundError(absl::StrCat("No registered implementation for FFI custom call to ", target,
-                                                " for platform Host (instruction ", i->name(), ")"));
+        return absl::NotFoundError(absl::StrCat("No FFI handler registered for ", target,
+                                                " on a platform Host (canonical host); instruction ", i->name()));
       }
       return absl::UnimplementedError(absl::StrCat("No registered implementation for untyped custom call to ", target,
                                                    " for platform Host (instruction ", i->name(), ")"));

@@ -1,4 +1,5 @@
 // The functions of the PJRT C API that tell about executables.
+#include <algorithm>
 #include <cstring>
 #include <utility>
 
@@ -76,16 +77,40 @@ absl::StatusOr<std::unique_ptr<HloModule>> PartsOf(const CompiledProgram& compil
       if (asks && i->operand_count() == 1) computation->Replace(i, i->operand(0));
     }
   }
+  PassContext context;
+  XC_RETURN_IF_ERROR(InlineCalls(module.get(), context).status());
   XC_ASSIGN_OR_RETURN(EntryTilings tilings, PropagateShardings(*module, compiled.num_partitions));
   const EntryTilings as_given = tilings;
   XC_RETURN_IF_ERROR(StackUnreduced(module.get(), &tilings));
   XC_RETURN_IF_ERROR(PartitionModule(module.get(), tilings));
   DropStacks(module.get(), as_given);
-  PassContext context;
   for (const PassFunction pass : {SimplifyTuples, EliminateCommonSubexpressions, EliminateDeadCode}) {
     XC_RETURN_IF_ERROR(pass(module.get(), context).status());
   }
   return module;
+}
+
+// Each donated parameter whose result nobody named becomes the first result of its size that is still free.
+void AliasDonors(HloModule* module) {
+  ModuleConfig& config = module->config();
+  const Shape& root = module->entry()->root()->shape();
+  const auto taken = [&](const ShapeIndex& result) {
+    const auto& aliases = config.input_output_alias;
+    return std::any_of(aliases.begin(), aliases.end(), [&](const auto& a) { return a.output_index == result; });
+  };
+  std::vector<BufferDonor> rest;
+  for (const BufferDonor& donor : config.buffer_donors) {
+    const Shape& given = module->entry()->parameter(donor.parameter)->shape();
+    bool found = false;
+    for (const auto& [result, leaf] : Leaves(root)) {
+      if (found || !donor.parameter_index.empty() || !given.IsArray() || !leaf->IsArray() || taken(result)) continue;
+      if (given.ByteSize() != leaf->ByteSize()) continue;
+      config.input_output_alias.push_back({result, donor.parameter, {}, /*must_alias=*/false});
+      found = true;
+    }
+    if (!found) rest.push_back(donor);
+  }
+  config.buffer_donors = std::move(rest);
 }
 
 // The module that a program's text and costs are told of: what a device computes. Where that cannot be made of a
@@ -103,7 +128,12 @@ absl::StatusOr<std::unique_ptr<HloModule>> ModuleOf(const CompiledProgram& compi
 
 absl::StatusOr<std::string> CompiledProgram::OptimizedProto() const {
   XC_ASSIGN_OR_RETURN(std::unique_ptr<HloModule> module, ModuleOf(*this));
-  if (for_several != nullptr) ShowCollectives(module.get());
+  // Programs that differ in names only share an executable.
+  module->set_name(name);
+  if (for_several != nullptr) {
+    ShowCollectives(module.get());
+    AliasDonors(module.get());
+  }
   XC_ASSIGN_OR_RETURN(const std::string bytes, WriteModule(*module, ModuleFormat::kBinaryProto));
   pb::HloModuleProtoWithConfig proto;
   if (!proto.mutable_hlo_module()->ParseFromString(bytes)) return absl::InternalError("the module cannot be written");
@@ -246,10 +276,20 @@ Error* Executable_OptimizedProgram(Executable_OptimizedProgram_Args* args) {
     static constexpr char kFormat[] = "hlo_with_config";
     args->program->format = kFormat;
     args->program->format_size = sizeof(kFormat) - 1;
-    XC_ASSIGN_OR_RETURN(const std::string proto, args->executable->compiled->OptimizedProto());
+    std::string proto;
+    {
+      const std::lock_guard<std::mutex> lock(args->executable->mu);
+      proto = std::move(args->executable->optimized);
+      args->executable->optimized.clear();
+    }
+    if (proto.empty()) {
+      XC_ASSIGN_OR_RETURN(proto, args->executable->compiled->OptimizedProto());
+    }
     // The caller asks for the size first, and then hands over as much memory.
     if (args->program->code == nullptr) {
       args->program->code_size = proto.size();
+      const std::lock_guard<std::mutex> lock(args->executable->mu);
+      args->executable->optimized = std::move(proto);
       return absl::OkStatus();
     }
     if (args->program->code_size < proto.size()) {

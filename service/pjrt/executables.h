@@ -92,6 +92,9 @@ struct Executable {
   // Of the results, made when first asked for.
   std::vector<LayoutOfMemory> layouts = {};
   std::vector<LayoutOfMemory*> layout_pointers = {};
+  // The optimized program, from the question for its size to that for itself.
+  std::mutex mu = {};
+  std::string optimized = {};
 };
 
 struct LoadedExecutable {

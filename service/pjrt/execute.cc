@@ -52,13 +52,17 @@ absl::Status CheckDonations(absl::Span<Buffer* const> buffers, const std::vector
       if (i == j || buffers[i] != buffers[j]) continue;
       const bool twice = donated[j] && std::find(kept.begin(), kept.end(), static_cast<int64_t>(j)) == kept.end();
       // In the words of JAX's own client, which programs look for.
-      const absl::string_view what =
-          twice   ? "Attempt to donate the same buffer twice in Execute()"
-          : j > i ? "Attempt to use a buffer that was previously donated in the same call to "
-                    "Execute()"
-                  : "Attempt to donate a buffer which is also used by the same call to Execute()";
+      const absl::string_view what = twice   ? "Attempt to donate the same buffer twice in Execute()"
+                                     : j > i ? "Attempt to use a buffer that was previously donated in the same call "
+                                               "to Execute()"
+                                             : "Attempt to donate a buffer which is also used by the same call to "
+                                               "Execute()";
+      const absl::string_view example = twice   ? "f(donate(a), donate(a))"
+                                        : j > i ? "f(donate(a), a)"
+                                                : "f(a, donate(a))";
       return absl::InvalidArgumentError(absl::StrCat(what, " (flattened argument ", std::max(i, j),
-                                                     ", replica 0): the other is argument ", std::min(i, j)));
+                                                     ", replica 0, partition 0, first use: ", std::min(i, j),
+                                                     "). Toy example for this bug: `", example, "`."));
     }
   }
   return absl::OkStatus();

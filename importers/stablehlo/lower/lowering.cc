@@ -202,10 +202,23 @@ absl::Status Lowering::LowerOperation(const Operation& op, Frame& frame) {
     return Error(op.at, absl::StrCat(op.name, ": ", std::string(frame.b.status().message())));
   }
   if (!lowering.attrs.ok()) return Error(op.at, absl::StrCat(op.name, ": ", lowering.attrs.error()));
+  if (const Attr* tags = lowering.attrs.Find("mhlo.frontend_attributes"); tags != nullptr) Tag(op, *tags, frame);
   if (const std::string* unknown = lowering.attrs.Unknown()) {
     return Error(op.at, absl::StrCat(op.name, ": has no attribute `", *unknown, "`"));
   }
   return absl::OkStatus();
+}
+
+// What a program's author says of an operation, for whoever reads the module: of the instruction that it became.
+void Lowering::Tag(const Operation& op, const Attr& tags, Frame& frame) {
+  for (const Value* result : op.results) {
+    const auto found = frame.values.find(result);
+    HloInstruction* const i = found == frame.values.end() ? nullptr : found->second.instruction();
+    if (i == nullptr || i->opcode() != op.row->opcode || i->attributes().Has(AttrKind::kFrontendAttributes)) continue;
+    FrontendAttributes pairs;
+    for (const auto& [name, attr] : tags.fields) pairs.emplace_back(name, attr.text);
+    i->set_attr<AttrKind::kFrontendAttributes>(std::move(pairs));
+  }
 }
 
 const Operation* Lowering::ConstantOf(const Value* value) {

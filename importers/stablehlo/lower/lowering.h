@@ -129,6 +129,7 @@ class Lowering {
   absl::Status SetModuleConfig(const Function& entry, HloModule* module) const;
   absl::Status SetEntryLayout(const std::vector<AttrList>& attributes, size_t i, Shape* shape) const;
   absl::Status SetEntryLayouts(const Function& entry, HloModule* module) const;
+  static void Tag(const Operation& op, const Attr& tags, Frame& frame);
   Metadata MetadataOf(const Location& location);
 
   const Program& program_;
