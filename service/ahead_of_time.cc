@@ -1,6 +1,7 @@
 #include "service/ahead_of_time.h"
 
 #include <algorithm>
+#include <cstring>
 #include <deque>
 #include <iterator>
 #include <map>
@@ -23,7 +24,7 @@ template <typename... T>
 constexpr size_t SumOfSizes(const std::variant<T...>*) {
   return (sizeof(T) + ...);
 }
-static_assert(ProgramFile::kVersion == 2 && SumOfSizes(static_cast<const plan::Descriptor*>(nullptr)) == 1304,
+static_assert(ProgramFile::kVersion == 3 && SumOfSizes(static_cast<const plan::Descriptor*>(nullptr)) == 1304,
               "descriptors have changed: raise ProgramFile::kVersion, or files of older libraries are misread");
 
 constexpr const char* kCpus[] = {"x86-64-v2", "x86-64-v3", "x86-64-v4"};
@@ -37,15 +38,6 @@ FileShape ToFile(const Shape& shape) {
   out.minor_to_major = {layout.minor_to_major.begin(), layout.minor_to_major.end()};
   for (int64_t d = 0; d < shape.rank(); ++d) out.dynamic.push_back(shape.is_dynamic_dim(d));
   out.bytes = shape.ByteSize();
-  return out;
-}
-
-Shape FromFile(const FileShape& shape) {
-  const auto type = static_cast<ElementType>(shape.type);
-  if (type == ElementType::kToken) return Shape::Token();
-  Shape out(type, {shape.dims.begin(), shape.dims.end()});
-  for (size_t d = 0; d < shape.dynamic.size(); ++d) out.set_dynamic_dim(static_cast<int64_t>(d), shape.dynamic[d]);
-  out.mutable_layout()->minor_to_major.assign(shape.minor_to_major.begin(), shape.minor_to_major.end());
   return out;
 }
 
@@ -65,10 +57,13 @@ struct Parts {
   std::map<absl::string_view, int64_t> constants;
 };
 
-absl::StatusOr<FileVariant> MakeVariant(pb::ProgramProto* program, const std::string& cpu, ProgramFile* file,
-                                        Parts* parts) {
+// The program as it stands in a file, but for its code.
+absl::StatusOr<FileVariant> MakeVariant(pb::ProgramProto* program, int64_t code, absl::string_view table,
+                                        ProgramFile* file, Parts* parts) {
   FileVariant v;
-  v.cpu = cpu;
+  v.code = code;
+  v.table.resize((table.size() + 7) / 8);
+  if (!table.empty()) std::memcpy(v.table.data(), table.data(), table.size());
   v.arena_bytes = program->arena_bytes();
   for (const auto& p : program->parameters()) v.parameters.push_back({p.bytes(), p.donated()});
   for (const auto& o : program->outputs()) {
@@ -92,9 +87,6 @@ absl::StatusOr<FileVariant> MakeVariant(pb::ProgramProto* program, const std::st
     XC_ASSIGN_OR_RETURN(call.outputs, ToFile(c.outputs()));
     v.calls.push_back(std::move(call));
   }
-  const std::vector<std::string> objects(program->objects().begin(), program->objects().end());
-  std::string& image = parts->bytes.emplace_back();
-  XC_ASSIGN_OR_RETURN(v.code, LinkImage(objects, program->entry(), &image));
   return v;
 }
 
@@ -112,39 +104,212 @@ absl::Status WhyEvaluated(const std::vector<EvaluatedPart>& evaluated) {
                    ": it runs on the interpreter, which a program compiled ahead of time does not have"));
 }
 
-class LoadedExecutable : public Executable {
+// Collects what a file has for each set of sizes.
+class FileMaker {
  public:
-  explicit LoadedExecutable(std::unique_ptr<LoadedProgram> program) : program_(std::move(program)) {
-    std::vector<Shape> parameters, results;
-    for (const FileShape& shape : program_->inputs()) parameters.push_back(FromFile(shape));
-    for (const FileShape& shape : program_->outputs()) results.push_back(FromFile(shape));
-    SetLeaves(std::move(parameters), std::move(results));
-  }
-  absl::Status Run(absl::Span<const void* const> parameters, absl::Span<void* const> results, const RunOptions& options,
-                   std::vector<std::vector<int64_t>>* dynamic_sizes) const override {
-    std::vector<int32_t> sizes;
-    XC_RETURN_IF_ERROR(program_->Run(parameters, results, options.executor, options.thread_limit, options.infeed,
-                                     options.outfeed, &sizes));
-    if (dynamic_sizes == nullptr) return absl::OkStatus();
-    dynamic_sizes->assign(results.size(), {});
-    size_t next = 0;
-    for (size_t i = 0; i < results.size(); ++i) {
-      const Shape& leaf = result_leaves()[i];
-      if (!leaf.IsArray() || !leaf.is_dynamic()) continue;
-      (*dynamic_sizes)[i] = {leaf.dims().begin(), leaf.dims().end()};
-      for (int64_t d = 0; d < leaf.rank(); ++d) {
-        if (leaf.is_dynamic_dim(d)) (*dynamic_sizes)[i][d] = sizes[next++];
-      }
+  FileMaker(const CompileOptions& options, const std::vector<std::string>& cpus, AheadStats* stats) : stats_(*stats) {
+    file_.made_by = "xc";
+    file_.cpus = cpus;
+    for (const std::string& cpu : cpus) {
+      options_.push_back(options);
+      options_.back().cpu = cpu;
+      options_.back().other_machine = true;
     }
-    return absl::OkStatus();
   }
-  int64_t temp_bytes() const override { return program_->temp_bytes(); }
-  int64_t size_bytes() const override { return program_->code_bytes(); }
-  bool loaded() const override { return true; }
+  // With code of its own.
+  absl::Status AddOwn(const HloModule& module);
+  absl::Status AddRange(const SizesAhead::Range& range);
+  absl::StatusOr<std::string> Write() const {
+    if (file_.groups.empty()) return absl::InvalidArgumentError("a program needs sizes to be compiled for");
+    return WriteProgramFile(file_);
+  }
 
  private:
-  std::unique_ptr<LoadedProgram> program_;
+  static constexpr int kSamples = 5, kMostAgain = 3;
+  static constexpr int64_t kMostOwn = 32;            // of a range
+  static constexpr int64_t kMostNumbers = 64 << 20;  // of a range, while it is compiled
+  struct General {
+    std::shared_ptr<const GeneralProgram> program;
+    std::vector<std::string> objects;
+    int64_t code = -1;  // of the file; made when the first program is there
+  };
+
+  absl::StatusOr<int64_t> AddCode(const std::vector<std::string>& objects, const std::string& entry) {
+    std::string& image = parts_.bytes.emplace_back();
+    XC_ASSIGN_OR_RETURN(CodeImage code, LinkImage(objects, entry, &image));
+    file_.codes.push_back(std::move(code));
+    return static_cast<int64_t>(file_.codes.size()) - 1;
+  }
+  // Whether the last sizes are of the same program as the first.
+  absl::Status CheckLast() const {
+    if (file_.Sizes(file_.num_sizes() - 1).ok()) return absl::OkStatus();
+    return absl::InvalidArgumentError(
+        "modules for one file differ in more than sizes: in the types or ranks of arrays");
+  }
+  // Takes the executable's leaves down, and whether everything of it has code.
+  static absl::Status TakeLeaves(const Executable& executable, FileSizes* sizes) {
+    if (!executable.evaluated().empty()) return WhyEvaluated(executable.evaluated());
+    sizes->inputs.clear();
+    sizes->outputs.clear();
+    for (const Shape& leaf : executable.parameter_leaves()) sizes->inputs.push_back(ToFile(leaf));
+    for (const Shape& leaf : executable.result_leaves()) sizes->outputs.push_back(ToFile(leaf));
+    return absl::OkStatus();
+  }
+  // A program that was stored; it is freed.
+  static absl::StatusOr<pb::ProgramProto> Parse(std::string* stored) {
+    pb::ProgramProto program;
+    if (stored->empty() || !program.ParseFromString(*stored)) {
+      return absl::UnimplementedError("the program cannot be kept: a custom call of it has no function here");
+    }
+    *stored = std::string();
+    return program;
+  }
+  absl::StatusOr<std::vector<General>> CompileGeneral(const std::vector<std::unique_ptr<HloModule>>& samples) const;
+  // The program of `module` by general code, for all processors.
+  absl::StatusOr<FileSizes> Serve(const HloModule& module, std::vector<General>* general);
+
+  std::vector<CompileOptions> options_;  // for each processor
+  AheadStats& stats_;
+  ProgramFile file_;
+  Parts parts_;
 };
+
+absl::Status FileMaker::AddOwn(const HloModule& module) {
+  if (file_.name.empty()) stats_.module = file_.name = module.name();
+  FileSizes sizes;
+  for (const CompileOptions& options : options_) {
+    CompileOptions own = options;
+    std::string stored;
+    own.store = [&stored](std::string program) { stored = std::move(program); };
+    XC_ASSIGN_OR_RETURN(const std::shared_ptr<const Executable> executable,
+                        Client::Default()->Compile(module.Clone(), DefaultPlatform(), own));
+    XC_RETURN_IF_ERROR(TakeLeaves(*executable, &sizes));
+    XC_ASSIGN_OR_RETURN(pb::ProgramProto program, Parse(&stored));
+    const std::vector<std::string> objects(program.objects().begin(), program.objects().end());
+    XC_ASSIGN_OR_RETURN(const int64_t code, AddCode(objects, program.entry()));
+    XC_ASSIGN_OR_RETURN(FileVariant variant, MakeVariant(&program, code, /*table=*/"", &file_, &parts_));
+    sizes.variants.push_back(std::move(variant));
+  }
+  const auto keys = static_cast<int64_t>(sizes.Key().size());
+  file_.groups.push_back(NumberRows({file_.RowOf(sizes)}, keys));
+  ++stats_.own;
+  return CheckLast();
+}
+
+absl::StatusOr<std::vector<FileMaker::General>> FileMaker::CompileGeneral(
+    const std::vector<std::unique_ptr<HloModule>>& samples) const {
+  XC_ASSIGN_OR_RETURN(Backend * backend, BackendByName(DefaultPlatform()));
+  std::vector<General> all;
+  for (const CompileOptions& options : options_) {
+    std::vector<std::unique_ptr<HloModule>> copies;
+    for (const auto& sample : samples) copies.push_back(sample->Clone());
+    std::string stored;
+    CompileOptions storing = options;
+    storing.store = [&stored](std::string program) { stored = std::move(program); };
+    General& general = all.emplace_back();
+    XC_ASSIGN_OR_RETURN(general.program, backend->CompileGeneral(std::move(copies), storing));
+    XC_ASSIGN_OR_RETURN(const pb::ProgramProto program, Parse(&stored));
+    general.objects = {program.objects().begin(), program.objects().end()};
+  }
+  return all;
+}
+
+absl::StatusOr<FileSizes> FileMaker::Serve(const HloModule& module, std::vector<General>* general) {
+  FileSizes sizes;
+  for (size_t i = 0; i < options_.size(); ++i) {
+    General& code = (*general)[i];
+    std::string stored;
+    CompileOptions storing = options_[i];
+    storing.store = [&stored](std::string program) { stored = std::move(program); };
+    XC_ASSIGN_OR_RETURN(const std::unique_ptr<Executable> executable, code.program->For(module.Clone(), storing));
+    XC_RETURN_IF_ERROR(TakeLeaves(*executable, &sizes));
+    XC_ASSIGN_OR_RETURN(pb::ProgramProto program, Parse(&stored));
+    if (code.code < 0) {
+      XC_ASSIGN_OR_RETURN(code.code, AddCode(code.objects, program.entry()));
+    }
+    // Of general code, a program has its table in the place of objects.
+    const std::string table = program.objects_size() == 1 ? program.objects(0) : "";
+    XC_ASSIGN_OR_RETURN(FileVariant variant, MakeVariant(&program, code.code, table, &file_, &parts_));
+    sizes.variants.push_back(std::move(variant));
+  }
+  return sizes;
+}
+
+absl::Status FileMaker::AddRange(const SizesAhead::Range& range) {
+  std::vector<std::unique_ptr<HloModule>> samples;
+  absl::Status refused;
+  for (int which = 0; which < kSamples; ++which) {
+    absl::StatusOr<std::unique_ptr<HloModule>> sample = range.sample(which);
+    if (!sample.ok() && which < 2) refused = sample.status();
+    if (!sample.ok()) break;
+    samples.push_back(*std::move(sample));
+  }
+  std::vector<General> general;
+  const auto compile = [&]() -> absl::Status {
+    auto made = CompileGeneral(samples);
+    if (made.ok()) general = *std::move(made);
+    return made.status();
+  };
+  if (refused.ok()) refused = compile();
+  if (absl::IsCancelled(refused) || absl::IsDeadlineExceeded(refused)) return refused;
+  // Whatever is wrong with the samples, a module by itself need not have it.
+  if (!refused.ok()) refused = absl::UnimplementedError(refused.message());
+  // What code serves that is made again must be served by the new one, too.
+  std::map<size_t, std::vector<std::vector<int64_t>>> rows;  // by length
+  std::vector<int64_t> others;                               // that it does not serve
+  const size_t codes = file_.codes.size();
+  int64_t keys = 0, served_count = 0, numbers = 0;
+  int again = 0;
+  for (int64_t i = 0; i < range.count; ++i) {
+    XC_ASSIGN_OR_RETURN(const std::unique_ptr<HloModule> module, range.module(i));
+    if (file_.name.empty()) stats_.module = file_.name = module->name();
+    absl::StatusOr<FileSizes> served = refused.ok() ? Serve(*module, &general) : absl::StatusOr<FileSizes>(refused);
+    if (served.ok()) {
+      keys = static_cast<int64_t>(served->Key().size());
+      std::vector<int64_t> row = file_.RowOf(*served);
+      numbers += static_cast<int64_t>(row.size());
+      if (numbers > kMostNumbers) {
+        return absl::ResourceExhaustedError(absl::StrCat("ranges of ", range.count,
+                                                         " sizes are too many for programs of ", row.size(),
+                                                         " numbers each: make files for parts of them"));
+      }
+      rows[row.size()].push_back(std::move(row));
+      ++served_count;
+      continue;
+    }
+    if (absl::IsFailedPrecondition(served.status()) && again < kMostAgain) {
+      ++again;
+      samples.insert(samples.begin() + 1, module->Clone());
+      if (compile().ok()) {
+        rows.clear();
+        others.clear();
+        file_.codes.resize(codes);
+        served_count = numbers = 0;
+        i = -1;
+        continue;
+      }
+      samples.erase(samples.begin() + 1);  // another program, not other numbers
+    } else if (!absl::IsFailedPrecondition(served.status()) && !absl::IsUnimplemented(served.status())) {
+      return served.status();
+    }
+    stats_.refusal = std::string(served.status().message());
+    others.push_back(i);
+    if (static_cast<int64_t>(others.size()) <= kMostOwn) continue;
+    return absl::UnimplementedError(absl::StrCat("code for several sizes serves ", served_count, " of the first ",
+                                                 i + 1, " of ", range.count, " sizes, and at most ", kMostOwn,
+                                                 " get code of their own; the last one: ", stats_.refusal));
+  }
+  for (const auto& [length, alike] : rows) {
+    file_.groups.push_back(NumberRows(alike, keys));
+    XC_RETURN_IF_ERROR(CheckLast());
+  }
+  stats_.general += served_count;
+  for (const int64_t i : others) {
+    XC_ASSIGN_OR_RETURN(const std::unique_ptr<HloModule> module, range.module(i));
+    XC_RETURN_IF_ERROR(AddOwn(*module));
+  }
+  return absl::OkStatus();
+}
 
 }  // namespace
 
@@ -162,52 +327,30 @@ absl::StatusOr<std::string> BestCpuHere() {
 
 absl::StatusOr<std::string> CompileAheadOfTime(const HloModule& module, const CompileOptions& options,
                                                std::vector<std::string> cpus) {
+  SizesAhead sizes;
+  sizes.own.push_back([&module]() -> absl::StatusOr<std::unique_ptr<HloModule>> { return module.Clone(); });
+  return CompileAheadOfTime(sizes, options, std::move(cpus));
+}
+
+absl::StatusOr<std::string> CompileAheadOfTime(const SizesAhead& sizes, const CompileOptions& options,
+                                               std::vector<std::string> cpus, AheadStats* stats) {
   // The most demanding first, which is how the loader chooses.
   std::sort(cpus.begin(), cpus.end(), std::greater<>());
   cpus.erase(std::unique(cpus.begin(), cpus.end()), cpus.end());
   if (cpus.empty()) return absl::InvalidArgumentError("a program needs a processor to be compiled for");
-  ProgramFile file;
-  Parts parts;
-  file.name = module.name();
-  file.made_by = "xc";
   for (const std::string& cpu : cpus) {
     if (std::find(std::begin(kCpus), std::end(kCpus), cpu) == std::end(kCpus)) {
       return absl::InvalidArgumentError(absl::StrCat("unknown CPU \"", cpu, "\"; known: ", absl::StrJoin(kCpus, ", ")));
     }
-    CompileOptions own = options;
-    own.cpu = cpu;
-    own.other_machine = true;
-    std::string stored;
-    own.store = [&stored](std::string program) { stored = std::move(program); };
-    XC_ASSIGN_OR_RETURN(const std::shared_ptr<const Executable> executable,
-                        Client::Default()->Compile(module.Clone(), DefaultPlatform(), own));
-    if (!executable->evaluated().empty()) return WhyEvaluated(executable->evaluated());
-    pb::ProgramProto program;
-    if (stored.empty() || !program.ParseFromString(stored)) {
-      return absl::UnimplementedError("the program cannot be kept: a custom call of it has no function here");
-    }
-    stored = std::string();
-    if (file.variants.empty()) {
-      for (const Shape& leaf : executable->parameter_leaves()) file.inputs.push_back(ToFile(leaf));
-      for (const Shape& leaf : executable->result_leaves()) file.outputs.push_back(ToFile(leaf));
-    }
-    XC_ASSIGN_OR_RETURN(FileVariant variant, MakeVariant(&program, cpu, &file, &parts));
-    file.variants.push_back(std::move(variant));
   }
-  return WriteProgramFile(file);
-}
-
-absl::StatusOr<std::unique_ptr<Executable>> LoadExecutable(ProgramBytes bytes) {
-  XC_ASSIGN_OR_RETURN(std::unique_ptr<LoadedProgram> program, LoadedProgram::Load(std::move(bytes)));
-  for (const auto* shapes : {&program->inputs(), &program->outputs()}) {
-    for (const FileShape& shape : *shapes) {
-      const Shape as_shape = FromFile(shape);
-      if (!as_shape.IsToken() && (!as_shape.IsArray() || as_shape.ByteSize() != shape.bytes)) {
-        return absl::InvalidArgumentError("an array of it has a type that this library does not know");
-      }
-    }
+  AheadStats own_stats;
+  FileMaker maker(options, cpus, stats == nullptr ? &own_stats : stats);
+  for (const SizesAhead::Module& module : sizes.own) {
+    XC_ASSIGN_OR_RETURN(const std::unique_ptr<HloModule> made, module());
+    XC_RETURN_IF_ERROR(maker.AddOwn(*made));
   }
-  return std::unique_ptr<Executable>(std::make_unique<LoadedExecutable>(std::move(program)));
+  for (const SizesAhead::Range& range : sizes.ranges) XC_RETURN_IF_ERROR(maker.AddRange(range));
+  return maker.Write();
 }
 
 }  // namespace xc

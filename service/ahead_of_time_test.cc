@@ -1,8 +1,12 @@
 // Programs compiled ahead of time give the bits that the compiler's own executables give.
 #include "service/ahead_of_time.h"
 
+#include <cmath>
+#include <cstring>
+
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "hlo/symbolic.h"
 #include "hlo/text/parser.h"
 #include "service/client.h"
 #include "service/inputs.h"
@@ -96,12 +100,93 @@ TEST(AheadOfTimeTest, OneFileForSeveralProcessors) {
   ASSERT_TRUE(program.ok()) << program.status();
   const auto file = ReadProgramFile(*program);
   ASSERT_TRUE(file.ok()) << file.status();
-  ASSERT_EQ(file->variants.size(), 3u);
-  EXPECT_EQ(file->variants[0].cpu, "x86-64-v4");
-  EXPECT_EQ(file->variants[2].cpu, "x86-64-v2");
+  EXPECT_THAT(file->cpus, testing::ElementsAre("x86-64-v4", "x86-64-v3", "x86-64-v2"));
   const auto loaded = Load(*program);
   ASSERT_TRUE(loaded.ok()) << loaded.status();
   EXPECT_EQ(RunOn(**loaded).size(), 1u);
+}
+
+// Whether arrays of floats, as RunOn gives them, are nearly the same: code for several sizes may add in another order.
+bool Near(const std::vector<std::string>& a, const std::vector<std::string>& b, const std::vector<size_t>& elements) {
+  if (a.size() != elements.size() || b.size() != elements.size()) return false;
+  for (size_t i = 0; i < a.size(); ++i) {
+    const size_t bytes = elements[i] * sizeof(float);
+    if (a[i].size() != b[i].size() || a[i].size() < bytes) return false;
+    if (a[i].substr(0, a[i].size() - bytes) != b[i].substr(0, b[i].size() - bytes)) return false;
+    for (size_t at = a[i].size() - bytes; at < a[i].size(); at += sizeof(float)) {
+      float x, y;
+      std::memcpy(&x, &a[i][at], sizeof(x));
+      std::memcpy(&y, &b[i][at], sizeof(y));
+      if (!(std::abs(x - y) <= 1e-5f * std::max(1.0f, std::abs(y)))) return false;
+    }
+  }
+  return true;
+}
+
+// A program for sizes from 1 to 24, and 7 once more with code of its own.
+constexpr char kForAll[] = R"(HloModule m, symbols={b=1..24, n=64..64:64}
+add { a = f32[] parameter(0) b = f32[] parameter(1) ROOT c = f32[] add(a, b) }
+ENTRY e { x = f32[$b,$n] parameter(0) w = f32[$n,$(2*b)] parameter(1)
+  p = f32[$b,$(2*b)] dot(x, w), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  t = f32[$b,$(2*b)] tanh(p) z = f32[] constant(0) s = f32[$b] reduce(t, z), dimensions={1}, to_apply=add
+  i = f32[$b] iota(), iota_dimension=0 r = f32[$b] multiply(s, i)
+  ROOT o = (f32[$b,$(2*b)], f32[$b]) tuple(t, r) })";
+
+SizesAhead ForAll(const SymbolicText& text, int64_t count) {
+  SizesAhead sizes;
+  sizes.own.push_back([&text] { return text.BindModule({{"b", 7}, {"n", 64}}); });
+  sizes.ranges.push_back({count,
+                          [&text](int64_t i) {
+                            return text.BindModule({{"b", i + 1}, {"n", 64}});
+                          },
+                          [](int which) {
+                            std::string wide(kForAll);
+                            wide.replace(wide.find("b=1..24"), 7, "b");
+                            return SymbolicText::Parse(wide)->BindModule(
+                                {{"b", std::vector<int64_t>{131, 509, 3, 128, 12}[which]}, {"n", 64}});
+                          }});
+  return sizes;
+}
+
+TEST(AheadOfTimeTest, OneFileForSeveralSizes) {
+  const auto text = SymbolicText::Parse(kForAll);
+  ASSERT_TRUE(text.ok()) << text.status();
+  const std::string cpu = *BestCpuHere();
+  AheadStats stats;
+  const auto program = CompileAheadOfTime(ForAll(*text, 24), {}, {cpu, "x86-64-v2"}, &stats);
+  ASSERT_TRUE(program.ok()) << program.status();
+  EXPECT_GE(stats.general, 20) << stats.refusal;
+  EXPECT_EQ(stats.general + stats.own, 25);
+  const auto loaded = Load(*program);
+  ASSERT_TRUE(loaded.ok()) << loaded.status();
+  EXPECT_EQ(NumSizes(**loaded), 25);
+  EXPECT_EQ((*loaded)->parameter_leaves()[0].dim(0), 7);  // the first that was asked for
+  EXPECT_EQ(NumSizes(**AtSizes(**loaded, 3)), 25);
+  CompileOptions options;
+  options.cpu = cpu;
+  for (int64_t b = 1; b <= 24; ++b) {
+    const auto own = Client::Default()->Compile(*text->BindModule({{"b", b}, {"n", 64}}), "cpu", options);
+    ASSERT_TRUE(own.ok()) << own.status();
+    const auto sized = ForSizes(**loaded, {b, 64, 64, 2 * b});
+    ASSERT_TRUE(sized.ok()) << sized.status();
+    const size_t n = b;
+    EXPECT_TRUE(Near(RunOn(**sized), RunOn(**own), {2 * n * n, n})) << b;
+    EXPECT_EQ(RunOn(**sized), RunOn(**sized, 1)) << b;
+    if (b == 7) EXPECT_EQ(RunOn(**sized), RunOn(**own));  // it has code of its own
+  }
+  EXPECT_EQ(ForSizes(**loaded, {25, 64, 64, 50}).status().message(),
+            "dimension 0 of input 0 is 25; the program was compiled for 1 to 24");
+  EXPECT_THAT(std::string(ForSizes(**loaded, {3, 64, 64, 7}).status().message()),
+              HasSubstr("dimension 1 of input 1 is 7; the program was compiled for 6 there"));
+  EXPECT_FALSE(ForSizes(**Client::Default()->Compile(*text->BindModule({{"b", 2}, {"n", 64}}), "cpu", {}), {}).ok());
+}
+
+TEST(AheadOfTimeTest, ManySizesTakeLittleSpace) {
+  const auto text = SymbolicText::Parse(kForAll);
+  const auto few = CompileAheadOfTime(ForAll(*text, 12), {}, {"x86-64-v2"});
+  const auto more = CompileAheadOfTime(ForAll(*text, 24), {}, {"x86-64-v2"});
+  ASSERT_TRUE(few.ok() && more.ok());
+  EXPECT_LT(more->size() - few->size(), 12 * 256u);
 }
 
 TEST(AheadOfTimeTest, RefusesWhatOnlyTheInterpreterRuns) {

@@ -388,4 +388,39 @@ TEST(CApi, FfiHandlers) {
   }
 }
 
+TEST(CApi, SizesOfPrograms) {
+  xc_executable* executable = Compile(kAdd);
+  xc_executable* other = executable;
+  EXPECT_EQ(xc_executable_num_sizes(executable), 1u);
+  const int64_t sizes[] = {3};
+  EXPECT_NE(Message(xc_executable_for_sizes(executable, sizes, 1, &other)).find("only compiled files"),
+            std::string::npos);
+  EXPECT_EQ(other, nullptr);
+  EXPECT_NE(Message(xc_executable_at_sizes(executable, 0, &other)), "");
+  EXPECT_NE(Message(xc_executable_for_sizes(nullptr, sizes, 1, &other)), "");
+  xc_executable_free(executable);
+}
+
+// In the signatures the second size is half of the first: so it is in samples of some way.
+TEST(CApi, SizesOfSamples) {
+  const int64_t signatures[] = {8, 4, 7, 30, 15, 7, 50, 25, 7};
+  int64_t out[3] = {};
+  bool halves = false;
+  int ways = 0;
+  for (;; ++ways) {
+    xc_status* status = xc_sample_sizes(signatures, 3, 3, 0, ways, out);
+    const int code = xc_status_code(status);
+    const std::string message = Message(status);
+    if (code == 11) break;
+    if (code == 12) continue;
+    ASSERT_EQ(message, "");
+    EXPECT_EQ(out[2], 7);
+    halves = halves || out[1] == (out[0] + 1) / 2;
+  }
+  EXPECT_GT(ways, 2);
+  EXPECT_TRUE(halves);
+  EXPECT_NE(Message(xc_sample_sizes(nullptr, 3, 3, 0, 0, out)), "");
+  EXPECT_NE(Message(xc_sample_sizes(signatures, 1, 3, 0, 0, out)), "");
+}
+
 }  // namespace

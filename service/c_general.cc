@@ -1,4 +1,5 @@
 // Code for several sizes in the C API.
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <utility>
@@ -14,6 +15,7 @@
 #include "service/client.h"
 #include "service/general_code.h"
 #include "service/option_text.h"
+#include "service/size_classes.h"
 #include "service/xc.h"
 
 #define XC_EXPORT __attribute__((visibility("default")))
@@ -75,6 +77,22 @@ absl::Status CompileGeneral(xc_general_code* general, const char* hlo, size_t si
   return absl::OkStatus();
 }
 
+absl::Status SampleSizes(const int64_t* signatures, size_t num_signatures, size_t count, int which, int way,
+                         int64_t* out) {
+  constexpr int kMostSamples = 5;
+  if (signatures == nullptr || out == nullptr || num_signatures < 2 || count == 0) {
+    return absl::InvalidArgumentError("xc_sample_sizes: there must be two signatures at least, of one size or more");
+  }
+  if (which < 0 || which >= kMostSamples || way < 0 || way >= SizeClasses::kWays) {
+    return absl::OutOfRangeError(absl::StrCat("there are ", kMostSamples, " samples in ", SizeClasses::kWays, " ways"));
+  }
+  SizeClasses classes;
+  for (size_t s = 0; s < num_signatures; ++s) classes.Add({signatures + s * count, signatures + (s + 1) * count});
+  XC_ASSIGN_OR_RETURN(const std::vector<int64_t> sizes, classes.Sample(which, way));
+  std::copy(sizes.begin(), sizes.end(), out);
+  return absl::OkStatus();
+}
+
 }  // namespace
 }  // namespace xc
 
@@ -83,6 +101,10 @@ extern "C" {
 XC_EXPORT xc_status* xc_general_code_new(const char* const* samples, const size_t* sizes, size_t count,
                                          const char* options, xc_general_code** out) {
   return xc::CallC([&] { return xc::MakeGeneral(samples, sizes, count, options, out); });
+}
+XC_EXPORT xc_status* xc_sample_sizes(const int64_t* signatures, size_t num_signatures, size_t count, int which, int way,
+                                     int64_t* out) {
+  return xc::CallC([&] { return xc::SampleSizes(signatures, num_signatures, count, which, way, out); });
 }
 XC_EXPORT void xc_general_code_free(xc_general_code* general) { delete general; }
 

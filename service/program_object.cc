@@ -132,7 +132,8 @@ absl::StatusOr<std::string> ProgramObject(const std::string& name, absl::string_
 
 absl::StatusOr<std::string> ProgramHeader(const std::string& name, absl::string_view program) {
   XC_RETURN_IF_ERROR(CheckName(name));
-  XC_ASSIGN_OR_RETURN(const ProgramFile file, ReadProgramFile(program));
+  XC_ASSIGN_OR_RETURN(const ProgramFile whole, ReadProgramFile(program));
+  XC_ASSIGN_OR_RETURN(const FileSizes file, whole.Sizes(0));
   std::string guard = absl::StrCat("XC_PROGRAM_", absl::AsciiStrToUpper(name), "_H_");
   std::string out = absl::StrCat("/* Made by `xla compile --format=object`: the program ", name, ", to be linked with ",
                                  name, ".o and -lxcrt (or -lxc). */\n#ifndef ", guard, "\n#define ", guard,

@@ -29,6 +29,14 @@ std::vector<xc_shape> Describe(const std::vector<FileShape>& shapes) {
   return out;
 }
 
+xc_executable* Make(std::unique_ptr<LoadedProgram> program) {
+  auto executable = std::make_unique<xc_executable>();
+  executable->program = std::move(program);
+  executable->inputs = Describe(executable->program->inputs());
+  executable->outputs = Describe(executable->program->outputs());
+  return executable.release();
+}
+
 absl::Status Load(absl::StatusOr<ProgramBytes> bytes, const std::string& what, xc_executable** out) {
   if (out == nullptr) return absl::InvalidArgumentError("xc_load_program: out must not be null");
   *out = nullptr;
@@ -37,11 +45,19 @@ absl::Status Load(absl::StatusOr<ProgramBytes> bytes, const std::string& what, x
   if (!program.ok()) {
     return absl::Status(program.status().code(), absl::StrCat(what, ": ", program.status().message()));
   }
-  auto executable = std::make_unique<xc_executable>();
-  executable->program = *std::move(program);
-  executable->inputs = Describe(executable->program->inputs());
-  executable->outputs = Describe(executable->program->outputs());
-  *out = executable.release();
+  *out = Make(*std::move(program));
+  return absl::OkStatus();
+}
+
+// The program that `find` gives for the executable's.
+template <typename Find>
+absl::Status Other(const char* function, const xc_executable* executable, const Find& find, xc_executable** out) {
+  if (executable == nullptr || out == nullptr) {
+    return absl::InvalidArgumentError(absl::StrCat(function, ": executable and out must not be null"));
+  }
+  *out = nullptr;
+  XC_ASSIGN_OR_RETURN(std::unique_ptr<LoadedProgram> other, find(*executable->program));
+  *out = Make(std::move(other));
   return absl::OkStatus();
 }
 
@@ -68,6 +84,23 @@ XC_EXPORT xc_status* xc_load_program_bytes(const void* bytes, size_t size, xc_ex
     return xc::Load(xc::ProgramBytes::Of(absl::string_view(static_cast<const char*>(bytes), size)), "the program", out);
   });
 }
+XC_EXPORT size_t xc_executable_num_sizes(const xc_executable* executable) {
+  return static_cast<size_t>(executable->program->num_sizes());
+}
+XC_EXPORT xc_status* xc_executable_at_sizes(const xc_executable* executable, size_t i, xc_executable** out) {
+  return xc::CallC([&] {
+    const auto find = [i](const xc::LoadedProgram& p) { return p.At(i > INT64_MAX ? -1 : static_cast<int64_t>(i)); };
+    return xc::Other("xc_executable_at_sizes", executable, find, out);
+  });
+}
+XC_EXPORT xc_status* xc_executable_for_sizes(const xc_executable* executable, const int64_t* sizes, size_t num_sizes,
+                                             xc_executable** out) {
+  return xc::CallC([&] {
+    const auto find = [&](const xc::LoadedProgram& p) { return p.For(absl::MakeConstSpan(sizes, num_sizes)); };
+    return xc::Other("xc_executable_for_sizes", executable, find, out);
+  });
+}
+
 XC_EXPORT void xc_executable_free(xc_executable* executable) { delete executable; }
 XC_EXPORT size_t xc_executable_num_inputs(const xc_executable* executable) { return executable->inputs.size(); }
 XC_EXPORT size_t xc_executable_num_outputs(const xc_executable* executable) { return executable->outputs.size(); }

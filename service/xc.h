@@ -16,7 +16,7 @@ extern "C" {
 #endif
 
 /* Grows by one with each addition. */
-#define XC_API_VERSION 6
+#define XC_API_VERSION 7
 int xc_api_version(void);
 
 /* Errors. */
@@ -64,6 +64,15 @@ xc_status* xc_compile_hlo_cancellable(const char* hlo, size_t size, const char* 
 xc_status* xc_load_program(const char* path, xc_executable** out);
 /* The same for bytes in memory, which must stay as long as the executable. */
 xc_status* xc_load_program_bytes(const void* bytes, size_t size, xc_executable** out);
+/* A compiled file may have its program for several sizes of the inputs. xc_load_program gives the first; how many there
+ * are (1 for executables that no file is of); the program at sizes number `i`; and that for inputs of these sizes,
+ * those of all inputs one after the other: input(0).dims[0], input(0).dims[1], …, input(1).dims[0], … Executables of
+ * one file share its code and constants, and live independently of each other. Errors: 3 with the sizes that there are.
+ */
+size_t xc_executable_num_sizes(const xc_executable* executable);
+xc_status* xc_executable_at_sizes(const xc_executable* executable, size_t i, xc_executable** out);
+xc_status* xc_executable_for_sizes(const xc_executable* executable, const int64_t* sizes, size_t num_sizes,
+                                   xc_executable** out);
 void xc_executable_free(xc_executable* executable);
 
 /* Code for modules of one origin at different sizes: one compilation serves those that differ in numbers alone. It
@@ -81,6 +90,15 @@ xc_status* xc_general_code_compile(xc_general_code* general, const char* hlo, si
 /* Why it did not serve the last module that it did not serve; "" if there is none. It belongs to the caller:
  * xc_string_free. */
 char* xc_general_code_refusal(const xc_general_code* general);
+
+/* Sizes to make samples for that code with: number `which`, from 0 on, for a function that has been called with `count`
+ * sizes (of all arguments, one after the other) in each of `num_signatures` signatures, two at least, which stand one
+ * after the other in `signatures`. `way`, from 0 on, is how they come about: each size that was another one by itself,
+ * or by what all signatures have in common, such as halves and differences; with sizes as large as they please, or no
+ * larger than they were. The function need not take such sizes. Errors: 11 there are no further ways, 12 this way is
+ * none here. */
+xc_status* xc_sample_sizes(const int64_t* signatures, size_t num_signatures, size_t count, int which, int way,
+                           int64_t* out);
 
 /* Inputs are the array leaves of the entry parameters in order, outputs those of the result. */
 size_t xc_executable_num_inputs(const xc_executable* executable);

@@ -168,6 +168,14 @@ class Executable {
     return out;
   }
 
+  // Of a loaded program that is for several sizes: that for inputs of these, those of all inputs one after the other.
+  Result<Executable> ForSizes(const std::vector<int64_t>& sizes) const {
+    Executable out;
+    Status status(xc_executable_for_sizes(executable_, sizes.data(), sizes.size(), &out.executable_));
+    if (!status.ok()) return status;
+    return out;
+  }
+
   std::vector<Shape> Inputs() const {
     std::vector<Shape> out;
     for (size_t i = 0; i < xc_executable_num_inputs(executable_); ++i)

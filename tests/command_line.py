@@ -293,7 +293,20 @@ def symbols(check):
     done = check.run("opt", "unknown.hlo", "--passes=none", "--shapes=[3,2],[2]")
     check.expect("opt of unknown sizes", done.returncode == 0 and "f32[9,2]{1,0} concatenate" in done.stdout, done)
     check.refused("has an unknown size (?); give the arguments' shapes", "replay", "unknown.hlo")
-    check.refused("code for one set of shapes", "compile", "unknown.hlo", "-o", "unknown.xcp", lists)
+    for shapes, sizes, own in (
+        (lists, 3, 3),
+        ("--shapes=[n=2..40,2],[2]", 39, 0),
+        ("--shapes=[7,2],[2]; [n=8..64:8,2],[2]", 9, 1),
+    ):
+        done = check.run("compile", "unknown.hlo", "-o", "unknown.xcp", shapes, "--json")
+        found = json.loads(done.stdout) if done.returncode == 0 else {}
+        check.expect(f"compile {shapes}", (found.get("sizes"), found.get("own_code")) == (sizes, own), done)
+    done = check.run("compile", "symbolic.hlo", "-o", "symbolic.xcp", "--shapes=b=2..9,n=5..7", "--json")
+    check.expect("compile ranges of symbols", done.returncode == 0 and json.loads(done.stdout)["sizes"] == 24, done)
+    check.refused("symbol n has no largest value", "compile", "symbolic.hlo", "-o", "symbolic.xcp")
+    check.refused("more than 65536 combinations", "compile", "unknown.hlo", "-o", "x.xcp", "--shapes=[1..99999,2],[2]")
+    check.refused("symbol b=2..64 cannot be 65", "compile", "symbolic.hlo", "-o", "x.xcp", "--shapes=b=60..65,n=5")
+    check.refused("--shapes is for one FILE", "compile", "unknown.hlo", "symbolic.hlo", "-o", "x.xcp", lists)
     check.refused("have other ranks than", "replay", "open.mlir", "--shapes=[3,2],[2]; [3],[2]")
     check.refused("symbol b=2..64 cannot be 65", "replay", "symbolic.hlo", "--shapes=b=65,n=5")
     check.refused("has the symbols b=2..64 n: give values", "opt", "symbolic.hlo")

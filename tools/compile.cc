@@ -1,14 +1,18 @@
 // `xla compile`: compiles ahead of time.
-#include "absl/strings/match.h"
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "absl/time/clock.h"
+#include "hlo/base/read_file.h"
 #include "hlo/base/status.h"
+#include "hlo/symbolic.h"
 #include "importers/io.h"
 #include "service/ahead_of_time.h"
+#include "service/argument_shapes.h"
 #include "service/files.h"
+#include "service/size_ranges.h"
 #include "tools/commands.h"
 #include "tools/program.h"
 #include "tools/progress.h"
@@ -20,9 +24,14 @@ namespace xc {
 namespace {
 
 struct Settings {
-  std::string out, cpu, constants, format = "program", name, shapes, signature = "serving_default", disable;
-  bool excess_precision = false;
+  std::string out, cpu, constants, format = "program", name, shapes, signature = "serving_default", disable, samples;
+  bool excess_precision = false, constants_beside = false;
 };
+
+std::string FolderOf(const std::string& path) {
+  const size_t slash = path.rfind('/');
+  return slash == std::string::npos ? "." : path.substr(0, slash + 1);
+}
 
 // Makes the entry's last parameters constants: those whose number N has a file `directory`/N.npy.
 absl::Status BindParameters(const std::string& directory, HloModule* module) {
@@ -49,15 +58,77 @@ absl::Status BindParameters(const std::string& directory, HloModule* module) {
       absl::StrCat(directory, " has no ", entry->parameter_count() - 1, ".npy for the last parameter"));
 }
 
-absl::Status CompileFile(const std::string& path, const Settings& s) {
-  const absl::Time start = absl::Now();
-  if (absl::StrContains(s.shapes, ';')) {
-    return absl::InvalidArgumentError(
-        "a program compiled ahead of time has code for one set of shapes: --shapes takes one list. Code for several "
-        "sizes needs the compiler (xc_general_code_new of libxc)");
+// The module for the sizes that `shapes` has.
+absl::StatusOr<std::unique_ptr<HloModule>> ReadSized(const std::string& path, const Settings& s,
+                                                     const std::string& shapes) {
+  XC_ASSIGN_OR_RETURN(std::unique_ptr<HloModule> module, ReadModule({path, shapes, s.signature}));
+  const std::string constants = s.constants_beside ? FolderOf(path) : s.constants;
+  if (!constants.empty()) XC_RETURN_IF_ERROR(BindParameters(constants, module.get()));
+  return module;
+}
+
+// What --shapes says: sizes that are named get code of their own, ranges of them share code.
+absl::StatusOr<SizesAhead> SizesOf(const std::string& path, const Settings& s) {
+  std::vector<SizeRanges> all;
+  for (absl::string_view text : absl::StrSplit(s.shapes, ';', absl::SkipWhitespace())) {
+    XC_ASSIGN_OR_RETURN(SizeRanges ranges, SizeRanges::Parse(absl::StripAsciiWhitespace(text)));
+    all.push_back(std::move(ranges));
   }
-  XC_ASSIGN_OR_RETURN(const std::unique_ptr<HloModule> module, ReadModule({path, s.shapes, s.signature}));
-  if (!s.constants.empty()) XC_RETURN_IF_ERROR(BindParameters(s.constants, module.get()));
+  SizesAhead sizes;
+  if (all.empty() && HasSymbols(path)) {
+    XC_ASSIGN_OR_RETURN(std::string content, ReadFile(path));
+    XC_ASSIGN_OR_RETURN(const SymbolicText text, SymbolicText::Parse(std::move(content)));
+    XC_ASSIGN_OR_RETURN(SizeRanges ranges, SizeRanges::OfSymbols(text.symbols()));
+    all.push_back(std::move(ranges));
+  }
+  if (all.empty()) sizes.own.push_back([path, s] { return ReadSized(path, s, ""); });
+  for (const SizeRanges& ranges : all) {
+    const auto module = [path, s, ranges](int64_t i) -> absl::StatusOr<std::unique_ptr<HloModule>> {
+      XC_ASSIGN_OR_RETURN(const std::string shapes, ranges.At(i));
+      return ReadSized(path, s, shapes);
+    };
+    if (ranges.exact()) {
+      sizes.own.push_back([module] { return module(0); });
+      continue;
+    }
+    const auto sample = [path, s, ranges](int which) -> absl::StatusOr<std::unique_ptr<HloModule>> {
+      absl::StatusOr<std::unique_ptr<HloModule>> found = absl::OutOfRangeError("there is no sample");
+      for (const bool outside : {true, false}) {
+        const absl::StatusOr<std::string> shapes = ranges.Sample(which, outside);
+        found = shapes.ok() ? ReadSized(path, s, *shapes) : shapes.status();
+        if (found.ok()) break;
+      }
+      return found;
+    };
+    sizes.ranges.push_back({ranges.count(), module, sample});
+  }
+  return sizes;
+}
+
+// Several modules, which share code that is made of samples, if there are any.
+absl::StatusOr<SizesAhead> SizesOf(const std::vector<std::string>& paths, const Settings& s) {
+  if (!s.shapes.empty()) {
+    return absl::InvalidArgumentError("--shapes is for one FILE; of several, each has its sizes");
+  }
+  SizesAhead sizes;
+  const std::vector<std::string> samples = absl::StrSplit(s.samples, ',', absl::SkipEmpty());
+  if (samples.empty()) {
+    for (const std::string& path : paths) sizes.own.push_back([path, s] { return ReadSized(path, s, ""); });
+    return sizes;
+  }
+  const auto sample = [samples, s](int which) -> absl::StatusOr<std::unique_ptr<HloModule>> {
+    if (which < static_cast<int>(samples.size())) return ReadSized(samples[which], s, "");
+    return absl::OutOfRangeError("there is no such sample");
+  };
+  sizes.ranges.push_back(
+      {static_cast<int64_t>(paths.size()), [paths, s](int64_t i) { return ReadSized(paths[i], s, ""); }, sample});
+  return sizes;
+}
+
+absl::Status CompileFiles(const std::vector<std::string>& paths, const Settings& s) {
+  const absl::Time start = absl::Now();
+  const bool one = paths.size() == 1 && s.samples.empty();
+  XC_ASSIGN_OR_RETURN(const SizesAhead sizes, one ? SizesOf(paths[0], s) : SizesOf(paths, s));
   std::vector<std::string> cpus = absl::StrSplit(s.cpu, ',', absl::SkipEmpty());
   if (cpus.empty()) {
     XC_ASSIGN_OR_RETURN(std::string best, BestCpuHere());
@@ -67,9 +138,10 @@ absl::Status CompileFile(const std::string& path, const Settings& s) {
   options.disabled_passes = absl::StrSplit(s.disable, ',', absl::SkipEmpty());
   options.excess_precision = s.excess_precision;
   std::string program;
+  AheadStats stats;
   {
     const Progress progress(absl::StrCat("compiling for ", absl::StrJoin(cpus, ", ")));
-    XC_ASSIGN_OR_RETURN(program, CompileAheadOfTime(*module, options, cpus));
+    XC_ASSIGN_OR_RETURN(program, CompileAheadOfTime(sizes, options, cpus, &stats));
   }
   JsonList written;
   const auto write = [&](const std::string& file, const std::string& bytes) {
@@ -88,10 +160,18 @@ absl::Status CompileFile(const std::string& path, const Settings& s) {
   }
   const double seconds = absl::ToDoubleSeconds(absl::Now() - start);
   Report& report = Report::Get();
-  report.fields.Add("module", module->name()).Add("compile_s", seconds);
+  report.fields.Add("module", stats.module).Add("compile_s", seconds);
+  report.fields.Add("sizes", stats.general + stats.own).Add("own_code", stats.own).Add("refusal", stats.refusal);
   report.fields.Add("bytes", static_cast<int64_t>(program.size())).AddJson("written", written.ToString());
-  report.Line(absl::StrCat(module->name(), " compiled for ", absl::StrJoin(cpus, ", "), " in ", HumanSeconds(seconds),
-                           ": ", HumanBytes(static_cast<int64_t>(program.size()))));
+  const std::string many = stats.general + stats.own == 1
+                               ? ""
+                               : absl::StrCat(" at ", HumanCount(stats.general + stats.own, "size"), ", ", stats.own,
+                                              " with code of their own");
+  report.Line(absl::StrCat(stats.module, " compiled for ", absl::StrJoin(cpus, ", "), many, " in ",
+                           HumanSeconds(seconds), ": ", HumanBytes(static_cast<int64_t>(program.size()))));
+  if (!stats.refusal.empty()) {
+    report.Line(absl::StrCat("code for several sizes does not serve all of them; the last one: ", stats.refusal));
+  }
   return absl::OkStatus();
 }
 
@@ -99,13 +179,15 @@ absl::Status CompileFile(const std::string& path, const Settings& s) {
 
 int CompileCommand(const std::vector<std::string>& args) {
   Settings s;
-  FlagSet flags("xla compile FILE -o MODEL.xcp [flags]",
-                "Compiles an HLO or StableHLO module, or a signature of a SavedModel, ahead of time, to a file that "
-                "libxcrt (without a compiler), libxc "
-                "and xla.load run.\n\nexamples:\n"
-                "  xla compile module.hlo -o model.xcp --cpu=x86-64-v2,x86-64-v3,x86-64-v4\n"
-                "  xla compile module.hlo -o model.o --format=object     model.o and model.h, for a C program\n"
-                "  xla compile saved_model/ -o model.xcp --shapes=[1,224,224,3]");
+  FlagSet flags(
+      "xla compile FILE... -o MODEL.xcp [flags]",
+      "Compiles an HLO or StableHLO module, or a signature of a SavedModel, ahead of time, to a file that "
+      "libxcrt (without a compiler), libxc "
+      "and xla.load run. Of several FILEs, modules that differ in sizes alone, the file has each.\n\nexamples:\n"
+      "  xla compile module.hlo -o model.xcp --cpu=x86-64-v2,x86-64-v3,x86-64-v4\n"
+      "  xla compile module.hlo -o model.o --format=object     model.o and model.h, for a C program\n"
+      "  xla compile saved_model/ -o model.xcp --shapes=[1,224,224,3]\n"
+      "  xla compile module.hlo -o model.xcp --shapes=\"[1,64]; [b=2..32,64]\"     one size and a range");
   flags.Add("o", &s.out, "the file to write");
   flags.Add("cpu", &s.cpu,
             absl::StrCat("processors to have code for, separated by commas: ", absl::StrJoin(AheadOfTimeCpus(), ", "),
@@ -114,19 +196,24 @@ int CompileCommand(const std::vector<std::string>& args) {
   flags.Add("name", &s.name, "of the functions in the header (default: the file's)");
   flags.Add("constants", &s.constants,
             "directory with N.npy: the last parameters that it has files for become constants of the program");
-  flags.Add("shapes", &s.shapes, kShapesHelp);
+  flags.Add("constants_beside", &s.constants_beside, "the same, each FILE's in the folder that it is in");
+  flags.Add("samples", &s.samples,
+            "modules like the FILEs, separated by commas, of which code is made that the FILEs share");
+  flags.Add("shapes", &s.shapes,
+            "of the inputs where the file leaves sizes open, as [8,4],[8], or the values of its symbols, as b=8,n=17; "
+            "several, separated by `;`, get code each; ranges, as [b=1..64,4],[b] or b=1..64,n=8..128:8, share code");
   flags.Add("signature", &s.signature, kSignatureHelp);
   flags.Add("disable", &s.disable, "names of passes not to run, separated by commas");
   flags.Add("excess_precision", &s.excess_precision, "compute in f32 what is written in f16 or bf16");
   int exit_status = 0;
   if (!ParseFlags(flags, args, &exit_status)) return exit_status;
-  if (flags.positional().size() != 1 || s.out.empty()) {
-    return Fail(absl::InvalidArgumentError("`xla compile` takes one FILE and -o MODEL"));
+  if (flags.positional().empty() || s.out.empty()) {
+    return Fail(absl::InvalidArgumentError("`xla compile` takes a FILE and -o MODEL"));
   }
   if (s.format != "program" && s.format != "object") {
     return Fail(absl::InvalidArgumentError("--format should be `program` or `object`"));
   }
-  if (absl::Status status = CompileFile(flags.positional()[0], s); !status.ok()) return Fail(status);
+  if (absl::Status status = CompileFiles(flags.positional(), s); !status.ok()) return Fail(status);
   return 0;
 }
 

@@ -1,5 +1,6 @@
 #include "tools/read_module.h"
 
+#include <atomic>
 #include <cstdio>
 #include <utility>
 
@@ -38,7 +39,8 @@ absl::StatusOr<std::unique_ptr<HloModule>> ReadSignature(const ModuleSource& sou
                         absl::StrCat(source.path, ", signature ", source.signature, ": ", lowered.status().message(),
                                      "; its inputs:", Inputs(*session)));
   }
-  if (lowered->unchecked) {
+  static std::atomic<bool> said = false;
+  if (lowered->unchecked && !said.exchange(true)) {
     std::fprintf(stderr,
                  "note: some values that TensorFlow refuses, such as indices out of range, are not refused: the module "
                  "gives what HLO gives for them\n");

@@ -139,6 +139,7 @@ struct GeneralCode {
   std::shared_ptr<const CompiledCode> code;
   Entry entry = nullptr;
   bool loaded = false;
+  std::string entry_name;
 };
 
 class GeneralExecutable : public ProgramExecutable {
@@ -148,9 +149,14 @@ class GeneralExecutable : public ProgramExecutable {
   absl::Status Init(PlannedModule planned, absl::string_view table, ArenaPools& arenas,
                     const xc::CompileOptions& options, const Evaluate& evaluate) {
     XC_RETURN_IF_ERROR(SetProgram(&planned, options));
-    if (!options.keep_texts) ForgetModule();
     XC_ASSIGN_OR_RETURN(sizes_, Block::Allocate(table.size()));
     std::copy(table.begin(), table.end(), sizes_.data());
+    if (options.store) {  // it receives the program with its table of sizes in the place of its code
+      program_.entry = code_.entry_name;
+      absl::StatusOr<std::string> bytes = WriteProgram(program_, {std::string(table)});
+      if (bytes.ok()) options.store(*std::move(bytes));
+    }
+    if (!options.keep_texts) ForgetModule();
     Prepare(evaluate, arenas.For(program_.arena_bytes));
     return absl::OkStatus();
   }
@@ -172,7 +178,7 @@ absl::StatusOr<GeneralCode> LoadCode(absl::string_view program, const SizeTable&
   absl::StatusOr<Program> stored = ReadProgram(program, &objects);
   if (!stored.ok() || stored->entry != table.identity().ToHex()) return GeneralCode();
   XC_ASSIGN_OR_RETURN(std::shared_ptr<const CompiledCode> code, LinkObjects(std::move(objects), AllSymbols(), {entry}));
-  return GeneralCode{std::move(code), nullptr, true};
+  return GeneralCode{std::move(code), nullptr, true, ""};
 }
 
 absl::StatusOr<std::shared_ptr<const CompiledCode>> GenerateCode(EmittedProgram& program, const SizeTable& table,
@@ -234,7 +240,7 @@ absl::StatusOr<std::shared_ptr<const GeneralProgram>> CompileGeneral(std::vector
                                                                      const xc::CompileOptions& options,
                                                                      absl::string_view program, Evaluate evaluate) {
   if (samples.size() < 2) return absl::InvalidArgumentError("one sample does not say what sizes may be");
-  XC_ASSIGN_OR_RETURN(const Target target, GetTarget(options.cpu));
+  XC_ASSIGN_OR_RETURN(const Target target, GetTarget(options.cpu, options.other_machine));
   XC_ASSIGN_OR_RETURN(Agreed agreed, Agree(samples, target, options, evaluate));
   EmittedProgram& first = agreed.first.program;
   SizeTable table(agreed.forms);
@@ -244,6 +250,7 @@ absl::StatusOr<std::shared_ptr<const GeneralProgram>> CompileGeneral(std::vector
   }
   code.entry = reinterpret_cast<Entry>(code.code->Find(first.entry));
   if (code.entry == nullptr) return absl::InternalError("the program's entry was not linked");
+  code.entry_name = first.entry;
   return std::make_shared<const GeneralProgramImpl>(target, std::move(agreed.choices), std::move(table),
                                                     std::move(code), std::move(evaluate));
 }

@@ -9,6 +9,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <mutex>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -28,6 +29,7 @@ struct LoadedFrame {
   char* arena;
   const void* const* constants;
   const std::vector<PreparedCall>* calls;
+  const char* sizes;
 };
 using Entry = int32_t (*)(const LoadedFrame*);
 
@@ -156,21 +158,64 @@ absl::StatusOr<std::unique_ptr<LoadedCode>> LoadedCode::Load(const CodeImage& im
   return code;
 }
 
-absl::StatusOr<std::unique_ptr<LoadedProgram>> LoadedProgram::Load(ProgramBytes bytes) {
-  std::unique_ptr<LoadedProgram> program(new LoadedProgram(std::move(bytes)));
-  XC_ASSIGN_OR_RETURN(program->file_, ReadProgramFile(program->bytes_.bytes()));
-  const std::vector<FileVariant>& variants = program->file_.variants;
-  while (program->chosen_ < variants.size() && !RunsHere(variants[program->chosen_].cpu)) ++program->chosen_;
-  if (program->chosen_ == variants.size()) {
-    const auto name = [](std::string* out, const FileVariant& v) { out->append(v.cpu); };
-    return absl::FailedPreconditionError(
-        absl::StrCat("the program has code for ", variants.empty() ? "nothing" : absl::StrJoin(variants, ", ", name),
-                     ", which this processor is not: compile it for x86-64-v2"));
+struct LoadedProgram::File {
+  explicit File(ProgramBytes bytes_of_it) : bytes(std::move(bytes_of_it)) {}
+  absl::StatusOr<std::shared_ptr<const LoadedCode>> Code(int64_t i) {
+    std::lock_guard<std::mutex> lock(mutex);
+    if (codes[i] == nullptr) {
+      XC_ASSIGN_OR_RETURN(codes[i], LoadedCode::Load(file.codes[i]));
+    }
+    return codes[i];
   }
+
+  const ProgramBytes bytes;
+  ProgramFile file;
+  size_t chosen = 0;  // of its processors
+  std::mutex mutex;
+  std::vector<std::shared_ptr<const LoadedCode>> codes;  // those that are in use; under mutex
+};
+
+LoadedProgram::LoadedProgram(std::shared_ptr<File> file) : file_(std::move(file)) {}
+LoadedProgram::~LoadedProgram() = default;
+const FileVariant& LoadedProgram::variant() const { return sizes_.variants[file_->chosen]; }
+const std::string& LoadedProgram::name() const { return file_->file.name; }
+const std::string& LoadedProgram::cpu() const { return file_->file.cpus[file_->chosen]; }
+int64_t LoadedProgram::num_sizes() const { return file_->file.num_sizes(); }
+
+absl::StatusOr<std::unique_ptr<LoadedProgram>> LoadedProgram::Load(ProgramBytes bytes) {
+  auto loaded = std::make_shared<File>(std::move(bytes));
+  XC_ASSIGN_OR_RETURN(loaded->file, ReadProgramFile(loaded->bytes.bytes()));
+  const std::vector<std::string>& cpus = loaded->file.cpus;
+  while (loaded->chosen < cpus.size() && !RunsHere(cpus[loaded->chosen])) ++loaded->chosen;
+  if (loaded->chosen == cpus.size()) {
+    return absl::FailedPreconditionError(absl::StrCat("the program has code for ",
+                                                      cpus.empty() ? "nothing" : absl::StrJoin(cpus, ", "),
+                                                      ", which this processor is not: compile it for x86-64-v2"));
+  }
+  loaded->codes.resize(loaded->file.codes.size());
+  return Make(std::move(loaded), 0);
+}
+
+absl::StatusOr<std::unique_ptr<LoadedProgram>> LoadedProgram::At(int64_t i) const {
+  if (i < 0 || i >= num_sizes()) {
+    return absl::InvalidArgumentError(absl::StrCat("the program has no sizes number ", i, ", but ", num_sizes()));
+  }
+  return Make(file_, i);
+}
+
+absl::StatusOr<std::unique_ptr<LoadedProgram>> LoadedProgram::For(absl::Span<const int64_t> key) const {
+  XC_ASSIGN_OR_RETURN(const int64_t i, file_->file.Find(key));
+  return Make(file_, i);
+}
+
+absl::StatusOr<std::unique_ptr<LoadedProgram>> LoadedProgram::Make(std::shared_ptr<File> file, int64_t i) {
+  std::unique_ptr<LoadedProgram> program(new LoadedProgram(std::move(file)));
+  File& loaded = *program->file_;
+  XC_ASSIGN_OR_RETURN(program->sizes_, loaded.file.Sizes(i));
   const FileVariant& variant = program->variant();
-  XC_ASSIGN_OR_RETURN(program->code_, LoadedCode::Load(variant.code));
+  XC_ASSIGN_OR_RETURN(program->code_, loaded.Code(variant.code));
   for (const int64_t constant : variant.constants) {
-    program->constants_.push_back(program->file_.constants[constant].data());
+    program->constants_.push_back(loaded.file.constants[constant].data());
   }
   for (const FileCall& call : variant.calls) {
     const std::vector<CallBuffer> inputs = BuffersOf(call.inputs), outputs = BuffersOf(call.outputs);
@@ -183,7 +228,13 @@ absl::StatusOr<std::unique_ptr<LoadedProgram>> LoadedProgram::Load(ProgramBytes 
     XC_ASSIGN_OR_RETURN(PreparedCall prepared, PreparedCall::Make(args));
     program->calls_.push_back(std::move(prepared));
   }
-  program->arenas_ = std::make_unique<ArenaPool>(variant.arena_bytes);
+  XC_ASSIGN_OR_RETURN(program->table_, Block::Allocate(8 * variant.table.size()));
+  if (!variant.table.empty()) {
+    std::memcpy(program->table_.data(), variant.table.data(), 8 * variant.table.size());
+  }
+  // Of a program at many sizes, each keeps little memory between its runs.
+  const size_t idle = program->num_sizes() == 1 ? 4 : 1;
+  program->arenas_ = std::make_unique<ArenaPool>(variant.arena_bytes, /*guard=*/false, idle);
   return program;
 }
 
@@ -191,9 +242,9 @@ absl::Status LoadedProgram::Run(absl::Span<const void* const> inputs, absl::Span
                                 Executor* executor, int thread_limit, TransferQueue* infeed, TransferQueue* outfeed,
                                 std::vector<int32_t>* sizes) const {
   const FileVariant& v = variant();
-  if (inputs.size() != file_.inputs.size() || outputs.size() != file_.outputs.size()) {
-    return absl::InvalidArgumentError(absl::StrCat("the program has ", file_.inputs.size(), " inputs and ",
-                                                   file_.outputs.size(), " outputs, but ", inputs.size(), " and ",
+  if (inputs.size() != sizes_.inputs.size() || outputs.size() != sizes_.outputs.size()) {
+    return absl::InvalidArgumentError(absl::StrCat("the program has ", sizes_.inputs.size(), " inputs and ",
+                                                   sizes_.outputs.size(), " outputs, but ", inputs.size(), " and ",
                                                    outputs.size(), " are given"));
   }
   XC_ASSIGN_OR_RETURN(const ArenaPool::Lease lease, arenas_->Acquire());
@@ -214,11 +265,12 @@ absl::Status LoadedProgram::Run(absl::Span<const void* const> inputs, absl::Span
   size_t next = 0;
   for (size_t i = 0; i < outputs.size(); ++i) {
     results.push_back(outputs[i]);
-    for (const bool dynamic : file_.outputs[i].dynamic) {
+    for (const bool dynamic : sizes_.outputs[i].dynamic) {
       if (dynamic) results.push_back(&own_sizes[next++]);
     }
   }
-  const LoadedFrame frame = {&context, parameters.data(), results.data(), lease.data(), constants_.data(), &calls_};
+  const LoadedFrame frame = {&context,          parameters.data(), results.data(), lease.data(),
+                             constants_.data(), &calls_,           table_.data()};
   reinterpret_cast<Entry>(reinterpret_cast<uintptr_t>(code_->entry()))(&frame);
   XC_RETURN_IF_ERROR(context.status());
   for (size_t i = 0; i < v.outputs.size(); ++i) {

@@ -55,14 +55,22 @@ class LoadedCode {
 // Immutable: any number of threads may run it at once.
 class LoadedProgram {
  public:
-  // The variant for the best processor that this machine is. FailedPrecondition if it is none of those that there is
-  // code for. Constants are used where they lie in `bytes`.
+  // The program at the first of its sizes, of the variant for the best processor that this machine is.
+  // FailedPrecondition if it is none of those that there is code for. Constants are used where they lie in `bytes`.
   static absl::StatusOr<std::unique_ptr<LoadedProgram>> Load(ProgramBytes bytes);
+  ~LoadedProgram();
 
-  const std::string& name() const { return file_.name; }
-  const std::vector<FileShape>& inputs() const { return file_.inputs; }
-  const std::vector<FileShape>& outputs() const { return file_.outputs; }
-  const std::string& cpu() const { return variant().cpu; }
+  // How many sizes the file has the program for.
+  int64_t num_sizes() const;
+  // The same program at sizes number `i`, or for inputs of the sizes `key` (FileSizes::Key); it shares what it can with
+  // this one, which need not outlive it. InvalidArgument, with the sizes that there are, where there is none.
+  absl::StatusOr<std::unique_ptr<LoadedProgram>> At(int64_t i) const;
+  absl::StatusOr<std::unique_ptr<LoadedProgram>> For(absl::Span<const int64_t> key) const;
+
+  const std::string& name() const;
+  const std::vector<FileShape>& inputs() const { return sizes_.inputs; }
+  const std::vector<FileShape>& outputs() const { return sizes_.outputs; }
+  const std::string& cpu() const;
   int64_t temp_bytes() const { return variant().arena_bytes; }
   int64_t code_bytes() const { return code_->bytes(); }
 
@@ -73,15 +81,17 @@ class LoadedProgram {
                    std::vector<int32_t>* sizes = nullptr) const;
 
  private:
-  explicit LoadedProgram(ProgramBytes bytes) : bytes_(std::move(bytes)) {}
-  const FileVariant& variant() const { return file_.variants[chosen_]; }
+  struct File;
+  explicit LoadedProgram(std::shared_ptr<File> file);
+  static absl::StatusOr<std::unique_ptr<LoadedProgram>> Make(std::shared_ptr<File> file, int64_t i);
+  const FileVariant& variant() const;
 
-  ProgramBytes bytes_;
-  ProgramFile file_;
-  size_t chosen_ = 0;
-  std::unique_ptr<LoadedCode> code_;
+  const std::shared_ptr<File> file_;  // what all sizes share
+  FileSizes sizes_;
+  std::shared_ptr<const LoadedCode> code_;
   std::vector<const void*> constants_;
   std::vector<PreparedCall> calls_;
+  Block table_;  // of sizes
   std::unique_ptr<ArenaPool> arenas_;
 };
 

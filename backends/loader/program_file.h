@@ -9,6 +9,8 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "backends/loader/number_rows.h"
 
 namespace xc {
 
@@ -36,9 +38,10 @@ struct FileCall {
   std::vector<FileShape> inputs, outputs;
 };
 
-// The program for one kind of processor.
+// The program for one kind of processor, at certain sizes.
 struct FileVariant {
-  std::string cpu;  // x86-64-v2, x86-64-v3 or x86-64-v4
+  int64_t code = 0;            // of ProgramFile::codes
+  std::vector<int64_t> table;  // what code that serves several sizes reads in the place of numbers, 8 bytes each
   int64_t arena_bytes = 0;
   struct Parameter {
     int64_t bytes = 0;
@@ -54,25 +57,44 @@ struct FileVariant {
   std::vector<Output> outputs;
   std::vector<int64_t> constants;  // of ProgramFile::constants
   std::vector<FileCall> calls;
-  CodeImage code;
+};
+
+// The program at certain sizes of its inputs.
+struct FileSizes {
+  std::vector<FileShape> inputs, outputs;
+  std::vector<FileVariant> variants;  // for each of ProgramFile::cpus
+
+  // The sizes of all inputs, one after the other.
+  std::vector<int64_t> Key() const;
 };
 
 struct ProgramFile {
   // Of the form, and of the runtime functions' arguments in it.
-  static constexpr uint32_t kVersion = 2;
+  static constexpr uint32_t kVersion = 3;
   static constexpr int64_t kAlignment = 64;  // of constants, in the file
 
   std::string name, made_by;
-  std::vector<FileShape> inputs, outputs;
+  std::vector<std::string> cpus;             // x86-64-v4, x86-64-v3 or x86-64-v2: the most demanding first
+  std::vector<std::string> texts;            // of calls
   std::vector<absl::string_view> constants;  // of whoever holds the file
-  std::vector<FileVariant> variants;         // the most demanding first
+  std::vector<CodeImage> codes;
+  std::vector<NumberRows> groups;  // rows of numbers that are a FileSizes each
+
+  int64_t num_sizes() const;
+  // Number `i`, which is less than that. InvalidArgument: it does not fit together, or to number 0.
+  absl::StatusOr<FileSizes> Sizes(int64_t i) const;
+  // The number of the first FileSizes with this Key. InvalidArgument, with the sizes that there are: there is none.
+  absl::StatusOr<int64_t> Find(absl::Span<const int64_t> key) const;
+  // As a row of a group; adds the texts that it needs.
+  std::vector<int64_t> RowOf(const FileSizes& sizes);
 };
 
-// The file's bytes. Equal constants are written once.
+// The file's bytes.
 std::string WriteProgramFile(const ProgramFile& file);
 
-// Reads what anybody may have written: every size, offset and number is checked, and nothing is allocated that the
-// bytes do not account for. The views are of `bytes`. InvalidArgument: no such file; Unimplemented: of a newer version.
+// Reads what anybody may have written: every size, offset and number is checked, here or by ProgramFile::Sizes, and
+// nothing is allocated that the bytes do not account for. The views are of `bytes`. InvalidArgument: no such file;
+// Unimplemented: of a newer version.
 absl::StatusOr<ProgramFile> ReadProgramFile(absl::string_view bytes);
 
 }  // namespace xc

@@ -1,6 +1,7 @@
 // The form on disk: written and read, and refused whatever byte is wrong.
 #include "backends/loader/program_file.h"
 
+#include <algorithm>
 #include <cstring>
 #include <random>
 
@@ -21,21 +22,32 @@ ProgramFile Small(const std::string& image, const std::string& constant) {
   ProgramFile file;
   file.name = "small";
   file.made_by = "a test";
-  file.inputs = {{11, {2, 3}, {1, 0}, {false, false}, 24}};
-  file.outputs = {{11, {4}, {0}, {true}, 16}, {17, {}, {}, {}, 0}};
+  file.cpus = {"x86-64-v2"};
   file.constants = {constant};
-  FileVariant v;
-  v.cpu = "x86-64-v2";
-  v.arena_bytes = 128;
-  v.parameters = {{24, true}};
-  v.outputs = {{16, 0, 8}, {4, -1, 0}, {0, -1, 0}};
-  v.constants = {0};
-  v.code.bytes = image;
-  v.code.text_bytes = 4096;
-  v.code.import_slots = 4096;
-  v.code.imports = {"memcpy"};
-  v.code.relocations = {4104};
-  file.variants = {v};
+  CodeImage code;
+  code.bytes = image;
+  code.text_bytes = 4096;
+  code.import_slots = 4096;
+  code.imports = {"memcpy"};
+  code.relocations = {4104};
+  file.codes = {code};
+  // Rows of 2 to 4 elements, of which a part is a result.
+  std::vector<std::vector<int64_t>> rows;
+  for (int64_t n : {3, 4, 2}) {
+    FileSizes sizes;
+    sizes.inputs = {{11, {2, n}, {1, 0}, {false, false}, 8 * n}};
+    sizes.outputs = {{11, {4}, {0}, {true}, 16}, {17, {}, {}, {}, 0}};
+    FileVariant v;
+    v.table = {n, 7, n * n};
+    v.arena_bytes = 128;
+    v.parameters = {{8 * n, true}};
+    v.outputs = {{16, 0, 8 * n - 16}, {4, -1, 0}, {0, -1, 0}};
+    v.constants = {0};
+    v.calls = {{"TopK", "{k = 2 : i64}", true, sizes.inputs, sizes.inputs}};
+    sizes.variants = {v};
+    rows.push_back(file.RowOf(sizes));
+  }
+  file.groups = {NumberRows(rows, 2)};
   return file;
 }
 
@@ -48,10 +60,18 @@ TEST(ProgramFileTest, ReadsWhatItWrote) {
   ASSERT_EQ(file->constants.size(), 1u);
   EXPECT_EQ(file->constants[0], constant);
   EXPECT_EQ((file->constants[0].data() - bytes.data()) % ProgramFile::kAlignment, 0);
-  ASSERT_EQ(file->variants.size(), 1u);
-  EXPECT_EQ(file->variants[0].code.bytes, image);
-  EXPECT_EQ(file->variants[0].code.imports, std::vector<std::string>{"memcpy"});
-  EXPECT_EQ(file->outputs[0].dynamic, std::vector<bool>{true});
+  ASSERT_EQ(file->codes.size(), 1u);
+  EXPECT_EQ(file->codes[0].bytes, image);
+  EXPECT_EQ(file->codes[0].imports, std::vector<std::string>{"memcpy"});
+  EXPECT_EQ(file->num_sizes(), 3);
+  const absl::StatusOr<FileSizes> sizes = file->Sizes(1);
+  ASSERT_TRUE(sizes.ok()) << sizes.status();
+  EXPECT_EQ(sizes->Key(), (std::vector<int64_t>{2, 4}));
+  EXPECT_EQ(sizes->outputs[0].dynamic, std::vector<bool>{true});
+  EXPECT_EQ(sizes->variants[0].table, (std::vector<int64_t>{4, 7, 16}));
+  EXPECT_EQ(sizes->variants[0].outputs[0].offset, 16);
+  EXPECT_EQ(sizes->variants[0].calls[0].target, "TopK");
+  EXPECT_EQ(sizes->variants[0].calls[0].inputs[0].bytes, 32);
   EXPECT_EQ(WriteProgramFile(*file), bytes);
 }
 
@@ -70,6 +90,31 @@ TEST(ProgramFileTest, LoadsAndRuns) {
   EXPECT_EQ(out[0], 3);  // the part of the parameter that the output is in
   EXPECT_EQ(sizes.size(), 1u);
   EXPECT_FALSE((*program)->Run({}, outputs, nullptr, 1, nullptr, nullptr).ok());
+}
+
+TEST(ProgramFileTest, HasItsProgramForSeveralSizes) {
+  const std::string bytes = WriteProgramFile(Small(Image(), "constant"));
+  absl::StatusOr<ProgramBytes> own = ProgramBytes::Of(bytes);
+  ASSERT_TRUE(own.ok());
+  std::unique_ptr<LoadedProgram> program = *LoadedProgram::Load(*std::move(own));
+  EXPECT_EQ(program->num_sizes(), 3);
+  EXPECT_EQ(program->inputs()[0].dims, (std::vector<int64_t>{2, 3}));
+  const std::unique_ptr<LoadedProgram> other = *program->For({2, 2});
+  const auto wrong = [&](std::vector<int64_t> key) { return std::string(program->For(key).status().message()); };
+  EXPECT_EQ(wrong({2, 5}),
+            "dimension 1 of input 0 is 5; the program was compiled for 2 to 4 there, with the sizes "
+            "before it as they are");
+  EXPECT_EQ(wrong({1, 3}), "dimension 0 of input 0 is 1; the program was compiled for 2");
+  EXPECT_EQ(wrong({2}), "the program's inputs have 2 sizes, but 1 are given");
+  EXPECT_FALSE(program->At(3).ok());
+  EXPECT_FALSE(program->At(-1).ok());
+  program.reset();  // the other one does not need it
+  EXPECT_EQ(other->inputs()[0].dims, (std::vector<int64_t>{2, 2}));
+  float in[4] = {1, 2, 3, 4}, out[4] = {};
+  const void* inputs[] = {in};
+  void* outputs[] = {out, nullptr};
+  ASSERT_TRUE(other->Run(inputs, outputs, nullptr, 1, nullptr, nullptr).ok());
+  EXPECT_EQ(out[0], 1);
 }
 
 TEST(ProgramFileTest, RefusesOtherFilesAndOtherVersions) {
@@ -129,9 +174,15 @@ TEST(ProgramFileTest, SurvivesWrongDescriptions) {
     const absl::StatusOr<ProgramFile> file = ReadProgramFile(wrong);
     if (!file.ok()) continue;
     ++read;
-    for (const FileVariant& v : file->variants) {
-      ASSERT_LE(v.code.text_bytes, static_cast<int64_t>(v.code.bytes.size()));
-      for (const int64_t c : v.constants) ASSERT_LT(c, static_cast<int64_t>(file->constants.size()));
+    for (const CodeImage& code : file->codes) ASSERT_LE(code.text_bytes, static_cast<int64_t>(code.bytes.size()));
+    for (int64_t i = 0; i < std::min<int64_t>(file->num_sizes(), 4); ++i) {
+      const absl::StatusOr<FileSizes> sizes = file->Sizes(i);
+      if (!sizes.ok()) continue;
+      for (const FileVariant& v : sizes->variants) {
+        ASSERT_LT(v.code, static_cast<int64_t>(file->codes.size()));
+        for (const int64_t c : v.constants) ASSERT_LT(c, static_cast<int64_t>(file->constants.size()));
+      }
+      (void)file->Find(sizes->Key());
     }
   }
   EXPECT_GT(read, 0);

@@ -1,9 +1,11 @@
 // libFuzzer's entry point for programs compiled ahead of time: input is read as it is, and as a file whose size and
 // hash of the description are right. Nothing of it is run.
+#include <algorithm>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <string>
+#include <vector>
 
 #include "backends/loader/program_file.h"
 
@@ -41,18 +43,28 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   for (const absl::string_view constant : file->constants) {
     if (!Inside(constant, bytes)) std::abort();
   }
-  for (const xc::FileVariant& v : file->variants) {
-    const auto image = static_cast<int64_t>(v.code.bytes.size());
-    if (!Inside(v.code.bytes, bytes) || v.code.text_bytes > image || v.code.entry >= v.code.text_bytes) std::abort();
-    if (v.code.import_slots + 8 * static_cast<int64_t>(v.code.imports.size()) > image) std::abort();
-    for (const int64_t place : v.code.relocations) {
-      if (place < v.code.text_bytes || place + 8 > image) std::abort();
+  for (const xc::CodeImage& code : file->codes) {
+    const auto image = static_cast<int64_t>(code.bytes.size());
+    if (!Inside(code.bytes, bytes) || code.text_bytes > image || code.entry >= code.text_bytes) std::abort();
+    if (code.import_slots + 8 * static_cast<int64_t>(code.imports.size()) > image) std::abort();
+    for (const int64_t place : code.relocations) {
+      if (place < code.text_bytes || place + 8 > image) std::abort();
     }
-    for (const auto& o : v.outputs) {
-      if (o.parameter >= 0 && o.offset + o.bytes > v.parameters.at(o.parameter).bytes) std::abort();
-    }
-    if (v.parameters.size() != file->inputs.size()) std::abort();
   }
+  for (int64_t i = 0; i < std::min<int64_t>(file->num_sizes(), 16); ++i) {
+    const auto sizes = file->Sizes(i);
+    if (!sizes.ok()) continue;
+    if (!file->Find(sizes->Key()).ok() || sizes->variants.size() != file->cpus.size()) std::abort();
+    for (const xc::FileVariant& v : sizes->variants) {
+      if (v.code < 0 || v.code >= static_cast<int64_t>(file->codes.size())) std::abort();
+      for (const auto& o : v.outputs) {
+        if (o.parameter >= 0 && o.offset + o.bytes > v.parameters.at(o.parameter).bytes) std::abort();
+      }
+      if (v.parameters.size() != sizes->inputs.size()) std::abort();
+    }
+  }
+  std::vector<int64_t> none(file->groups[0].keys(), -1);
+  if (file->Find(none).ok() && !file->Sizes(0).ok()) std::abort();
   if (!xc::ReadProgramFile(xc::WriteProgramFile(*file)).ok()) std::abort();
   return 0;
 }

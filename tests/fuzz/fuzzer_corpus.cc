@@ -90,20 +90,29 @@ std::vector<std::string> Compiled() {
   const std::string image(4096 + 64, '\xC3'), constant(100, 'c');
   xc::ProgramFile file;
   file.name = "m";
-  file.inputs = {{11, {2, 3}, {1, 0}, {false, false}, 24}};
-  file.outputs = {{11, {4}, {0}, {true}, 16}, {17, {}, {}, {}, 0}};
+  file.cpus = {"x86-64-v3"};
   file.constants = {constant};
-  xc::FileVariant v;
-  v.cpu = "x86-64-v3";
-  v.parameters = {{24, true}};
-  v.outputs = {{16, 0, 8}, {4, -1, 0}, {0, -1, 0}};
-  v.constants = {0};
-  v.calls = {{"TopK", "{k = 2 : i64}", true, file.inputs, file.inputs}};
-  v.code.bytes = image;
-  v.code.text_bytes = 4096;
-  v.code.import_slots = 4096;
-  v.code.imports = {"memcpy"};
-  file.variants = {v};
+  xc::CodeImage code;
+  code.bytes = image;
+  code.text_bytes = 4096;
+  code.import_slots = 4096;
+  code.imports = {"memcpy"};
+  file.codes = {code};
+  std::vector<std::vector<int64_t>> rows;
+  for (int64_t n = 2; n < 7; ++n) {
+    xc::FileSizes sizes;
+    sizes.inputs = {{11, {2, n}, {1, 0}, {false, false}, 8 * n}};
+    sizes.outputs = {{11, {4}, {0}, {true}, 16}, {17, {}, {}, {}, 0}};
+    xc::FileVariant v;
+    v.table = {n * n, n * n * n, n % 3 * 1000000};
+    v.parameters = {{8 * n, true}};
+    v.outputs = {{16, 0, 8 * n - 16}, {4, -1, 0}, {0, -1, 0}};
+    v.constants = {0};
+    v.calls = {{"TopK", "{k = 2 : i64}", true, sizes.inputs, sizes.inputs}};
+    sizes.variants = {v};
+    rows.push_back(file.RowOf(sizes));
+  }
+  file.groups = {xc::NumberRows({rows[0]}, 2), xc::NumberRows(rows, 2)};
   return {xc::WriteProgramFile(file)};
 }
 
