@@ -17,6 +17,7 @@ namespace xla_core {
   X(xc_general_code_new)        \
   X(xc_general_code_free)       \
   X(xc_general_code_compile)    \
+  X(xc_sample_sizes)            \
   X(xc_executable_free)         \
   X(xc_executable_num_inputs)   \
   X(xc_executable_num_outputs)  \

@@ -1,6 +1,7 @@
 // The extension module xla._core.
 #define XLA_CORE_IMPORTS_NUMPY
 #include <nanobind/nanobind.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
@@ -104,7 +105,9 @@ NB_MODULE(_core, m) {
   m.def("buffers_kept", &KeptBytes, "Bytes of memory of former results that is kept for later ones.");
   m.def("buffers_set_limit", &SetKeptLimit, nb::arg("bytes"));
   nb::class_<GeneralCode>(m, "GeneralCode", "Code for programs of one function at different sizes.")
-      .def(nb::init<std::vector<nb::bytes>, const std::string&>(), nb::arg("samples"), nb::arg("options"));
+      .def(nb::init<std::vector<nb::bytes>, const std::string&>(), nb::arg("samples"), nb::arg("options"))
+      .def_static("sample_sizes", &GeneralCode::SampleSizes, nb::arg("signatures"), nb::arg("which"), nb::arg("way"),
+                  "Sizes to make sample number `which` for; None where this way is none.");
   nb::class_<Executable>(m, "Executable", "A compiled program.")
       .def(nb::init<nb::bytes, const std::string&, std::vector<nb::object>, std::vector<nb::object>,
                     std::vector<std::pair<int, int>>, const GeneralCode*>(),

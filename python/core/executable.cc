@@ -122,6 +122,23 @@ GeneralCode::GeneralCode(std::vector<nb::bytes> samples, const std::string& opti
   code_ = std::shared_ptr<xc_general_code>(code, api.xc_general_code_free);
 }
 
+std::optional<std::vector<int64_t>> GeneralCode::SampleSizes(const std::vector<std::vector<int64_t>>& signatures,
+                                                             int which, int way) {
+  if (api.xc_sample_sizes == nullptr) throw std::runtime_error("the core library is not loaded");
+  std::vector<int64_t> all, sizes(signatures.empty() ? 0 : signatures[0].size());
+  for (const std::vector<int64_t>& signature : signatures) {
+    if (signature.size() != sizes.size()) throw std::runtime_error("signatures have different numbers of sizes");
+    all.insert(all.end(), signature.begin(), signature.end());
+  }
+  xc_status* status = api.xc_sample_sizes(all.data(), signatures.size(), sizes.size(), which, way, sizes.data());
+  if (status == nullptr) return sizes;
+  const int code = api.xc_status_code(status);
+  if (code != 11 && code != 12) Check(status);
+  api.xc_status_free(status);
+  if (code == 11) throw nb::index_error();
+  return std::nullopt;
+}
+
 Executable::Executable(nb::bytes hlo, const std::string& options, std::vector<nb::object> output_dtypes,
                        std::vector<nb::object> constants, std::vector<std::pair<int, int>> donated,
                        const GeneralCode* general)

@@ -5,6 +5,7 @@
 #include <nanobind/nanobind.h>
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -26,6 +27,9 @@ class GeneralCode {
  public:
   // `samples`: HLO texts, two at least; nothing is compiled yet.
   GeneralCode(std::vector<nanobind::bytes> samples, const std::string& options);
+  // xc_sample_sizes; nothing where this way is none. IndexError: there are no further ways.
+  static std::optional<std::vector<int64_t>> SampleSizes(const std::vector<std::vector<int64_t>>& signatures, int which,
+                                                         int way);
   std::shared_ptr<xc_general_code> get() const { return code_; }
 
  private:

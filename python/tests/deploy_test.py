@@ -58,6 +58,40 @@ def test_wrong_arguments_are_errors(tmp_path):
         program(np.ones(7, complex))
 
 
+@pytest.mark.parametrize("count", [3, 12])
+def test_one_file_for_several_sizes(tmp_path, count):
+    table = np.random.default_rng(1).normal(size=(8, 5)).astype(np.float32)
+
+    @xla.compile
+    def layer(x, y):
+        return np.tanh(x @ table), (x.mean(axis=0) + y).sum()
+
+    def arguments(n):
+        x = np.arange(n * 8, dtype=np.float32).reshape(n, 8) / 100
+        return x, x[:, 0].copy()[:1] * 0 + n
+
+    path = tmp_path / "several.xcp"
+    layer.export(path, *arguments(7), also=[arguments(n) for n in range(2, count + 1)])
+    program = xla.load(path)
+    assert program.num_sizes == count and f"and {count - 1} other sizes" in repr(program)
+    for n in range(2, count + 1):
+        expected, given = layer(*arguments(n)), program(*arguments(n))
+        np.testing.assert_allclose(given[0], expected[0], rtol=1e-6)
+        np.testing.assert_allclose(given[1], expected[1], rtol=1e-6)
+        assert given[0].shape == (n, 5)
+    with pytest.raises(ValueError, match=f"dimension 0 of input 0 is {count + 9}; the program was compiled for 2"):
+        program(*arguments(count + 9))
+    with pytest.raises(ValueError, match="has the shape"):
+        program(np.ones(8, np.float32), np.ones(1, np.float32))
+    if count > 4:
+        assert path.stat().st_size < 200_000  # code for each would be more
+
+
+def test_arguments_that_differ_in_more_than_sizes_are_refused(tmp_path):
+    with pytest.raises(RuntimeError, match="differ in more than sizes"):
+        xla.compile(np.exp).export(tmp_path / "no.xcp", np.ones(3), also=[(np.ones((3, 4)),)])
+
+
 def test_damaged_files_are_errors(tmp_path):
     exported(tmp_path, np.exp, np.ones(7))
     path = tmp_path / "program.xcp"

@@ -110,6 +110,32 @@ def test_sizes_with_a_limit():
     assert general(f) >= 2, f.explain()
 
 
+def test_sizes_that_follow_from_others():
+    def pairs(x, y):  # neighbours: half as many
+        return x.reshape(-1, 2).sum(axis=1) * y
+
+    def differences(x, y):
+        return np.tanh(x[1:] - x[:-1]) + y
+
+    for function, other in ((pairs, lambda n: n // 2), (differences, lambda n: n - 1)):
+        f = xla.compile(function)
+        for n in (6, 20, 34, 50, 82, 130, 128):
+            x, y = rng.normal(size=n).astype(np.float32), rng.normal(size=other(n)).astype(np.float32)
+            same(f(x, y), function(x, y))
+        assert general(f) >= 4, f.explain()
+
+
+def test_signatures_that_mislead_are_not_the_last_word():
+    def function(x, y):
+        return x[: 2 * y.shape[0]].reshape(-1, 2).sum(axis=1) * y
+
+    f = xla.compile(function)
+    # What the first three have in common, y = x / 4 and y = 8, says nothing about those that follow.
+    for n, m in ((40, 10), (80, 20), (48, 12), (50, 10), (66, 33), (90, 7), (33, 4), (121, 60), (62, 13)):
+        x, y = rng.normal(size=n), rng.normal(size=m)
+        same(f(x, y), function(x, y))
+
+
 def test_random_numbers_of_the_caller_are_left_alone():
     f = xla.compile(lambda x: x + np.random.rand())
     np.random.seed(3)

@@ -12,13 +12,15 @@ from collections import OrderedDict, namedtuple
 
 import numpy as np
 
-from . import _core, _errors, _explain, _hlo, _notices, _pytree, _random_watch, _sizes, _tracebacks
+from . import _core, _deploy, _errors, _explain, _hlo, _notices, _pytree, _random_watch, _sizes, _tracebacks
 from ._lowered import Lowered, compile_text
 from ._options import options_text
 from ._trace import from_dlpack, result_of, signature_of, trace
 
 # Compiled programs that one function keeps at most; the least recently used goes first.
 MAX_SIGNATURES = 512
+# Sizes of an exported function that have code each.
+_MOST_OWN_SIZES = 4
 # Seconds after which a compilation says that it is going on.
 PATIENCE = 5.0
 
@@ -370,8 +372,10 @@ class CompiledFunction(_core.Dispatcher):
         """
         return self.lower(*args, **kwargs).profile(threads=int(self._settings[4]))
 
-    def export(self, path, /, *args, cpu=(), **kwargs):
-        """Compiles the function for arguments like these ahead of time, to the file `path`: see Lowered.export.
+    def export(self, path, /, *args, cpu=(), also=(), **kwargs):
+        """Compiles the function for arguments like these ahead of time, to the file `path`: see Lowered.export. `also` is a
+        list of tuples of other arguments, which differ from these in sizes alone: the file is for them, too. Each of a few
+        sizes has code of its own; more than four share code, where it serves them.
 
         >>> import os, tempfile
         >>> with tempfile.TemporaryDirectory() as folder:
@@ -379,8 +383,23 @@ class CompiledFunction(_core.Dispatcher):
         ...     xla.compile(lambda x, y: (x + y, x * y)).export(path, np.ones(3), np.ones(3))
         ...     xla.load(path)
         <program f.xcp: float64[3], float64[3] -> float64[3], float64[3]>
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = os.path.join(folder, "f.xcp")
+        ...     xla.compile(np.negative).export(path, np.ones(3), also=[(np.ones(4),), (np.ones(5),)])
+        ...     xla.load(path)(np.ones(5))
+        array([-1., -1., -1., -1., -1.])
         """
-        self.lower(*args, **kwargs).export(path, cpu)
+        every = [args, *also]
+        lowered = [self.lower(*each, **kwargs) for each in every]
+        samples = []
+        if len(every) > _MOST_OWN_SIZES:
+            _, static, _, structure, _, donated = self._signature(args, kwargs)
+            caller = self._caller(static)
+            trace_of = lambda others: trace(self.__wrapped__, self._name, structure, others, caller, donated)
+            signatures = [self._signature(each, kwargs)[4] for each in every]
+            found = _sizes.samples_of(signatures, lowered[0]._traced, trace_of)
+            samples = [Lowered(self._name, traced, self._options, lowered[0]._leaves) for traced in found]
+        _deploy.export([each._program() for each in lowered], [each._program() for each in samples], path, cpu)
 
     def cache_info(self):
         """Hits, misses and costs of this function's programs: a CacheInfo, whose fields are numbers.

@@ -35,6 +35,8 @@ _TYPES = {
     20: "float8_e4m3fn",
 }
 
+_MOST_OTHERS = 64  # programs of one file for other sizes that are kept
+
 
 def _tool(*arguments):
     """What the command prints with --json, as a dict."""
@@ -153,20 +155,33 @@ def profile(lowered, threads, runs):
             return Profile(found, file.read(), other.read())
 
 
-def export(lowered_hlo, constants, num_arguments, path, cpus):
-    """Compiles HLO text ahead of time to the file `path`. The arrays `constants` are its last parameters."""
+def export(programs, samples, path, cpus):
+    """Compiles HLO ahead of time to the file `path`. `programs`: of one function at different sizes, each HLO text, the
+    arrays that are its last parameters, and the number of the others. `samples`, as `programs` or empty, are what code
+    for all of them is made of."""
     with tempfile.TemporaryDirectory() as folder:
-        source = os.path.join(folder, "module.hlo")
-        with open(source, "w", encoding="utf-8") as file:
-            file.write(lowered_hlo)
-        for i, constant in enumerate(constants):
-            array = np.asarray(constant)
-            if array.dtype.kind == "V":
-                array = array.view(np.dtype(f"u{array.dtype.itemsize}"))
-            np.save(os.path.join(folder, f"{num_arguments + i}.npy"), np.ascontiguousarray(array))
+
+        def write(kind, i, program):
+            hlo, constants, num_arguments = program
+            own = os.path.join(folder, f"{kind}{i}")
+            os.mkdir(own)
+            source = os.path.join(own, "module.hlo")
+            with open(source, "w", encoding="utf-8") as file:
+                file.write(hlo)
+            for j, constant in enumerate(constants):
+                array = np.asarray(constant)
+                if array.dtype.kind == "V":
+                    array = array.view(np.dtype(f"u{array.dtype.itemsize}"))
+                np.save(os.path.join(own, f"{num_arguments + j}.npy"), np.ascontiguousarray(array))
+            return source
+
+        sources = [write("program", i, program) for i, program in enumerate(programs)]
         flags = [f"--cpu={','.join([cpus] if isinstance(cpus, str) else cpus)}"] if cpus else []
-        flags += [f"--constants={folder}"] if len(constants) else []
-        _tool("compile", source, "-o", os.path.abspath(os.fspath(path)), *flags)
+        if len(programs[0][1]):
+            flags.append("--constants_beside")
+        if samples:
+            flags.append("--samples=" + ",".join(write("sample", i, sample) for i, sample in enumerate(samples)))
+        _tool("compile", *sources, "-o", os.path.abspath(os.fspath(path)), *flags)
 
 
 class _Shape(ctypes.Structure):
@@ -195,6 +210,8 @@ def _library():
         ("xc_executable_input", _Shape, pointer, size),
         ("xc_executable_output", _Shape, pointer, size),
         ("xc_executable_run", pointer, pointer, pointer, size, pointer, size, ctypes.c_int),
+        ("xc_executable_num_sizes", size, pointer),
+        ("xc_executable_for_sizes", pointer, pointer, pointer, size, ctypes.POINTER(pointer)),
         ("xc_executable_free", None, pointer),
     ):
         function = getattr(library, name)
@@ -228,23 +245,28 @@ class Program:
     """A program that was compiled ahead of time: called with arrays, in the order of the function's arguments (of
     containers, their leaves), it gives an array, or a tuple of them.
 
-    `inputs` and `outputs` are (dtype, shape) of each.
+    `inputs` and `outputs` are (dtype, shape) of each, at the first of the sizes that the program is for; `num_sizes` is
+    how many there are.
     """
 
     def __init__(self, path, threads):
-        self._executable, self._threads = None, threads
-        library = _library()
         executable = ctypes.c_void_p()
-        _check(library.xc_load_program(os.fsencode(path), ctypes.byref(executable)))
-        self._executable = executable
+        self._executable = None
+        _check(_library().xc_load_program(os.fsencode(path), ctypes.byref(executable)))
+        self._take(executable, os.path.basename(os.fspath(path)), threads)
+
+    def _take(self, executable, name, threads):
+        self._executable, self._name, self._threads = executable, name, threads
+        self._others = {}  # by the shapes of the inputs
 
         def arrays(count, describe):
             shapes = [describe(executable, i) for i in range(count(executable))]
             return [(_dtype(s.element_type), tuple(s.dims[d] for d in range(s.rank))) for s in shapes]
 
+        library = _library()
         self.inputs = arrays(library.xc_executable_num_inputs, library.xc_executable_input)
         self.outputs = arrays(library.xc_executable_num_outputs, library.xc_executable_output)
-        self._name = os.path.basename(os.fspath(path))
+        self.num_sizes = library.xc_executable_num_sizes(executable)
 
     def __del__(self):
         if self._executable:
@@ -252,7 +274,8 @@ class Program:
 
     def __repr__(self):
         write = lambda shapes: ", ".join(f"{dtype}{list(shape)}" for dtype, shape in shapes)
-        return f"<program {self._name}: {write(self.inputs)} -> {write(self.outputs)}>"
+        sizes = f" and {self.num_sizes - 1} other sizes" if self.num_sizes > 1 else ""
+        return f"<program {self._name}: {write(self.inputs)} -> {write(self.outputs)}{sizes}>"
 
     @_tracebacks.for_users
     def __call__(self, *arrays):
@@ -263,9 +286,31 @@ class Program:
             array = np.asarray(array)
             if array.dtype != dtype and not (array.ndim == 0 and np.can_cast(array.dtype, dtype, "same_kind")):
                 raise TypeError(f"argument {i} of {self._name} is {array.dtype}, the program takes {dtype}")
-            if array.shape != shape:
+            if array.ndim != len(shape) or self.num_sizes == 1 and array.shape != shape:
                 raise ValueError(f"argument {i} of {self._name} has the shape {array.shape}, the program takes {shape}")
-            inputs.append(np.ascontiguousarray(array, dtype=dtype))
+            inputs.append(np.ascontiguousarray(array, dtype=dtype).reshape(array.shape))
+        return self._for([array.shape for array in inputs])._run(inputs)
+
+    def _for(self, shapes):
+        """The program for inputs of these shapes, of the ranks that it takes."""
+        if all(shape == own for shape, (_, own) in zip(shapes, self.inputs)):
+            return self
+        key = tuple(shapes)
+        other = self._others.get(key)
+        if other is None:
+            sizes = [n for shape in shapes for n in shape]
+            executable = ctypes.c_void_p()
+            values = (ctypes.c_int64 * max(1, len(sizes)))(*sizes)
+            find = _library().xc_executable_for_sizes
+            _check(find(self._executable, values, len(sizes), ctypes.byref(executable)))
+            other = Program.__new__(Program)
+            other._take(executable, self._name, self._threads)
+            if len(self._others) >= _MOST_OTHERS:
+                self._others.clear()
+            self._others[key] = other
+        return other
+
+    def _run(self, inputs):
         outputs = [np.empty(shape, dtype) for dtype, shape in self.outputs]
         pointers = lambda arrays: (ctypes.c_void_p * max(1, len(arrays)))(*[a.ctypes.data for a in arrays])
         run = _library().xc_executable_run

@@ -22,6 +22,7 @@ class Profile:
 class Program:
     inputs: list[tuple[np.dtype[Any], tuple[int, ...]]]
     outputs: list[tuple[np.dtype[Any], tuple[int, ...]]]
+    num_sizes: int
     def __call__(self, *arrays: Any) -> Any: ...
 
 def load(path: str | PathLike[str], *, threads: int = ...) -> Program: ...

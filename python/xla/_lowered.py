@@ -170,7 +170,10 @@ class Lowered:
         ...     os.listdir(folder)
         ['sin.xcp']
         """
-        _deploy.export(self._traced.hlo, self._traced.hoisted, len(self._leaves), path, cpu)
+        _deploy.export([self._program()], [], path, cpu)
+
+    def _program(self):
+        return self._traced.hlo, self._traced.hoisted, len(self._leaves)
 
     def _repr_html_(self):
         return self.view()._repr_html_()

@@ -1,5 +1,6 @@
 """Sizes that keep changing: which dimensions of a function's arguments vary, and one code for all of their sizes."""
 
+import itertools
 import threading
 
 from . import _core, _load
@@ -9,7 +10,10 @@ FEW = 3
 # Of programs that are the same but for numbers, sizes say best what may differ if they are prime and unlike each other.
 # The first sample decides the form of the code.
 SCALES = (131, 500, 3, 64)
+SAMPLES = 5  # where sizes follow from each other
 APART = (41, 41, 0, 0)  # so that what strides make of two sizes is unlike, too
+# Samples that failed are tried again with twice as many signatures, which say more about what varies with what.
+MOST_ATTEMPTS = 3
 # With these options a program of its own is wanted for each signature.
 OWN_CODE = ("dump_to", "keep_texts", "until_pass")
 
@@ -52,6 +56,7 @@ class Group:
         self._lock = threading.Lock()
         self._seen = []  # sizes of the first signatures
         self._code = None  # a _core.GeneralCode; False: there is none
+        self._needed, self._attempts = few, 0
 
     def code(self, signatures, traced, trace_of, options):
         """The code that may serve a new signature, of which `traced` is the program; None as long as there is none. It is
@@ -59,8 +64,12 @@ class Group:
         with self._lock:
             if self._code is None and _sizes(signatures) not in self._seen:
                 self._seen.append(_sizes(signatures))
-                if len(self._seen) >= self._few and any(self._varies()):
-                    self._code = self._start(signatures, traced, trace_of, options) or False
+                if len(self._seen) >= self._needed and any(self._varies()):
+                    self._attempts += 1
+                    self._needed *= 2
+                    self._code = self._start(signatures, traced, trace_of, options)
+                    if self._code is None and (self._attempts == MOST_ATTEMPTS or self._few == 1):
+                        self._code = False
             return self._code or None
 
     def _varies(self):
@@ -76,23 +85,51 @@ class Group:
             except Exception:  # it is for other sizes that the function cannot be traced; calls of those will say so
                 continue
             if samples:
-                _load.open_library()
-                return _core.GeneralCode(samples, options)
-        return None
+                break
+        else:
+            samples = self._related(signatures, traced, trace_of)
+        if not samples:
+            return None
+        _load.open_library()
+        return _core.GeneralCode([sample.hlo.encode() for sample in samples], options)
+
+    def _related(self, signatures, traced, trace_of):
+        """The same for sizes that follow from each other as in all signatures: halves, differences, products."""
+        if len(self._seen) < 2:
+            return []
+        _load.open_library()
+        tried = set()
+        for way in itertools.count():
+            try:
+                sizes = [_core.GeneralCode.sample_sizes(self._seen, which, way) for which in range(SAMPLES)]
+            except IndexError:
+                return []
+            sizes = [s for s in itertools.takewhile(lambda s: s is not None, sizes)]
+            if len(sizes) < 2 or tuple(sizes[0]) in tried:
+                continue
+            tried.add(tuple(sizes[0]))
+            try:
+                samples = self._traced(sizes, signatures, traced, trace_of)
+            except Exception:  # such sizes do not go together
+                continue
+            if samples:
+                return samples
 
     def _samples(self, signatures, traced, trace_of, limited):
         """Programs for sizes to try it out with; none if they are other programs than `traced`."""
+        sizes = [self._sample(which, limited) for which in range(len(SCALES))]
+        return self._traced(itertools.takewhile(lambda s: s is not None, sizes), signatures, traced, trace_of)
+
+    @staticmethod
+    def _traced(all_sizes, signatures, traced, trace_of):
         lines = traced.hlo.count("\n")
         samples = []
-        for which in range(len(SCALES)):
-            sizes = self._sample(which, limited)
-            if sizes is None:
-                break
+        for sizes in all_sizes:
             sample = trace_of(_with_sizes(signatures, sizes))
             # Loops of Python's over a size make another program of each: they end here, before they are large.
             if sample.hlo.count("\n") != lines:
                 break
-            samples.append(sample.hlo.encode())
+            samples.append(sample)
         return samples if len(samples) > 1 else []
 
     def _sample(self, which, limited):
@@ -117,3 +154,18 @@ class Group:
             chosen[column] = size
             taken.add(size)
         return [chosen[c] if v else n for c, v, n in zip(columns, varies, self._seen[0])]
+
+
+def samples_of(all_signatures, traced, trace_of):
+    """Programs to make code from for all of these signatures, which differ in sizes alone; `traced` is that of the first.
+    Empty if there are none."""
+    group = Group(2)
+    group._seen = [_sizes(signatures) for signatures in all_signatures]
+    for limited in (False, True):
+        try:
+            found = group._samples(all_signatures[0], traced, trace_of, limited)
+        except Exception:  # for other sizes the function cannot be traced
+            continue
+        if found:
+            return found
+    return group._related(all_signatures[0], traced, trace_of)
