@@ -88,8 +88,7 @@ I* AsWindowsOfWindows(I* window, const LongWindow& found) {
   HloComputation* combiner = window->to_apply();
   // Sums and products of narrow floats are rounded when they are stored only, as those of any reduction are.
   const ElementType type = window->type();
-  const bool carry = (found.opcode == HloOpcode::kAdd || found.opcode == HloOpcode::kMultiply) && IsFloating(type) &&
-                     StorageBytes(type) < 4;
+  const bool carry = (found.opcode == HloOpcode::kAdd || found.opcode == HloOpcode::kMultiply) && IsNarrowFloat(type);
   if (carry) {
     x = make::Convert(x, ElementType::kF32);
     init = make::Convert(init, ElementType::kF32);

@@ -54,7 +54,7 @@ std::optional<Running> AsRunning(const I* window) {
 // as those of any reduction are.
 ElementType CarriedType(const Running& running, ElementType type) {
   const bool rounds = running.opcode == HloOpcode::kAdd || running.opcode == HloOpcode::kMultiply;
-  return rounds && IsFloating(type) && StorageBytes(type) < 4 ? ElementType::kF32 : type;
+  return rounds && IsNarrowFloat(type) ? ElementType::kF32 : type;
 }
 
 // The scan of `array`, the window's operand or its transpose.
