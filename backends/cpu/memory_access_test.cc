@@ -300,6 +300,15 @@ TEST(MemoryAccess, BlocksPutTogether) {
       {"f32", "s8"});
 }
 
+TEST(MemoryAccess, BlocksWithoutElementsPutTogether) {
+  for (const char* dims : {"[1,0]", "[1,0,1]", "[1,1,0]"}) {
+    const std::string both = absl::StrReplaceAll(dims, {{"[1,", "[2,"}});
+    Same(absl::StrCat("x = T", dims, " parameter(0) y = T", dims, " parameter(1)\nROOT r = T", both,
+                      " concatenate(x, y), dimensions={0}"),
+         {"f32", "s32"});
+  }
+}
+
 // What is put together from small blocks has a kernel of its own: it is not computed again for each block of the next
 // step, nor element by element.
 TEST(MemoryAccess, BlocksPutTogetherAreStoredInVectors) {

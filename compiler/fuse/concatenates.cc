@@ -34,7 +34,7 @@ bool Interleaves(const HloInstruction& instruction) {
   for (int64_t e = d + 1; e < last; ++e) {
     if (shape.dim(e) != 1) return false;
   }
-  if (length != 1 && ChooseAny(length > kLongestPart || parts * length > kMost)) return false;
+  if (length != 1 && ChooseAny(length == 0 || length > kLongestPart || parts * length > kMost)) return false;
   for (const HloInstruction* operand : instruction.operands()) {
     if (!operand->shape().IsRowMajor() || operand->shape().dim(d) != 1) return false;
   }
