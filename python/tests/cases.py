@@ -277,7 +277,8 @@ case("angle", np.angle, number, ulp=4)  # of NumPy's arctan2
 case("sinc", np.sinc, arrays(F, finite=True, magnitude=5), ulp=3)
 case("sinc", lambda x: np.sinc(x * 0), arrays(F + I + C, finite=True))
 case("i0", np.i0, arrays(NO_NAN, finite=True, magnitude=100), ulp=4)
-case("i0", np.i0, arrays(["float16"], finite=True, magnitude=8), ulp=2)  # NumPy's exp of more overflows
+# NumPy computes in f16, up to 3.3 ulp from the exact value; its exp of more overflows.
+case("i0", np.i0, arrays(["float16"], finite=True, magnitude=8), ulp=4)
 case("unwrap", np.unwrap, arrays(["float64"], min_dims=1, min_side=1, finite=True, magnitude=20))
 case(
     "interp",
