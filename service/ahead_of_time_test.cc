@@ -172,7 +172,9 @@ TEST(AheadOfTimeTest, OneFileForSeveralSizes) {
     const size_t n = b;
     EXPECT_TRUE(Near(RunOn(**sized), RunOn(**own), {2 * n * n, n})) << b;
     EXPECT_EQ(RunOn(**sized), RunOn(**sized, 1)) << b;
-    if (b == 7) EXPECT_EQ(RunOn(**sized), RunOn(**own));  // it has code of its own
+    if (b == 7) {  // it has code of its own
+      EXPECT_EQ(RunOn(**sized), RunOn(**own));
+    }
   }
   EXPECT_EQ(ForSizes(**loaded, {25, 64, 64, 50}).status().message(),
             "dimension 0 of input 0 is 25; the program was compiled for 1 to 24");
