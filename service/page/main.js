@@ -78,7 +78,7 @@ function drawMemory() {
   element("path", { d, class: "live" }, svg);
   element("line", { x1: x(peakStep + 0.5), x2: x(peakStep + 0.5), y1: top, y2: top + height, class: "peak" }, svg);
   const late = peakStep > memory.steps * 0.6;
-  element("text", { x: x(peakStep + 0.5) + (late ? -6 : 6), y: top + 12, class: "axis peak" + (late ? " right" : "") }, svg).textContent = `most in use: ${humanBytes(peak)} at step ${peakStep}`;
+  element("text", { x: x(peakStep + 0.5) + (late ? -6 : 6), y: top + 12, class: "axis halo" + (late ? " right" : "") }, svg).textContent = `most in use: ${humanBytes(peak)} at step ${peakStep}`;
   const atPeak = memory.values.filter(v => v[3] <= peakStep && peakStep <= v[4]).sort((a, b) => b[2] - a[2]);
   const rows = atPeak.slice(0, 30).map(([name, offset, size, begin, end]) => `<tr><td><a href="#" data-value="${escapeHtml(name)}">${escapeHtml(name)}</a></td><td class="number">${humanBytes(size)}</td><td class="number">${(100 * size / peak).toFixed(1)} %</td><td class="number">${begin}</td><td class="number">${end}</td></tr>`);
   const more = atPeak.length > 30 ? `<p class="dim">and ${atPeak.length - 30} smaller values</p>` : "";
