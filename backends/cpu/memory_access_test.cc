@@ -313,16 +313,11 @@ TEST(MemoryAccess, BlocksWithoutElementsPutTogether) {
 // step, nor element by element.
 TEST(MemoryAccess, BlocksPutTogetherAreStoredInVectors) {
   const std::string body = absl::StrReplaceAll(BlocksCompared(256, 2), {{"T[", "f32["}});
-  auto module = ParseModule(absl::StrCat("HloModule m\nENTRY e {\n", body, "\n}\n"));
-  ASSERT_TRUE(module.ok()) << module.status();
-  CompileOptions options;
-  options.keep_texts = true;
-  options.cpu = "x86-64-v4";
-  auto executable = CpuBackend()->Compile(*std::move(module), options);
-  if (!executable.ok()) GTEST_SKIP() << executable.status();
-  const std::string code = (*executable)->Text("llvm_ir");
-  EXPECT_EQ(code.find("@llvm.masked.gather"), std::string::npos) << code;
-  EXPECT_EQ(code.find("extractelement"), std::string::npos) << code;
+  const absl::StatusOr<std::string> code =
+      TextForV4(absl::StrCat("HloModule m\nENTRY e {\n", body, "\n}\n"), "llvm_ir");
+  if (!code.ok()) GTEST_SKIP() << code.status();
+  EXPECT_EQ(code->find("@llvm.masked.gather"), std::string::npos) << *code;
+  EXPECT_EQ(code->find("extractelement"), std::string::npos) << *code;
 }
 
 TEST(MemoryAccess, InterleavingDividesNoPlaces) {
@@ -391,37 +386,27 @@ ENTRY e { x = T[20,40,70] parameter(0) z = T[] constant(1) k = T[W] parameter(1)
       for (int width : {3, 27}) ExpectSame(text(type, width), options);
     }
   }
-  auto module = ParseModule(text("f32", 27));
-  ASSERT_TRUE(module.ok()) << module.status();
-  CompileOptions options;
-  options.keep_texts = true;
-  options.cpu = "x86-64-v4";
-  auto executable = CpuBackend()->Compile(*std::move(module), options);
-  if (!executable.ok()) GTEST_SKIP() << executable.status();
-  EXPECT_EQ((*executable)->Text("llvm_ir").find("@llvm.masked.gather"), std::string::npos);
+  const absl::StatusOr<std::string> code = TextForV4(text("f32", 27), "llvm_ir");
+  if (!code.ok()) GTEST_SKIP() << code.status();
+  EXPECT_EQ(code->find("@llvm.masked.gather"), std::string::npos);
 }
 
 // A masked read costs hundreds of cycles where its page is not there: reads that nobody wants stand at the array's
 // beginning.
 TEST(MemoryAccess, ReadsOfNoLaneStayInside) {
-  auto module = ParseModule(R"(HloModule m
+  const absl::StatusOr<std::string> code = TextForV4(R"(HloModule m
 ENTRY e { x = f32[512,512] parameter(0) a = f32[1,512] slice(x), slice={[511:512], [0:512]}
   b = f32[511,512] slice(x), slice={[0:511], [0:512]} c = f32[512,512] concatenate(a, b), dimensions={0}
-  ROOT r = f32[512,512] add(c, x) })");
-  ASSERT_TRUE(module.ok()) << module.status();
-  CompileOptions options;
-  options.keep_texts = true;
-  options.cpu = "x86-64-v4";
-  auto executable = CpuBackend()->Compile(*std::move(module), options);
-  if (!executable.ok()) GTEST_SKIP() << executable.status();
-  const std::string code = (*executable)->Text("llvm_ir_optimized");
+  ROOT r = f32[512,512] add(c, x) })",
+                                                     "llvm_ir_optimized");
+  if (!code.ok()) GTEST_SKIP() << code.status();
   // All lanes are wanted or none: no mask either.
   int chosen = 0;
-  for (size_t at = 0; (at = code.find(", i64 0\n", at)) != std::string::npos; ++at) {
-    if (code.rfind("select i1", at) > code.rfind('\n', at)) ++chosen;
+  for (size_t at = 0; (at = code->find(", i64 0\n", at)) != std::string::npos; ++at) {
+    if (code->rfind("select i1", at) > code->rfind('\n', at)) ++chosen;
   }
-  EXPECT_GE(chosen, 2) << code;
-  EXPECT_EQ(code.find("@llvm.masked.load"), std::string::npos) << code;
+  EXPECT_GE(chosen, 2) << *code;
+  EXPECT_EQ(code->find("@llvm.masked.load"), std::string::npos) << *code;
 }
 
 // Concatenations of concatenations, whose parts begin within rows; transposed ones are turned in registers.

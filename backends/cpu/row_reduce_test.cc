@@ -85,16 +85,10 @@ ENTRY e { x = bf16[64,256] parameter(0) z = f32[] constant(0) part = f32[] const
   BothOptions both;
   both.tolerance = 1e-2;
   ExpectSame(text, both);
-  auto module = ParseModule(text);
-  ASSERT_TRUE(module.ok()) << module.status();
-  CompileOptions options;
-  options.keep_texts = true;
-  options.cpu = "x86-64-v4";
-  auto executable = CpuBackend()->Compile(*std::move(module), options);
-  if (!executable.ok()) GTEST_SKIP() << executable.status();
-  const std::string code = (*executable)->Text("llvm_ir");
-  EXPECT_NE(code.find("store <16 x float>"), std::string::npos) << code;
-  EXPECT_NE(code.find("load <16 x i32>"), std::string::npos) << code;
+  const absl::StatusOr<std::string> code = TextForV4(text, "llvm_ir");
+  if (!code.ok()) GTEST_SKIP() << code.status();
+  EXPECT_NE(code->find("store <16 x float>"), std::string::npos) << *code;
+  EXPECT_NE(code->find("load <16 x i32>"), std::string::npos) << *code;
 }
 
 // Rows of a few vectors are reduced together: of all lengths, and less of them than a vector has lanes; by themselves,

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "backends/backend.h"
 #include "backends/cpu/backend.h"
@@ -49,6 +50,20 @@ inline Literal MadeUp(int64_t p, const Shape& shape, const BothOptions& options)
     }
   }
   return literal;
+}
+
+// The text `name` ("llvm_ir", …: Executable::Text) of the code for x86-64-v4. An error: this machine is none such. HLO
+// text that is not valid fails the test.
+inline absl::StatusOr<std::string> TextForV4(absl::string_view text, absl::string_view name) {
+  absl::StatusOr<std::unique_ptr<HloModule>> module = ParseModule(text);
+  EXPECT_TRUE(module.ok()) << module.status();
+  if (!module.ok()) return module.status();
+  CompileOptions options;
+  options.keep_texts = true;
+  options.cpu = "x86-64-v4";
+  absl::StatusOr<std::unique_ptr<Executable>> executable = CpuBackend()->Compile(*std::move(module), options);
+  if (!executable.ok()) return executable.status();
+  return (*executable)->Text(name);
 }
 
 struct RunResult {
