@@ -79,19 +79,22 @@ class Group:
         return [any(seen[i] != n for seen in self._seen) for i, n in enumerate(first)]
 
     def _start(self, signatures, traced, trace_of, options):
+        samples = self._some_samples(signatures, traced, trace_of)
+        if not samples:
+            return None
+        _load.open_library()
+        return _core.GeneralCode([sample.hlo.encode() for sample in samples], options)
+
+    def _some_samples(self, signatures, traced, trace_of):
+        """Programs to make code from, in the first way in which there are some; empty if there is none."""
         for limited in (False, True):
             try:
                 samples = self._samples(signatures, traced, trace_of, limited)
             except Exception:  # it is for other sizes that the function cannot be traced; calls of those will say so
                 continue
             if samples:
-                break
-        else:
-            samples = self._related(signatures, traced, trace_of)
-        if not samples:
-            return None
-        _load.open_library()
-        return _core.GeneralCode([sample.hlo.encode() for sample in samples], options)
+                return samples
+        return self._related(signatures, traced, trace_of)
 
     def _related(self, signatures, traced, trace_of):
         """The same for sizes that follow from each other as in all signatures: halves, differences, products."""
@@ -161,11 +164,4 @@ def samples_of(all_signatures, traced, trace_of):
     Empty if there are none."""
     group = Group(2)
     group._seen = [_sizes(signatures) for signatures in all_signatures]
-    for limited in (False, True):
-        try:
-            found = group._samples(all_signatures[0], traced, trace_of, limited)
-        except Exception:  # for other sizes the function cannot be traced
-            continue
-        if found:
-            return found
-    return group._related(all_signatures[0], traced, trace_of)
+    return group._some_samples(all_signatures[0], traced, trace_of)
