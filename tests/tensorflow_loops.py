@@ -4,11 +4,11 @@ clusters inside and around them run (plugin_checks.py has the usage; XC_DECODERS
 """
 
 import os
-import time
 
 import numpy as np
 
 from import_file import import_file
+from launch_threads import launch_threads
 from plugin_checks import alone, check, launched, run_checks, tf, xla_tf
 
 decoders = import_file(os.environ["XC_DECODERS"], "tensorflow_decoders")
@@ -94,22 +94,19 @@ def branches_in_the_thread_that_calls():
 
     x = tf.constant(np.random.default_rng(1).normal(size=(384, 384)).astype(np.float32))
 
-    def seconds(body, caller_thread):
+    def threads(body, caller_thread):
         xla_tf.configure(caller_thread=caller_thread)
         try:
             function = tf.function(body)
             function(x)
-            before = time.thread_time()
-            for _ in range(3):
-                function(x)
-            return time.thread_time() - before
+            return launch_threads(xla_tf, lambda: function(x))
         finally:
             xla_tf.configure(caller_thread=True)
 
-    with launched(24):
-        waits, computes = seconds(chosen, False), seconds(chosen, True)
-        assert computes > 5 * waits, (computes, waits)
-        assert seconds(beside, True) < computes / 2
+    with launched(8):
+        assert "caller" not in threads(chosen, False)
+        assert set(threads(chosen, True)) == {"caller"}
+        assert "caller" not in threads(beside, True)
 
 
 @check

@@ -12,7 +12,7 @@ namespace xc {
 
 // Nanoseconds of the clock that all profiles go by.
 int64_t ProfileClock();
-// A small number for the calling thread, from 0 on in the order in which threads first asked.
+// The calling thread's number in the operating system, which debuggers and `perf` show, too.
 int ThreadTrack();
 
 class Timeline {
