@@ -256,6 +256,7 @@ void ModuleGenerator::Scattering() {
   } else if (Chance(50) && x.facts.finite() && updates.facts.finite()) {
     combine = HloOpcode::kAdd;
     const double term = std::max(x.facts.max_abs, updates.facts.max_abs);
+    if (SumMayOverflow(type, term, count + 1)) return;
     if (!SumsAreExact(type, std::min(*x.facts.grid, *updates.facts.grid), term, count + 1)) {
       error = Rounded(type, 2 * (count + 1) * (count + 1) * term, 0);
     }

@@ -34,6 +34,7 @@ std::optional<O> ModuleGenerator::Reducer(const RandomValue& x, double count, do
   }
   if (!x.facts.finite() || type == E::kF8E8M0FNU) return {};
   const double term = std::max(x.facts.max_abs, init) * (IsComplex(type) ? 2 : 1);
+  if (SumMayOverflow(type, term, count)) return {};
   if (x.exact() && SumsAreExact(type, *x.facts.grid, term, count)) return O::kAdd;
   *error = Rounded(ComplexComponent(type), 2 * count * count * term, count * x.Error());
   return O::kAdd;
@@ -235,6 +236,7 @@ std::optional<ErrorBound> ModuleGenerator::ProductError(const RandomValue& x, co
   if (!x.facts.finite() || !y.facts.finite()) return {};
   const double a = x.facts.max_abs, c = y.facts.max_abs, ea = x.Error(), ec = y.Error();
   const double term = a * c * (IsComplex(type) ? 4 : 1);
+  if (SumMayOverflow(type, term, count + 1)) return {};
   if (x.exact() && y.exact() && SumsAreExact(type, *x.facts.grid + *y.facts.grid, term, count + 1)) return ErrorBound{};
   return Rounded(ComplexComponent(type), 2 * (count + 1) * (count + 1) * term, 2 * count * (a * ec + c * ea + ea * ec));
 }

@@ -150,4 +150,6 @@ bool SumsAreExact(E type, int grid, double term, double count) {
   return step >= facts.smallest && sum <= facts.max_finite && sum <= std::ldexp(step, facts.mantissa_bits + 1);
 }
 
+bool SumMayOverflow(E type, double term, double count) { return term * count > FactsOf(type).max_finite / 4; }
+
 }  // namespace xc

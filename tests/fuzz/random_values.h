@@ -44,6 +44,10 @@ NumberFacts FactsOf(const Literal& literal);
 // number of `type`, whatever the order of the additions.
 bool SumsAreExact(ElementType type, int grid, double term, double count);
 
+// Whether a sum of `count` terms whose magnitudes are at most `term` comes so near the end of the range of `type`, or
+// of its parts, that one order of the additions may be finite and another one infinite.
+bool SumMayOverflow(ElementType type, double term, double count);
+
 }  // namespace xc
 
 #endif  // XC_TESTS_FUZZ_RANDOM_VALUES_H_
