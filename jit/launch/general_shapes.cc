@@ -121,7 +121,7 @@ int64_t GeneralShapes::VaryingElements(const Group& group, const std::vector<Clu
 
 std::shared_ptr<GeneralShapes::Group> GeneralShapes::Find(const std::vector<ClusterArg>& args) {
   const std::vector<int64_t> sizes = SizesOf(args);
-  std::shared_ptr<Group> group;
+  std::shared_ptr<Group> group, refused;
   {
     std::lock_guard<std::mutex> lock(mutex_);
     std::string key = GroupKey(args);
@@ -130,6 +130,19 @@ std::shared_ptr<GeneralShapes::Group> GeneralShapes::Find(const std::vector<Clus
       if (groups_.size() >= kMaxGroups) return nullptr;
       it = groups_.emplace(std::move(key), std::make_shared<Group>()).first;
     }
+    // The first signatures may have misled the guesses about what varies with what: more may not.
+    if (it->second->refused && it->second->attempt < kMostAttempts) {
+      auto again = std::make_shared<Group>();
+      again->attempt = it->second->attempt + 1;
+      again->args = it->second->args;
+      again->classes = it->second->classes;
+      again->seen = again->classes.signatures();
+      again->batch_counts = it->second->batch_counts.load();
+      again->others = it->second->others.load();
+      refused = std::exchange(it->second, again);
+      std::lock_guard<std::mutex> in_group(refused->mutex);
+      again->last_other = refused->last_other;
+    }
     group = it->second;
   }
   std::lock_guard<std::mutex> lock(group->mutex);
@@ -137,7 +150,7 @@ std::shared_ptr<GeneralShapes::Group> GeneralShapes::Find(const std::vector<Clus
   if (group->seen++ == 0) group->args = args;
   if (group->code != nullptr) return group;  // its samples stand
   group->classes.Add(sizes);
-  if (group->seen < kFew || !(group->batch_counts || VariesInside(*group))) return group;
+  if (group->seen < kFew << (group->attempt - 1) || !(group->batch_counts || VariesInside(*group))) return group;
   // The classes stay as they are from here on.
   group->code =
       compiler_->MakeGeneral([this, g = group.get()](int which) -> absl::StatusOr<std::unique_ptr<HloModule>> {
@@ -216,7 +229,7 @@ std::vector<std::string> GeneralShapes::Report() const {
   for (const auto& row : groups_) {
     Group& group = *row.second;
     std::lock_guard<std::mutex> in_group(group.mutex);
-    if (group.code == nullptr || (!group.ready && !group.refused)) continue;
+    if (!group.ready && !group.refused && group.attempt == 1) continue;
     std::string line = absl::StrCat("(", GroupText(group), "): ");
     if (group.ready) {
       const GeneralCode::Stats stats = group.code->stats();

@@ -31,6 +31,7 @@ class GeneralShapes {
     std::mutex mutex;
     std::vector<ClusterArg> args;  // of the first signature
     std::atomic<int> seen{0};      // signatures
+    int attempt = 1;               // to make the code, of kMostAttempts: each has twice the signatures of the last
     SizeClasses classes;           // of the sizes of all arguments
     std::unique_ptr<GeneralCode> code;
     // Code for all sizes is wanted: kFew signatures were there, they differ in another dimension than the first as
@@ -65,7 +66,7 @@ class GeneralShapes {
   static int64_t VaryingElements(const Group& group, const std::vector<ClusterArg>& args);
 
  private:
-  static constexpr int kFew = 3;
+  static constexpr int kFew = 3, kMostAttempts = 3;
   static constexpr size_t kMaxGroups = 64;  // that are remembered
 
   absl::StatusOr<std::unique_ptr<HloModule>> Lower(const std::vector<ClusterArg>& args, LoweredCluster* lowered);
