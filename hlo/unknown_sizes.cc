@@ -159,6 +159,26 @@ class Binder {
   absl::flat_hash_map<const HloComputation*, std::vector<Shape>> bound_;
 };
 
+// Gives the arrays of a parameter's shape the sizes that they do not have; *leaf is the number of the next one.
+absl::Status BindLeaves(const HloInstruction& parameter,
+                        const std::function<absl::StatusOr<Shape>(int64_t argument, const Shape& type)>& argument_shape,
+                        int64_t* leaf, Shape* shape) {
+  if (shape->IsTuple()) {
+    for (Shape& element : shape->mutable_tuple_shapes()) {
+      XC_RETURN_IF_ERROR(BindLeaves(parameter, argument_shape, leaf, &element));
+    }
+    return absl::OkStatus();
+  }
+  const int64_t number = (*leaf)++;
+  if (!shape->has_unknown_size()) return absl::OkStatus();
+  const absl::StatusOr<Shape> given = argument_shape(number, *shape);
+  if (!given.ok()) return Error(parameter, given.status().message());
+  XC_RETURN_IF_ERROR(ValidateShape(*given));
+  if (given->has_unknown_size()) return Error(parameter, "the argument's shape has an unknown size, too");
+  *shape = WithLayoutsOf(*given, *shape);
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::Status BindUnknownSizes(
@@ -167,16 +187,10 @@ absl::Status BindUnknownSizes(
   const auto& all = module->computations();
   if (std::none_of(all.begin(), all.end(), [](const auto& c) { return HasUnknownSizes(*c); })) return absl::OkStatus();
   std::vector<Shape> arguments;
+  int64_t leaf = 0;
   for (const HloInstruction* parameter : module->entry()->parameters()) {
     Shape shape = parameter->shape();
-    if (shape.has_unknown_size()) {
-      if (!shape.IsArray()) return Error(*parameter, "unknown sizes (?) inside of a tuple are not supported");
-      const absl::StatusOr<Shape> given = argument_shape(parameter->parameter_number(), shape);
-      if (!given.ok()) return Error(*parameter, given.status().message());
-      XC_RETURN_IF_ERROR(ValidateShape(*given));
-      if (given->has_unknown_size()) return Error(*parameter, "the argument's shape has an unknown size, too");
-      shape = WithLayoutsOf(*given, shape);
-    }
+    XC_RETURN_IF_ERROR(BindLeaves(*parameter, argument_shape, &leaf, &shape));
     arguments.push_back(std::move(shape));
   }
   XC_RETURN_IF_ERROR(Binder().Bind(module->entry(), arguments));

@@ -93,6 +93,22 @@ ENTRY e {
               {"ROOT %s = f32[5,2]", "slice={[0:5], [1:3]}"});
 }
 
+TEST(UnknownSizes, OfArraysInTuples) {
+  ExpectLines(Bound(R"(
+HloModule m, entry_computation_layout={(s32[], (f32[?]{0}, (f32[4]{0}, f32[?,4]{1,0})))->f32[?]{0}}
+ENTRY e {
+  n = s32[] parameter(0)
+  t = (f32[?], (f32[4], f32[?,4])) parameter(1)
+  x = f32[?] get-tuple-element(t), index=0
+  u = (f32[4], f32[?,4]) get-tuple-element(t), index=1
+  y = f32[?,4] get-tuple-element(u), index=1
+  z = f32[?] reshape(y)
+  ROOT r = f32[?] concatenate(x, z), dimensions={0}
+})",
+                    {"s32[]", "f32[3]", "f32[4]", "f32[2,4]"}),
+              {"(s32[], (f32[3]{0}, (f32[4]{0}, f32[2,4]{1,0})))->f32[11]{0}", "ROOT %r = f32[11]"});
+}
+
 TEST(UnknownSizes, ModulesWithoutThemStay) {
   ExpectLines(Bound("HloModule m\nENTRY e { x = f32[<=5] parameter(0)  ROOT y = f32[<=5] tanh(x) }", {}),
               {"ROOT %y = f32[<=5]"});

@@ -72,13 +72,16 @@ void UseShapesOfInputs(const std::string& directory, ParseOptions* options) {
 
 absl::Status CheckArgumentShapes(const std::vector<Shape>& shapes, const HloModule& module) {
   if (shapes.empty()) return absl::OkStatus();
-  const std::vector<HloInstruction*>& parameters = module.entry()->parameters();
-  if (shapes.size() != parameters.size()) {
+  std::vector<const Shape*> arguments;
+  for (const HloInstruction* parameter : module.entry()->parameters()) {
+    for (const auto& leaf : Leaves(parameter->shape())) arguments.push_back(leaf.second);
+  }
+  if (shapes.size() != arguments.size()) {
     return absl::InvalidArgumentError(
-        absl::StrCat("the module takes ", parameters.size(), " arguments, but ", shapes.size(), " shapes are given"));
+        absl::StrCat("the module takes ", arguments.size(), " arguments, but ", shapes.size(), " shapes are given"));
   }
   for (size_t i = 0; i < shapes.size(); ++i) {
-    const Shape& wanted = parameters[i]->shape();
+    const Shape& wanted = *arguments[i];
     if (Agree(Completed(shapes[i], wanted), wanted)) continue;
     return absl::InvalidArgumentError(absl::StrCat("argument ", i, " of the module is ", wanted.ToString(false),
                                                    ", but its shape is given as ", Describe(shapes[i])));
