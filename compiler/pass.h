@@ -39,10 +39,21 @@ struct TargetInfo {
   int64_t transcendental_cost = 12;
   int64_t wide_transcendental_cost = 48;
   int64_t complex_transcendental_cost = 200;
+  // What a kernel costs beyond its work, and four bytes of memory, read or written, in simple operations.
+  int64_t kernel_cost = 2000;
+  int64_t memory_cost = 1;
+  // Whether the code of a kernel of few elements stands where it would be called; elsewhere small kernels over one
+  // index space become one, though they have nothing in common.
+  bool inlines_kernels = true;
   // Whether a fusion may have several roots (a tuple) over one index space.
   bool multi_output_fusion = true;
   // Whether the backend has a kernel for topk.
   bool topk = true;
+  // Whether rows are cheaper to compute again than to write and to read: a stitched fusion then takes in what goes
+  // along its rows, and computes that anew for each reduction.
+  bool recomputes_rows = false;
+  // The fewest rows that a stitched fusion is made for: threads share rows.
+  int64_t min_stitched_rows = 8;
   // Whether elementwise producers may be fused into a reduction's input.
   bool reduce_input_fusion = true;
   // Whether convolutions take weights that were packed at compile time, and do with their result, part by part, what an

@@ -16,6 +16,12 @@ absl::StatusOr<Target> TargetOfCapability(int capability) {
 TargetInfo TargetInfoOf(const Target&) {
   TargetInfo info;
   info.vector_bytes = 16;
+  info.recomputes_rows = true;
+  info.min_stitched_rows = 1;
+  // A start takes some microseconds, in which thousands of threads would have computed; arithmetic waits for memory.
+  info.kernel_cost = 1'000'000;
+  info.memory_cost = 16;
+  info.inlines_kernels = false;
   return info;
 }
 

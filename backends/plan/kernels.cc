@@ -1,5 +1,6 @@
 // Kernels: the form that suits an expression, what it reads and writes, and the key that makes equal ones one.
 #include <algorithm>
+#include <limits>
 #include <optional>
 
 #include "absl/container/flat_hash_set.h"
@@ -141,10 +142,14 @@ void PlanStitched(Planner& planner, const HloInstruction* fusion) {
   KernelBuilder builder(planner, fusion, Form::kStitched);
   builder.AddOperandsAndResults();
   const HloInstruction* root = fusion->fused_root();
+  std::vector<const HloInstruction*>& stages = builder.kernel().stages;
   for (const HloInstruction* i : fusion->fused_computation()->PostOrder()) {
-    const bool stage = IsFusion(*i) || i->opcode() == HloOpcode::kReduce;
-    if (stage && i != root) builder.kernel().stages.push_back(i);
+    if ((IsFusion(*i) || i->opcode() == HloOpcode::kReduce) && i != root) stages.push_back(i);
   }
+  // A stage gives one value for each row. What goes along the rows is a part of what reads it.
+  int64_t rows = std::numeric_limits<int64_t>::max();
+  for (const HloInstruction* i : stages) rows = std::min(rows, i->shape().ElementCount());
+  std::erase_if(stages, [&](const HloInstruction* i) { return i->shape().ElementCount() > rows; });
   builder.AddNest({root}, {0}, AccessOf({root->fused_root()}, true));
   if (builder.kernel().nests.empty()) return planner.Add(fusion, Alias{});
   builder.Finish(ExpressionCost(*fusion));

@@ -17,10 +17,9 @@
 namespace xc {
 namespace {
 
-// What one kernel costs beyond its work, in additions: one that is called, and one of so few elements that it stands
-// where it is called.
-constexpr int64_t kKernelOverhead = 2000;
-constexpr int64_t kSmallKernelOverhead = 32, kSmallKernel = 64;
+// What a kernel costs beyond its work, in additions, where it has so few elements that its code may stand where it
+// would be called (TargetInfo::inlines_kernels).
+constexpr int64_t kSmallKernelCost = 32, kSmallKernel = 64;
 constexpr size_t kMaxResults = 12;
 // Copies of instructions, in fusions beyond the first that computes them, that a computation may get besides as many as
 // it has instructions: where each value is used twice, copies of copies would be many times what there is to compute.
@@ -155,12 +154,13 @@ class ComputationFuser {
     // Scalars are taken out of loops by the code generator, unless they are calls.
     if (producer->shape().IsScalar()) return cost <= 8 && producer->opcode() != HloOpcode::kReduce;
     if (times <= elements || cost == 0) return true;
-    // Four bytes written or read cost an addition; elements of one byte cost more than their bytes, for they are
-    // widened and narrowed.
+    // Elements of one byte cost more than their bytes, for they are widened and narrowed.
+    const TargetInfo& target = context_.target;
     const double traffic = static_cast<double>(std::max(producer->shape().ByteSize(), 2 * elements)) *
-                           static_cast<double>(1 + readers) / 4;
+                           static_cast<double>(1 + readers) / 4 * static_cast<double>(target.memory_cost);
     const double tree = TreeCost(producer), again = static_cast<double>(times) / static_cast<double>(elements) - 1;
-    const double overhead = static_cast<double>(elements <= kSmallKernel ? kSmallKernelOverhead : kKernelOverhead);
+    const bool small = target.inlines_kernels && elements <= kSmallKernel;
+    const double overhead = static_cast<double>(small ? kSmallKernelCost : target.kernel_cost);
     // What only the producer needs is computed again with it, wherever the line is drawn: a long chain pays as a whole,
     // though simple operations in a row cost less than one alone.
     constexpr double kChain = 4;
@@ -350,24 +350,47 @@ class ComputationFuser {
         }
       }
     }
+    if (!context_.target.inlines_kernels) MergeSmallUnits();
     return absl::OkStatus();
   }
 
-  void TryMerge(int a, int b) {
+  // Loops over one index space that do less than it costs to start them.
+  void MergeSmallUnits() {
+    constexpr size_t kTries = 8;
+    absl::flat_hash_map<std::vector<int64_t>, std::vector<int>> by_dims;
+    for (size_t u = 0; u < units_.size(); ++u) {
+      const FusionGroup& group = *units_[u].groups[0];
+      if (units_[u].merged_away || group.has_reduce() || !group.root()->shape().IsArray()) continue;
+      double work = 0;
+      for (const FusionGroup* g : units_[u].groups) work += TreeCost(g->root());
+      if (work > static_cast<double>(context_.target.kernel_cost)) continue;
+      const auto dims = group.root()->shape().dims();
+      std::vector<int>& others = by_dims[std::vector<int64_t>(dims.begin(), dims.end())];
+      bool merged = false;
+      for (size_t o = others.size(); o-- > 0 && others.size() - o <= kTries && !merged;) {
+        merged = TryMerge(others[o], static_cast<int>(u), /*unrelated=*/true);
+      }
+      if (!merged) others.push_back(static_cast<int>(u));
+    }
+  }
+
+  bool TryMerge(int a, int b, bool unrelated = false) {
     Unit &x = units_[a], &y = units_[b];
-    if (!CanShareLoop(x, y)) return;
-    const int64_t shared = SharedBytes(x, y);
-    if (ChooseAny(shared == 0 || shared * 3 < std::min(InputBytes(x), InputBytes(y)))) return;
-    if (!DirectReadsInPosition(x, y) || !DirectReadsInPosition(y, x)) return;
+    if (!CanShareLoop(x, y)) return false;
+    if (!unrelated) {
+      const int64_t shared = SharedBytes(x, y);
+      if (ChooseAny(shared == 0 || shared * 3 < std::min(InputBytes(x), InputBytes(y)))) return false;
+    }
+    if (!DirectReadsInPosition(x, y) || !DirectReadsInPosition(y, x)) return false;
     if (x.groups[0]->has_reduce()) {
       for (const FusionGroup* group : x.groups) {
-        if (y.inputs.contains(group->root())) return;
+        if (y.inputs.contains(group->root())) return false;
       }
       for (const FusionGroup* group : y.groups) {
-        if (x.inputs.contains(group->root())) return;
+        if (x.inputs.contains(group->root())) return false;
       }
     }
-    if (PathAround(a, b) || PathAround(b, a)) return;
+    if (PathAround(a, b) || PathAround(b, a)) return false;
     for (FusionGroup* group : y.groups) x.groups.push_back(group);
     x.members.insert(y.members.begin(), y.members.end());
     x.inputs.insert(y.inputs.begin(), y.inputs.end());
@@ -375,6 +398,7 @@ class ComputationFuser {
     y.merged_away = true;
     merged_into_[b] = a;
     context_.Count("fuse.results_merged");
+    return true;
   }
 
   void Build(const FusionRecord& fusion_record) {

@@ -251,6 +251,26 @@ TEST(Stitch, SumsThatAreAlsoNeededElsewhereStayApart) {
   EXPECT_THAT(text, Not(HasSubstr("kCustom")));
 }
 
+// Where that is cheaper than memory, a row is computed again for each reduction of it and for the result.
+TEST(Stitch, RowsAreComputedAgain) {
+  constexpr char kSoftmax[] = R"(
+    a = f32[100,1000] parameter(0)
+    z = f32[] constant(0)
+    s = f32[100] reduce(a, z), dimensions={1}, to_apply=add
+    b = f32[100,1000] broadcast(s), dimensions={0}
+    d = f32[100,1000] subtract(a, b)
+    e = f32[100,1000] exponential(d)
+    t = f32[100] reduce(e, z), dimensions={1}, to_apply=add
+    c = f32[100,1000] broadcast(t), dimensions={0}
+    ROOT q = f32[100,1000] divide(e, c)
+)";
+  PassContext context;
+  context.target.recomputes_rows = true;
+  EXPECT_EQ(Simplified({FuseInstructions, StitchRows}, kSoftmax, kAdd, &context),
+            "root = f32[100,1000] fusion(p0), kind=kCustom, calls=stitched_divide_fusion\n");
+  EXPECT_THAT(Simplified({FuseInstructions, StitchRows}, kSoftmax, kAdd), HasSubstr("stitched_exponential_fusion"));
+}
+
 TEST(OwnBroadcasts, EachUpdateWritesOverItsOwn) {
   EXPECT_EQ(Simplified({GiveUpdatesOwnBroadcasts}, R"(
     u = f32[3] parameter(0)

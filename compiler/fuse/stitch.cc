@@ -15,9 +15,10 @@
 namespace xc {
 namespace {
 
-// Fewer rows are not worth dividing among threads, shorter ones have their own, unrolled code.
-constexpr int64_t kMinRows = 8;
+// Shorter rows have their own, unrolled code.
 constexpr int64_t kMinColumns = 32;
+// Where rows are so few that several threads share each, longer ones are worth more threads than share one.
+constexpr int64_t kFewRows = 8, kMaxColumnsOfFew = 1 << 14;
 
 using Dims = std::vector<int64_t>;
 
@@ -154,6 +155,27 @@ bool CanBeStitched(const HloInstruction* i) {
   }
 }
 
+// Whether it is a loop over whole rows that does nothing costly for an element.
+bool GoesAlong(const HloInstruction* i, const Dims& rows) {
+  if (i->opcode() != HloOpcode::kFusion || *i->FindAttr<AttrKind::kFusionKind>() != FusionKind::kLoop) return false;
+  const Dims dims = Real(i->shape());
+  if (dims.size() != rows.size() + 1 || !ChooseSafe(StartsWith(dims, rows))) return false;
+  const auto& inside = i->fused_computation()->instructions();
+  return std::all_of(inside.begin(), inside.end(), [](const auto& part) {
+    switch (part->opcode()) {
+      case HloOpcode::kParameter:
+      case HloOpcode::kConstant:
+      case HloOpcode::kIota:
+      case HloOpcode::kBroadcast:
+      case HloOpcode::kReshape:
+      case HloOpcode::kBitcast:
+        return true;
+      default:
+        return part->IsElementwise();
+    }
+  });
+}
+
 class Stitcher {
  public:
   Stitcher(HloComputation* computation, PassContext& context) : computation_(computation), context_(context) {}
@@ -173,17 +195,21 @@ class Stitcher {
   bool Try(HloInstruction* root) {
     if (!CanBeStitched(root) || root->opcode() != HloOpcode::kFusion) return false;
     Dims rows = Real(root->shape());
-    int64_t count = 1;
+    int64_t count = 1, columns = 0;
     if (*root->FindAttr<AttrKind::kFusionKind>() == FusionKind::kLoop) {
       // A loop over whole rows.
-      if (rows.size() < 2 || ChooseAny(rows.back() < kMinColumns)) return false;
+      if (rows.empty() || ChooseAny(rows.back() < kMinColumns)) return false;
+      columns = rows.back();
       rows.pop_back();
-    } else if (RowReduction(root, rows) == nullptr) {
+    } else if (const HloInstruction* reduce = RowReduction(root, rows)) {
+      columns = Real(reduce->operand(0)->shape()).back();
+    } else {
       return false;
     }
     for (int64_t size : rows) count *= size;
-    if (rows.empty() || ChooseAny(count < kMinRows)) return false;
-    // Grows by operands that give one value for each row and that nothing else needs.
+    if (ChooseAny(count < context_.target.min_stitched_rows)) return false;
+    if (ChooseAny(count < kFewRows) && ChooseAny(columns > kMaxColumnsOfFew)) return false;
+    // Grows by operands that give one value for each row, or go along the rows, and that nothing else needs.
     std::vector<HloInstruction*> members = {root};
     absl::flat_hash_map<const HloInstruction*, RowReads> reads;
     reads.emplace(root, RowReads(root, rows));
@@ -194,10 +220,9 @@ class Stitcher {
       for (size_t m = 0; m < members.size() && !grown; ++m) {
         for (HloInstruction* operand : members[m]->operands()) {
           if (reads.contains(operand) || used_.contains(operand) || !CanBeStitched(operand)) continue;
-          if (operand == computation_->root() || RowReduction(operand, rows) == nullptr ||
-              !ChooseSafe(Real(operand->shape()) == rows)) {
-            continue;
-          }
+          if (operand == computation_->root()) continue;
+          const bool common = RowReduction(operand, rows) != nullptr && ChooseSafe(Real(operand->shape()) == rows);
+          if (!common && !(context_.target.recomputes_rows && GoesAlong(operand, rows))) continue;
           const bool fits = std::all_of(operand->users().begin(), operand->users().end(), [&](const auto* user) {
             auto it = reads.find(user);
             return it != reads.end() && it->second.InRow(operand);
@@ -206,7 +231,8 @@ class Stitcher {
           size += Size(operand);
           members.push_back(operand);
           reads.emplace(operand, RowReads(operand, rows));
-          grown = reduces = true;
+          grown = true;
+          reduces |= common;
           break;
         }
       }

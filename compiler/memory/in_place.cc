@@ -137,18 +137,20 @@ bool StageReadsRows(const HloInstruction* stage, int64_t operand, const Shape& w
   return true;
 }
 
-// Whether a stitched fusion, which is done with what a row has in common before it writes the row, reads the parameter
-// only in the row it writes, and last at the place it writes.
-bool StitchedReadsInPlace(const HloInstruction* parameter, const HloInstruction* root) {
-  if (!SameDims(parameter->shape(), root->shape())) return false;
-  for (const HloInstruction* user : parameter->users()) {
+// Whether a stitched fusion, which is done with what a row has in common before it writes the row, reads the value, a
+// parameter or a member that goes along the rows, only in the row it writes, and last at the place it writes.
+bool StitchedReadsInPlace(const HloInstruction* value, const HloInstruction* root) {
+  if (!SameDims(value->shape(), root->shape())) return false;
+  for (const HloInstruction* user : value->users()) {
+    const bool along = user->opcode() == HloOpcode::kFusion && SameDims(user->shape(), root->shape());
     for (int64_t i = 0; i < user->operand_count(); ++i) {
-      if (user->operand(i) != parameter) continue;
-      if (user == root ? !OnlyReachesInPosition(root->fused_computation()->parameter(i), nullptr, 0)
-                       : !StageReadsRows(user, i, root->shape())) {
+      if (user->operand(i) != value) continue;
+      if (along ? !OnlyReachesInPosition(user->fused_computation()->parameter(i), nullptr, 0)
+                : !StageReadsRows(user, i, root->shape())) {
         return false;
       }
     }
+    if (along && user != root && !StitchedReadsInPlace(user, root)) return false;
   }
   return true;
 }

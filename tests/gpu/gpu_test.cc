@@ -96,15 +96,15 @@ ENTRY e { x = f32[33,100] parameter(0) z = f32[] constant(0)
   ROOT t = (f32[33], f32[100], f32[]) tuple(r, c, a) })");
 }
 
-TEST(Gpu, Softmax) {
-  ExpectSame(R"(HloModule m
+constexpr char kSoftmax[] = R"(HloModule m
 add { p = f32[] parameter(0) q = f32[] parameter(1) ROOT s = f32[] add(p, q) }
 most { p = f32[] parameter(0) q = f32[] parameter(1) ROOT s = f32[] maximum(p, q) }
 ENTRY e { x = f32[24,129] parameter(0) z = f32[] constant(0) low = f32[] constant(-inf)
   m = f32[24] reduce(x, low), dimensions={1}, to_apply=most b = f32[24,129] broadcast(m), dimensions={0}
   d = f32[24,129] subtract(x, b) ex = f32[24,129] exponential(d) s = f32[24] reduce(ex, z), dimensions={1}, to_apply=add
-  sb = f32[24,129] broadcast(s), dimensions={0} ROOT r = f32[24,129] divide(ex, sb) })");
-}
+  sb = f32[24,129] broadcast(s), dimensions={0} ROOT r = f32[24,129] divide(ex, sb) })";
+
+TEST(Gpu, Softmax) { ExpectSame(kSoftmax); }
 
 TEST(Gpu, MovesData) {
   ExpectSame(R"(HloModule m
@@ -236,6 +236,8 @@ ENTRY e {
   EXPECT_EQ(product->copies, 0);
   EXPECT_EQ(product->evaluated, 1);
   EXPECT_FALSE(starts("cpu", kProduct).has_value());
+  // A softmax is one kernel, which reads its rows three times.
+  EXPECT_EQ(starts("gpu", kSoftmax)->kernels, 1);
 }
 
 TEST(Gpu, SaysWhatIsMissing) {
