@@ -79,6 +79,27 @@ TEST(CApi, AnAliasedOutputIsWrittenIntoItsInput) {
   xc_executable_free(executable);
 }
 
+// The results are computed where the caller wants them; what the module donates is the caller's all the same.
+TEST(CApi, DonatedInputsAreLeftAlone) {
+  xc_executable* executable = Compile(
+      "HloModule m, input_output_alias={ {0}: (1, {}, may-alias), {1}: (0, {}, may-alias), {2}: (2, {}, may-alias) }\n"
+      "ENTRY e { p = f32[3] parameter(0) q = f32[3] parameter(1) unchanged = f32[3] parameter(2) "
+      "a = f32[3] add(p, q) s = f32[3] subtract(p, q) "
+      "ROOT t = (f32[3], f32[3], f32[3], f32[3]) tuple(a, s, unchanged, unchanged) }\n");
+  const float p[3] = {1, 2, 3}, q[3] = {10, 20, 30}, unchanged[3] = {7, 8, 9};
+  float results[4][3];
+  const void* inputs[] = {p, q, unchanged};
+  void* outputs[] = {results[0], results[1], results[2], results[3]};
+  EXPECT_EQ(Message(xc_executable_run(executable, inputs, 3, outputs, 4, 1)), "");
+  EXPECT_THAT(results[0], ::testing::ElementsAre(11, 22, 33));
+  EXPECT_THAT(results[1], ::testing::ElementsAre(-9, -18, -27));
+  EXPECT_THAT(results[2], ::testing::ElementsAre(7, 8, 9));
+  EXPECT_THAT(results[3], ::testing::ElementsAre(7, 8, 9));
+  EXPECT_THAT(p, ::testing::ElementsAre(1, 2, 3));
+  EXPECT_THAT(q, ::testing::ElementsAre(10, 20, 30));
+  xc_executable_free(executable);
+}
+
 // Of another shape or element type: what the output overwrites must have been read before.
 TEST(CApi, AnAliasedOutputOfEquallyManyBytes) {
   const auto run = [](const std::string& body, std::vector<float> data) {

@@ -15,6 +15,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "backends/runtime/code_symbols.h"
+#include "backends/runtime/donated.h"
 #include "hlo/base/exceptions.h"
 #include "hlo/base/status.h"
 
@@ -253,14 +254,7 @@ absl::Status LoadedProgram::Run(absl::Span<const void* const> inputs, absl::Span
   context.outfeed = outfeed;
   std::vector<void*> parameters, results;
   std::vector<Block> donated;
-  for (size_t i = 0; i < inputs.size(); ++i) {
-    parameters.push_back(const_cast<void*>(inputs[i]));
-    if (!v.parameters[i].donated) continue;
-    XC_ASSIGN_OR_RETURN(Block block, Block::Allocate(v.parameters[i].bytes));
-    std::memcpy(block.data(), inputs[i], v.parameters[i].bytes);
-    parameters[i] = block.data();
-    donated.push_back(std::move(block));
-  }
+  for (const void* const input : inputs) parameters.push_back(const_cast<void*>(input));
   std::vector<int32_t> own_sizes(v.outputs.size() - outputs.size());
   size_t next = 0;
   for (size_t i = 0; i < outputs.size(); ++i) {
@@ -269,16 +263,13 @@ absl::Status LoadedProgram::Run(absl::Span<const void* const> inputs, absl::Span
       if (dynamic) results.push_back(&own_sizes[next++]);
     }
   }
+  XC_RETURN_IF_ERROR(
+      PlaceDonated(v.parameters, v.outputs, results, [](size_t) { return false; }, &parameters, &donated));
   const LoadedFrame frame = {&context,          parameters.data(), results.data(), lease.data(),
                              constants_.data(), &calls_,           table_.data()};
   reinterpret_cast<Entry>(reinterpret_cast<uintptr_t>(code_->entry()))(&frame);
   XC_RETURN_IF_ERROR(context.status());
-  for (size_t i = 0; i < v.outputs.size(); ++i) {
-    const FileVariant::Output& output = v.outputs[i];
-    if (output.parameter >= 0 && output.bytes > 0) {
-      std::memcpy(results[i], static_cast<char*>(parameters[output.parameter]) + output.offset, output.bytes);
-    }
-  }
+  CopyFromParameters(v.outputs, parameters, results);
   if (sizes != nullptr) *sizes = std::move(own_sizes);
   return absl::OkStatus();
 }

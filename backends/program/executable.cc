@@ -1,13 +1,13 @@
 #include "backends/program/executable.h"
 
 #include <algorithm>
-#include <cstring>
 
 #include "absl/strings/str_cat.h"
 #include "backends/plan/planner.h"
 #include "backends/plan/prepare.h"
 #include "backends/program/passes.h"
 #include "backends/runtime/arena.h"
+#include "backends/runtime/donated.h"
 #include "backends/runtime/profile.h"
 #include "hlo/base/status.h"
 
@@ -93,24 +93,14 @@ absl::Status ProgramExecutable::Run(absl::Span<const void* const> parameters, ab
   inputs.reserve(parameters.size());
   for (const void* p : parameters) inputs.push_back(const_cast<void*>(p));
   std::vector<Block> donated;
-  for (size_t i = 0; i < program_.parameters.size(); ++i) {
-    if (!program_.parameters[i].donated || (i < options.writable.size() && options.writable[i])) continue;
-    XC_ASSIGN_OR_RETURN(Block block, Block::Allocate(program_.parameters[i].bytes));
-    std::memcpy(block.data(), inputs[i], program_.parameters[i].bytes);
-    inputs[i] = block.data();
-    donated.push_back(std::move(block));
-  }
+  const auto writable = [&](size_t i) { return i < options.writable.size() && options.writable[i] != 0; };
+  XC_RETURN_IF_ERROR(PlaceDonated(program_.parameters, program_.outputs, results, writable, &inputs, &donated));
   const int64_t start = context.profile == nullptr ? 0 : ProfileClock();
   Start({&context, inputs.data(), results.data(), lease.data(), program_.constants.data(), &program_.calls,
          sizes_.data()});
   if (context.profile != nullptr) context.profile->Ran(start, ProfileClock());
   XC_RETURN_IF_ERROR(context.status());
-  for (size_t i = 0; i < program_.outputs.size(); ++i) {
-    const Program::Output& output = program_.outputs[i];
-    if (output.parameter < 0 || output.bytes == 0) continue;
-    const char* const computed = static_cast<char*>(inputs[output.parameter]) + output.offset;
-    if (computed != results[i]) std::memcpy(results[i], computed, output.bytes);
-  }
+  CopyFromParameters(program_.outputs, inputs, results);
   return absl::OkStatus();
 }
 
