@@ -45,7 +45,7 @@ __version__: str
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
 
-class CacheInfo(NamedTuple):
+class _CacheInfo(NamedTuple):
     hits: int
     misses: int
     signatures: int
@@ -68,7 +68,7 @@ class CompiledFunction(Generic[_P, _R]):
         also: Sequence[tuple[Any, ...]] = ...,
         **kwargs: Any,
     ) -> None: ...
-    def cache_info(self) -> CacheInfo: ...
+    def cache_info(self) -> _CacheInfo: ...
     def clear_cache(self) -> None: ...
     def explain(self) -> str: ...
     def _repr_html_(self) -> str: ...
@@ -80,7 +80,7 @@ def compile(
     static_argnums: int | Sequence[int] = ...,
     static_argnames: str | Sequence[str] = ...,
     donate_argnums: int | Sequence[int] = ...,
-    platform: str = ...,
+    platform: str | None = ...,
     threads: int = ...,
     options: Mapping[str, Any] | None = ...,
     dynamic: bool | None = ...,
@@ -92,7 +92,7 @@ def compile(
     static_argnums: int | Sequence[int] = ...,
     static_argnames: str | Sequence[str] = ...,
     donate_argnums: int | Sequence[int] = ...,
-    platform: str = ...,
+    platform: str | None = ...,
     threads: int = ...,
     options: Mapping[str, Any] | None = ...,
     dynamic: bool | None = ...,

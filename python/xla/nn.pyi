@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from numpy.typing import ArrayLike, DTypeLike
 
 from ._types import Array, Padding
+from .lax import conv_general as conv_general
 
 def avg_pool(
     x: ArrayLike, window: Sequence[int], strides: Sequence[int] | int | None = ..., padding: Padding = ...

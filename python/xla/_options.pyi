@@ -1,0 +1,3 @@
+"""Types of the options of xla.compile."""
+
+def options() -> dict[str, str]: ...

@@ -1,0 +1,3 @@
+"""Types of the switch for whole tracebacks."""
+
+def full_tracebacks(on: bool = ...) -> None: ...

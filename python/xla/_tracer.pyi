@@ -1,0 +1,3 @@
+"""Type of traced arrays, for isinstance: functions that are compiled are annotated with NumPy's arrays."""
+
+class Tracer: ...
