@@ -24,7 +24,7 @@ template <typename... T>
 constexpr size_t SumOfSizes(const std::variant<T...>*) {
   return (sizeof(T) + ...);
 }
-static_assert(ProgramFile::kVersion == 3 && SumOfSizes(static_cast<const plan::Descriptor*>(nullptr)) == 1304,
+static_assert(ProgramFile::kVersion == 4 && SumOfSizes(static_cast<const plan::Descriptor*>(nullptr)) == 1304,
               "descriptors have changed: raise ProgramFile::kVersion, or files of older libraries are misread");
 
 constexpr const char* kCpus[] = {"x86-64-v2", "x86-64-v3", "x86-64-v4"};
@@ -65,6 +65,7 @@ absl::StatusOr<FileVariant> MakeVariant(pb::ProgramProto* program, int64_t code,
   v.table.resize((table.size() + 7) / 8);
   if (!table.empty()) std::memcpy(v.table.data(), table.data(), table.size());
   v.arena_bytes = program->arena_bytes();
+  v.prepares_products = program->prepares_products();
   for (const auto& p : program->parameters()) v.parameters.push_back({p.bytes(), p.donated()});
   for (const auto& o : program->outputs()) {
     v.outputs.push_back({o.bytes(), o.in_parameter() ? o.parameter() : -1, o.offset()});

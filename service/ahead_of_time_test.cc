@@ -191,6 +191,24 @@ TEST(AheadOfTimeTest, ManySizesTakeLittleSpace) {
   EXPECT_LT(more->size() - few->size(), 12 * 256u);
 }
 
+TEST(AheadOfTimeTest, SaysWhichProgramsPrepareProducts) {
+  const auto prepares = [](const std::string& body) {
+    const auto program = CompileAheadOfTime(*Parse("HloModule m\nENTRY e {" + body + "}"), {}, {"x86-64-v2"});
+    EXPECT_TRUE(program.ok()) << program.status();
+    return ReadProgramFile(*program)->Sizes(0)->variants[0].prepares_products;
+  };
+  const auto dot = [](int m, int k, int n) {
+    return absl::StrCat("a = f32[", m, ",", k, "] parameter(0) b = f32[", k, ",", n, "] parameter(1) ROOT c = f32[", m,
+                        ",", n, "] dot(a, b), lhs_contracting_dims={1}, rhs_contracting_dims={0}");
+  };
+  EXPECT_TRUE(prepares(dot(128, 256, 256)));
+  EXPECT_FALSE(prepares(dot(1, 2048, 1000)));
+  EXPECT_FALSE(prepares(dot(8, 8, 8)));
+  EXPECT_TRUE(
+      prepares("a = f32[1,28,28,256] parameter(0) w = f32[1,1,256,128] parameter(1) "
+               "ROOT c = f32[1,28,28,128] convolution(a, w), window={size=1x1}, dim_labels=b01f_01io->b01f"));
+}
+
 TEST(AheadOfTimeTest, RefusesWhatOnlyTheInterpreterRuns) {
   const auto module = Parse(R"(HloModule m
 most { p = f32[] parameter(0) q = f32[] parameter(1) ROOT m = f32[] maximum(p, q) }

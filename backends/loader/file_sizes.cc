@@ -106,6 +106,8 @@ absl::StatusOr<FileVariant> RowReader::Variant(const ProgramFile& file) {
   XC_ASSIGN_OR_RETURN(v.code, Bounded(static_cast<int64_t>(file.codes.size()) - 1, "a code"));
   XC_ASSIGN_OR_RETURN(v.table, Numbers());
   XC_ASSIGN_OR_RETURN(v.arena_bytes, Bounded(INT64_MAX, "temporary memory"));
+  XC_ASSIGN_OR_RETURN(const int64_t prepares, Bounded(1, "a flag"));
+  v.prepares_products = prepares != 0;
   XC_ASSIGN_OR_RETURN(const int64_t parameters, Count(2));
   for (int64_t i = 0; i < parameters; ++i) {
     FileVariant::Parameter& p = v.parameters.emplace_back();
@@ -240,6 +242,7 @@ std::vector<int64_t> ProgramFile::RowOf(const FileSizes& sizes) {
     row.push_back(v.code);
     Append(v.table, &row);
     row.push_back(v.arena_bytes);
+    row.push_back(v.prepares_products);
     row.push_back(static_cast<int64_t>(v.parameters.size()));
     for (const FileVariant::Parameter& p : v.parameters) row.insert(row.end(), {p.bytes, p.donated});
     row.push_back(static_cast<int64_t>(v.outputs.size()));

@@ -16,6 +16,7 @@
 #include "absl/strings/str_join.h"
 #include "backends/runtime/code_symbols.h"
 #include "backends/runtime/donated.h"
+#include "backends/runtime/onednn.h"
 #include "hlo/base/exceptions.h"
 #include "hlo/base/status.h"
 
@@ -214,6 +215,7 @@ absl::StatusOr<std::unique_ptr<LoadedProgram>> LoadedProgram::Make(std::shared_p
   File& loaded = *program->file_;
   XC_ASSIGN_OR_RETURN(program->sizes_, loaded.file.Sizes(i));
   const FileVariant& variant = program->variant();
+  if (variant.prepares_products) onednn::PrepareProducts();
   XC_ASSIGN_OR_RETURN(program->code_, loaded.Code(variant.code));
   for (const int64_t constant : variant.constants) {
     program->constants_.push_back(loaded.file.constants[constant].data());
@@ -263,8 +265,8 @@ absl::Status LoadedProgram::Run(absl::Span<const void* const> inputs, absl::Span
       if (dynamic) results.push_back(&own_sizes[next++]);
     }
   }
-  XC_RETURN_IF_ERROR(
-      PlaceDonated(v.parameters, v.outputs, results, [](size_t) { return false; }, &parameters, &donated));
+  XC_RETURN_IF_ERROR(PlaceDonated(
+      v.parameters, v.outputs, results, [](size_t) { return false; }, &parameters, &donated));
   const LoadedFrame frame = {&context,          parameters.data(), results.data(), lease.data(),
                              constants_.data(), &calls_,           table_.data()};
   reinterpret_cast<Entry>(reinterpret_cast<uintptr_t>(code_->entry()))(&frame);

@@ -1,6 +1,7 @@
 // Layout: a header of 64 bytes, the description, then code images (whole pages) and constants (at multiples of 64).
 #include "backends/loader/program_file.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "absl/strings/str_cat.h"
@@ -170,9 +171,16 @@ std::string WriteProgramFile(const ProgramFile& file) {
   return out;
 }
 
+bool BeginsProgramFile(absl::string_view bytes) {
+  return !bytes.empty() && std::memcmp(bytes.data(), kMagic, std::min(bytes.size(), sizeof(kMagic))) == 0;
+}
+
 absl::StatusOr<ProgramFile> ReadProgramFile(absl::string_view bytes) {
-  if (bytes.size() < kHeaderBytes || std::memcmp(bytes.data(), kMagic, sizeof(kMagic)) != 0) {
+  if (bytes.size() < sizeof(kMagic) || !BeginsProgramFile(bytes)) {
     return absl::InvalidArgumentError("it is no compiled program (of `xla compile`)");
+  }
+  if (bytes.size() < kHeaderBytes) {
+    return absl::DataLossError(absl::StrCat("it ends after ", bytes.size(), " bytes, within its header"));
   }
   FileReader header(bytes.substr(sizeof(kMagic), kHeaderBytes - sizeof(kMagic)));
   XC_ASSIGN_OR_RETURN(const int64_t version, header.Number());
@@ -187,7 +195,10 @@ absl::StatusOr<ProgramFile> ReadProgramFile(absl::string_view bytes) {
   XC_ASSIGN_OR_RETURN(const int64_t description_bytes, header.Bounded(size - kHeaderBytes, "the description's length"));
   XC_ASSIGN_OR_RETURN(const int64_t hash, header.Number());
   const absl::string_view description = bytes.substr(kHeaderBytes, description_bytes);
-  if (static_cast<uint64_t>(hash) != HashOf(description)) return absl::DataLossError("its description is damaged");
+  if (static_cast<uint64_t>(hash) != HashOf(description)) {
+    return absl::DataLossError(absl::StrCat("its description, bytes ", kHeaderBytes, " to ",
+                                            kHeaderBytes + description_bytes, ", is damaged"));
+  }
   return ReadDescription(description, bytes);
 }
 

@@ -43,6 +43,7 @@ struct FileVariant {
   int64_t code = 0;            // of ProgramFile::codes
   std::vector<int64_t> table;  // what code that serves several sizes reads in the place of numbers, 8 bytes each
   int64_t arena_bytes = 0;
+  bool prepares_products = false;  // whether onednn::PrepareProducts makes its first run quicker
   struct Parameter {
     int64_t bytes = 0;
     bool donated = false;
@@ -70,7 +71,7 @@ struct FileSizes {
 
 struct ProgramFile {
   // Of the form, and of the runtime functions' arguments in it.
-  static constexpr uint32_t kVersion = 3;
+  static constexpr uint32_t kVersion = 4;
   static constexpr int64_t kAlignment = 64;  // of constants, in the file
 
   std::string name, made_by;
@@ -91,6 +92,9 @@ struct ProgramFile {
 
 // The file's bytes.
 std::string WriteProgramFile(const ProgramFile& file);
+
+// Whether the bytes begin as those of such a file do, in however small a part of one.
+bool BeginsProgramFile(absl::string_view bytes);
 
 // Reads what anybody may have written: every size, offset and number is checked, here or by ProgramFile::Sizes, and
 // nothing is allocated that the bytes do not account for. The views are of `bytes`. InvalidArgument: no such file;

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <cstring>
+#include <variant>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
+#include "backends/runtime/preparation.h"
 #include "hlo/base/status.h"
 #include "hlo/wire/module_proto.h"
 #include "hlo/wire/shape_proto.h"
@@ -87,11 +89,30 @@ absl::Status ReadFallbacks(const pb::ProgramProto& proto, Program* program) {
   return absl::OkStatus();
 }
 
+bool PreparesProducts(const plan::Plan& plan) {
+  for (const plan::Computation& computation : plan.computations) {
+    for (const plan::Step& step : computation.steps) {
+      const auto* call = std::get_if<plan::LibraryCall>(&step.action);
+      if (call == nullptr) continue;
+      for (const auto& argument : call->arguments) {
+        const auto* descriptor = std::get_if<plan::Descriptor>(&argument);
+        if (descriptor == nullptr) continue;
+        const auto* product = std::get_if<MatmulDesc>(descriptor);
+        const auto* convolution = std::get_if<ConvDesc>(descriptor);
+        if (product != nullptr && NeedsPreparation(*product)) return true;
+        if (convolution != nullptr && NeedsPreparation(*convolution)) return true;
+      }
+    }
+  }
+  return false;
+}
+
 }  // namespace
 
 absl::StatusOr<Program> MakeProgram(const BufferAssignment& buffers, plan::Plan* plan) {
   Program program;
   program.arena_bytes = buffers.arena_bytes();
+  program.prepares_products = PreparesProducts(*plan);
   for (const BufferAssignment::ParameterLeaf& leaf : buffers.parameters()) {
     program.parameters.push_back({leaf.size, leaf.donated});
   }
@@ -124,6 +145,7 @@ absl::StatusOr<std::string> WriteProgram(const Program& program, const std::vect
   proto.set_entry(program.entry);
   for (const std::string& object : objects) proto.add_objects(object);
   proto.set_arena_bytes(program.arena_bytes);
+  proto.set_prepares_products(program.prepares_products);
   for (const Program::Parameter& parameter : program.parameters) {
     auto* p = proto.add_parameters();
     p->set_bytes(parameter.bytes);
@@ -170,6 +192,7 @@ absl::StatusOr<Program> ReadProgram(absl::string_view bytes, std::vector<std::st
   Program program;
   program.entry = proto.entry();
   program.arena_bytes = proto.arena_bytes();
+  program.prepares_products = proto.prepares_products();
   if (program.arena_bytes < 0) return absl::InvalidArgumentError("its temporary memory has a negative size");
   for (const auto& p : proto.parameters()) program.parameters.push_back({p.bytes(), p.donated()});
   for (const auto& p : proto.outputs()) {

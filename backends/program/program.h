@@ -30,6 +30,7 @@ struct Program {
 
   std::string entry;  // name of the entry function
   int64_t arena_bytes = 0;
+  bool prepares_products = false;  // whether onednn::PrepareProducts makes its first run quicker
   std::vector<Parameter> parameters;
   std::vector<Output> outputs;
   std::vector<const void*> constants;

@@ -19,6 +19,7 @@
 #include "backends/runtime/conv_patches.h"
 #include "backends/runtime/matmul.h"
 #include "backends/runtime/onednn.h"
+#include "backends/runtime/preparation.h"
 #include "backends/runtime/scratch.h"
 #include "backends/runtime/strided_copy.h"
 #include "hlo/base/status.h"
@@ -420,6 +421,11 @@ bool UseDirect(const ConvDesc& d) {
 }
 
 }  // namespace
+
+bool NeedsPreparation(const ConvDesc& desc) {
+  MatmulDesc product;
+  return desc.packed == 0 && AsMatmul(desc, &product) && NeedsPreparation(product);
+}
 
 void SetConvolutionUseOneDnn(bool use) { use_onednn = use; }
 

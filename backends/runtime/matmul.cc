@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "backends/runtime/gemm_kernels.h"
 #include "backends/runtime/onednn.h"
+#include "backends/runtime/preparation.h"
 #include "backends/runtime/scratch.h"
 #include "backends/runtime/strided_copy.h"
 #include "hlo/base/status.h"
@@ -416,6 +417,12 @@ absl::Status SmallProduct(RunContext* ctx, const Problem& p) {
 }
 
 }  // namespace
+
+bool NeedsPreparation(const MatmulDesc& desc) {
+  const double products = static_cast<double>(desc.m) * desc.n * desc.k;
+  constexpr double kMany = 1 << 20;  // below, it is another kernel's
+  return Type(desc.a_type) == RtType::kF32 && desc.n > kSkinnyRows && products >= kMany && WantOneDnn(desc);
+}
 
 void SetMatmulUseOneDnn(bool use) { use_onednn = use; }
 

@@ -2,6 +2,8 @@
 #include "backends/runtime/matmul.h"
 
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <array>
 #include <chrono>
@@ -476,6 +478,21 @@ TEST(OneDnn, IsUsedAndCached) {
   const auto after = onednn::GetCacheStats();
   EXPECT_EQ(after.misses, before.misses + 1);
   EXPECT_EQ(after.hits, before.hits + 2);
+}
+
+// A fork while the library is made ready waits for it, so that the child can use it.
+TEST(OneDnn, PrepareProductsLetsForksUseTheLibrary) {
+  onednn::PrepareProducts();
+  const pid_t child = fork();
+  ASSERT_NE(child, -1);
+  const MatmulDesc d = MakeDesc(RtType::kF32, RtType::kF32, RtType::kF32, 1, 1, 128, 256, 256, {});
+  Data data = MakeData(d);
+  RunContext ctx;
+  const int failed = xc_rt_matmul(&ctx, &d, data.a.data(), data.b.data(), data.c.data());
+  if (child == 0) _exit(failed);
+  int status = -1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status + failed, 0);
 }
 
 }  // namespace

@@ -61,6 +61,10 @@ absl::Status UnpackWeights(const ConvKey& key, RtType type, const void* packed, 
 // Computes the one of the three tensors that `kind` names. `src` and `dst` are not written otherwise.
 absl::Status Convolution(const ConvKey& key, const ConvKey& packed_for, void* src, void* packed, void* dst);
 
+// At a process's first large product of f32 the library makes its kernels, which takes 25 ms. This makes them on a
+// thread of its own, so that a run that starts later finds them there. Does nothing after its first call.
+void PrepareProducts();
+
 struct CacheStats {
   int64_t entries, hits, misses;
 };

@@ -3,9 +3,11 @@
 #include "backends/runtime/onednn_library.h"
 
 #include <dlfcn.h>
+#include <pthread.h>
 
 #include <cstring>
 #include <list>
+#include <thread>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
@@ -106,6 +108,53 @@ Library::Library() {
   if (dnnl_primitive_attr_set_fpmath_mode(attr, dnnl_fpmath_mode_strict) != dnnl_success) return;
   ok = true;
 }
+
+namespace {
+
+// The thread of PrepareProducts. A fork waits for it, since the child would wait for ever for what it has begun, and so
+// does the thread that began it when it ends: at the end of a process, before the library's objects are destroyed.
+class Preparation {
+ public:
+  void Begin() {
+    std::lock_guard<std::mutex> lock(mu_);
+    if (begun_) return;
+    begun_ = true;
+    if (!Lib().ok || pthread_atfork([] { Of()->Wait(); }, nullptr, nullptr) != 0) return;
+    static thread_local const WaitAtEnd wait;
+    (void)wait;
+    try {
+      thread_ = std::thread([] {
+        Lib().omp_set_num_threads(1);
+        constexpr int kSize = 16;
+        const float ones[kSize * kSize] = {};
+        float sums[kSize * kSize];
+        Lib().dnnl_sgemm('N', 'N', kSize, kSize, kSize, 1, ones, kSize, ones, kSize, 0, sums, kSize);
+      });
+    } catch (...) {
+      // Without a thread the first product makes what it needs.
+    }
+  }
+  void Wait() {
+    std::lock_guard<std::mutex> lock(mu_);
+    if (thread_.joinable()) thread_.join();
+  }
+  static Preparation* Of() {
+    static Preparation* preparation = new Preparation;
+    return preparation;
+  }
+
+ private:
+  struct WaitAtEnd {
+    ~WaitAtEnd() { Of()->Wait(); }
+  };
+  std::mutex mu_;
+  bool begun_ = false;
+  std::thread thread_;
+};
+
+}  // namespace
+
+void PrepareProducts() { Preparation::Of()->Begin(); }
 
 const Library& Lib() {
   static const Library* library = new Library;

@@ -48,7 +48,8 @@ namespace xc::onednn {
   X(dnnl_primitive_attr_create)                          \
   X(dnnl_primitive_attr_destroy)                         \
   X(dnnl_primitive_attr_set_scratchpad_mode)             \
-  X(dnnl_primitive_attr_set_fpmath_mode)
+  X(dnnl_primitive_attr_set_fpmath_mode)                 \
+  X(dnnl_sgemm)
 
 // The library's functions and the two objects that all primitives share; not `ok` where it is missing.
 struct Library {
