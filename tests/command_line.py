@@ -109,6 +109,10 @@ OPEN = """func.func @main(%a: tensor<?x2xf32>, %b: tensor<2xf32>) -> tensor<?x2x
   return %5 : tensor<?x2xf32>
 }
 """
+GRAPH = """node { name: "x" op: "Placeholder" attr { key: "dtype" value { type: DT_FLOAT } }
+  attr { key: "shape" value { shape { dim { size: 2 } } } } }
+node { name: "y" op: "Neg" input: "x" attr { key: "T" value { type: DT_FLOAT } } }
+"""
 
 
 class Checker:
@@ -143,6 +147,10 @@ def write_files(small):
         "open.mlir": OPEN,
         "symbolic.hlo": SYMBOLIC,
         "unknown.hlo": UNKNOWN,
+        "misspelt.hlo": "HloModule m\nENTRY e { a = f32[2] parameter(0) ROOT b = f32[2] addd(a, a) }\n",
+        "unfit.hlo": "HloModule m\n"
+        "ENTRY e { a = f32[2] parameter(0) b = f32[3] parameter(1) ROOT c = f32[2] add(a, b) }\n",
+        "graph.pbtxt": GRAPH,
     }
     texts["bad.mlir"] = STABLEHLO.replace("stablehlo.add", "stablehlo.plus")
     for name, text in texts.items():
@@ -208,6 +216,37 @@ def refusals(check, small):
     check.refused(".html, .svg or .dot", "view", small, "-o", "picture.xyz")
     check.refused("nofile", "graph", "nofile")
     check.refused("noise.pb", "graph", "noise.pb")
+
+
+def compiled_files(check, small):
+    """Programs compiled ahead of time, whole and damaged, given to commands that take modules or graphs."""
+    check.expect("compile", check.run("compile", small, "-o", "whole.xcp", "--cpu=x86-64-v2").returncode == 0)
+    whole = pathlib.Path("whole.xcp").read_bytes()
+    size = len(whole)
+    damaged = bytearray(whole)
+    damaged[70] ^= 1
+    for name, data, message in [
+        ("whole", whole, "has compiled, for x86-64-v2, and no module or graph: xc_load_program"),
+        ("cut", whole[:-5], f"cannot be read: it should have {size} bytes, and has {size - 5}"),
+        ("short", whole[:20], "cannot be read: it ends after 20 bytes, within its header"),
+        ("damaged", bytes(damaged), "cannot be read: its description, bytes 64 to "),
+    ]:
+        pathlib.Path(f"{name}.xcp").write_bytes(data)
+        for command in (["replay"], ["opt"], ["graph"], ["compile", "-o", "x.xcp"], ["view", "-o", "x.html"]):
+            check.refused(f"{name}.xcp: this is a ", command[0], f"{name}.xcp", *command[1:])
+            check.refused(message, command[0], f"{name}.xcp", *command[1:])
+
+
+def names(check, small):
+    """What files are called in messages and reports."""
+    for command in (["replay"], ["opt"], ["reduce", "--against=interpreter"], ["view", "-o", "x.html"]):
+        check.refused("error: unfit.hlo: ", command[0], "unfit.hlo", *command[1:])
+    check.refused("unknown opcode 'addd'; did you mean 'add'?", "opt", "misspelt.hlo")
+    with open("graph.pbtxt", encoding="utf-8") as graph:
+        done = subprocess.run(
+            [check.xla, "graph", "-", "--json"], stdin=graph, capture_output=True, text=True, check=False
+        )
+    check.expect("graph -", done.returncode == 0 and json.loads(done.stdout)["graph"] == "stdin", done)
 
 
 def mistaken_shapes(check):
@@ -367,6 +406,8 @@ def main():
         write_files(small)
         plans(check, small)
         refusals(check, small)
+        compiled_files(check, small)
+        names(check, small)
         mistaken_shapes(check)
         checks(check)
         open_sizes(check)

@@ -8,7 +8,6 @@
 #include "backends/registry.h"
 #include "hlo/base/status.h"
 #include "hlo/text/parser.h"
-#include "hlo/verifier/verifier.h"
 #include "importers/io.h"
 #include "service/client.h"
 #include "service/compare.h"
@@ -17,6 +16,7 @@
 #include "tools/commands.h"
 #include "tools/hoist_constants.h"
 #include "tools/progress.h"
+#include "tools/read_module.h"
 #include "tools/report.h"
 #include "tools/units.h"
 
@@ -42,7 +42,7 @@ absl::Status CheckProgram(const std::string& path, bool exact, int64_t pairs, co
   XC_ASSIGN_OR_RETURN(std::unique_ptr<HloModule> module, ReadModuleFile(path));
   std::vector<std::shared_ptr<const Literal>> hoisted;
   if (options.parameters) {
-    XC_RETURN_IF_ERROR(VerifyModule(*module));
+    XC_RETURN_IF_ERROR(VerifySource(path, *module));
     XC_ASSIGN_OR_RETURN(hoisted, HoistConstants(module.get()));
   }
   XC_ASSIGN_OR_RETURN(std::shared_ptr<const Executable> executable,

@@ -2,9 +2,9 @@
 #include <unistd.h>
 
 #include "gtest/gtest.h"
+#include "hlo/base/suggest.h"
 #include "tools/flags.h"
 #include "tools/stdin_file.h"
-#include "tools/suggest.h"
 #include "tools/units.h"
 
 namespace xc {

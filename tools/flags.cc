@@ -5,7 +5,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "tools/suggest.h"
+#include "hlo/base/suggest.h"
 
 namespace xc {
 

@@ -3,6 +3,7 @@
 #include "jit/tool/graph_command.h"
 #include "tools/commands.h"
 #include "tools/progress.h"
+#include "tools/read_module.h"
 #include "tools/report.h"
 
 namespace xc {
@@ -35,6 +36,8 @@ int GraphCommand(const std::vector<std::string>& args) {
   if (!ParseFlags(flags, args, &exit_status)) return exit_status;
   if (flags.positional().size() != 1) return Fail(absl::InvalidArgumentError("`xla graph` takes one DIR or FILE.pb"));
   options.path = flags.positional()[0];
+  options.name = SourceName(options.path);
+  if (const absl::Status status = RefuseCompiled(options.path); !status.ok()) return Fail(status);
   options.json = Report::Get().json;
   options.fail = Fail;
   const Progress progress("running the graph");

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "hlo/module.h"
 #include "hlo/text/parser.h"
 
@@ -20,8 +21,18 @@ struct ModuleSource {
 
 inline constexpr char kSignatureHelp[] = "of a SavedModel: the signature to take (default: serving_default)";
 
-// Of a SavedModel the module has the values of its variables as constants; a line on stderr says so where the module
-// does not refuse what TensorFlow does.
+// What to call a file in reports: its name without folder and `suffix`, or `stdin`.
+std::string SourceName(const std::string& path, absl::string_view suffix = "");
+
+// The error of a file that `xla compile` wrote, which no command takes for a module or graph: what is damaged in it, or
+// who runs it. OK for all other files.
+absl::Status RefuseCompiled(const std::string& path);
+
+// VerifyModule; errors name the path.
+absl::Status VerifySource(const std::string& path, const HloModule& module);
+
+// Reads and verifies; errors name the path. Of a SavedModel the module has the values of its variables as constants; a
+// line on stderr says so where the module does not refuse what TensorFlow does.
 absl::StatusOr<std::unique_ptr<HloModule>> ReadModule(const ModuleSource& source, ParseOptions options = {},
                                                       std::vector<Literal>* arguments = nullptr);
 

@@ -11,7 +11,6 @@
 #include "absl/strings/str_cat.h"
 #include "backends/registry.h"
 #include "hlo/base/status.h"
-#include "hlo/verifier/verifier.h"
 #include "importers/io.h"
 #include "service/argument_shapes.h"
 #include "service/bundle.h"
@@ -21,6 +20,7 @@
 #include "service/inputs.h"
 #include "tools/commands.h"
 #include "tools/progress.h"
+#include "tools/read_module.h"
 #include "tools/reduce.h"
 #include "tools/report.h"
 #include "tools/units.h"
@@ -99,9 +99,10 @@ absl::Status Reduce(const std::string& path, const Settings& s) {
     XC_ASSIGN_OR_RETURN(Bundle bundle, ReadBundle(path));
     module = std::move(bundle.module);
   } else {
+    XC_RETURN_IF_ERROR(RefuseCompiled(path));
     XC_ASSIGN_OR_RETURN(module, ReadModuleOfShapes(path, s.shapes));
   }
-  XC_RETURN_IF_ERROR(VerifyModule(*module));
+  XC_RETURN_IF_ERROR(VerifySource(path, *module));
   char scratch[] = "/tmp/xla_reduce_XXXXXX";
   std::string file;
   if (!s.command.empty()) {

@@ -189,6 +189,7 @@ absl::StatusOr<Bundle> ReadProgram(const std::string& path, Settings* s, std::ve
     if (!s->shapes.empty())
       return absl::InvalidArgumentError("--shapes is for modules that leave sizes open, no bundle does");
     XC_ASSIGN_OR_RETURN(bundle, ReadBundle(path, parse));
+    XC_RETURN_IF_ERROR(VerifySource(path, *bundle.module));
   } else {
     if (!s->inputs.empty()) UseShapesOfInputs(s->inputs, &parse);
     XC_ASSIGN_OR_RETURN(bundle.module, ReadModule({path, s->shapes, s->signature}, parse, arguments));
@@ -361,16 +362,16 @@ absl::Status Replay(const std::string& path, Settings s, bool* wrong) {
   const RunOptions run = RunOptionsOf(s);
   XC_ASSIGN_OR_RETURN(const bool several, SetDevices(bundle.module.get(), s.devices));
   if (!several) {
-    const std::string name = NameStdin(path) == path ? BaseName(path, ".hlo") : "stdin";
-    return ReplayModule(name, std::move(bundle.module), std::move(arguments), s, options, run, times, wrong);
+    return ReplayModule(SourceName(path, ".hlo"), std::move(bundle.module), std::move(arguments), s, options, run,
+                        times, wrong);
   }
   if (s.bisect || s.compile_only || !s.dump_to.empty() || !s.infeed.empty() || !s.outfeed_dir.empty()) {
     return absl::InvalidArgumentError(
         "a module for several devices is replayed without --bisect, --compile_only, --dump_to and feeds");
   }
-  return ReplayOnDevices(std::move(bundle.module),
-                         {BaseName(path, ".hlo"), s.platform, s.against, s.inputs, s.output_dir, s.runs, options, run},
-                         wrong);
+  return ReplayOnDevices(
+      std::move(bundle.module),
+      {SourceName(path, ".hlo"), s.platform, s.against, s.inputs, s.output_dir, s.runs, options, run}, wrong);
 }
 
 }  // namespace

@@ -6,7 +6,6 @@
 #include "backends/registry.h"
 #include "compiler/driver.h"
 #include "hlo/base/status.h"
-#include "hlo/verifier/verifier.h"
 #include "importers/io.h"
 #include "service/files.h"
 #include "tools/commands.h"
@@ -22,7 +21,6 @@ namespace {
 absl::Status View(const ModuleSource& source, const std::string& out, bool optimized, const std::string& platform,
                   const std::string& profile) {
   XC_ASSIGN_OR_RETURN(std::unique_ptr<HloModule> module, ReadModule(source));
-  XC_RETURN_IF_ERROR(VerifyModule(*module));
   if (optimized) {
     Folder folder;
     XC_ASSIGN_OR_RETURN(Backend * backend, BackendByName(platform));

@@ -7,11 +7,11 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "hlo/base/suggest.h"
 #include "tools/commands.h"
 #include "tools/progress.h"
 #include "tools/report.h"
 #include "tools/stdin_file.h"
-#include "tools/suggest.h"
 #include "tools/tool.h"
 #include "tools/version.h"
 

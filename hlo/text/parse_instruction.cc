@@ -4,6 +4,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "hlo/base/suggest.h"
 #include "hlo/shape_inference/shape_inference.h"
 #include "hlo/text/parser_impl.h"
 #include "hlo/text/structure.h"
@@ -25,6 +26,14 @@ std::optional<AsyncSugar> FindAsyncSugar(absl::string_view name) {
     if (const auto wrapped = OpcodeFromName(base)) return AsyncSugar{opcode, *wrapped};
   }
   return std::nullopt;
+}
+
+std::string UnknownOpcode(absl::string_view written) {
+  std::vector<std::string> names;
+  for (int i = 0; i < kOpcodeCount; ++i) names.emplace_back(OpcodeName(static_cast<HloOpcode>(i)));
+  const std::string meant = Closest(written, names);
+  return absl::StrCat("unknown opcode '", written, "'",
+                      meant.empty() ? "" : absl::StrCat("; did you mean '", meant, "'?"));
 }
 
 // How many shapes `shape` consists of, itself included, and how deep they are nested; counted up to `most` only.
@@ -76,7 +85,7 @@ bool Parser::ParseRhs(HloComputation* computation, absl::string_view name, std::
   std::optional<AsyncSugar> sugar;
   if (!opcode) {
     sugar = FindAsyncSugar(lex_.tok().text);
-    if (!sugar) return Fail(opcode_at, absl::StrCat("unknown opcode '", lex_.tok().text, "'"));
+    if (!sugar) return Fail(opcode_at, UnknownOpcode(lex_.tok().text));
     opcode = sugar->opcode;
   }
   if (!shape && (*opcode == HloOpcode::kParameter || *opcode == HloOpcode::kConstant || sugar)) {

@@ -8,6 +8,8 @@
 #include <cstdio>
 #include <set>
 
+#include "absl/algorithm/container.h"
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -450,10 +452,20 @@ absl::StatusOr<GraphDef> ParseGraphDef(const std::string& bytes, bool text) {
   return def;
 }
 
+namespace {
+
+// Whether bytes that are no message can be meant as text.
+bool LooksLikeText(absl::string_view bytes) {
+  return absl::c_all_of(bytes.substr(0, 256), [](char c) { return absl::ascii_isprint(c) || absl::ascii_isspace(c); });
+}
+
+}  // namespace
+
 absl::StatusOr<GraphDef> ReadGraphDef(const std::string& path) {
   XC_ASSIGN_OR_RETURN(std::string bytes, ReadFile(path));
-  bool text = absl::EndsWith(path, ".pbtxt");
+  const bool text = absl::EndsWith(path, ".pbtxt");
   auto def = ParseGraphDef(bytes, text);
+  if (!def.ok() && !text && LooksLikeText(bytes)) def = ParseGraphDef(bytes, /*text=*/true);
   if (!def.ok()) return absl::InvalidArgumentError(absl::StrCat(path, ": ", absl::string_view(def.status().message())));
   return def;
 }

@@ -345,7 +345,7 @@ absl::StatusOr<bool> Run(const GraphCommandOptions& options) {
     XC_ASSIGN_OR_RETURN(CaseResult result, RunMadeUp(*session, *reference, runs));
     results.push_back(std::move(result));
   }
-  const std::string name = BaseName(options.path);
+  const std::string name = options.name.empty() ? BaseName(options.path) : options.name;
   if (options.json) {
     PrintJson(options, name, *session, load_ms, results);
   } else {

@@ -12,6 +12,7 @@ namespace xc {
 
 struct GraphCommandOptions {
   std::string path;  // a directory with graph.pb (or .pbtxt), meta.json and case<N>/, a SavedModel, or a GraphDef
+  std::string name;  // what to call it; empty: the last part of the path
   std::string signature = "serving_default";  // of a SavedModel
   std::string mode = "jit";                   // or "host"
   std::string platform = DefaultPlatform();

@@ -1,4 +1,4 @@
-#include "tools/suggest.h"
+#include "hlo/base/suggest.h"
 
 #include <algorithm>
 
@@ -29,13 +29,20 @@ size_t Distance(absl::string_view a, absl::string_view b) {
 
 std::string Closest(absl::string_view written, const std::vector<std::string>& names) {
   if (written.empty() || written.size() > 64) return "";
-  std::string best, whole = std::string(written);
-  std::replace(whole.begin(), whole.end(), '-', '_');
+  // `-` and `_` are the same.
+  const auto plain = [](absl::string_view name) {
+    std::string out(name);
+    std::replace(out.begin(), out.end(), '-', '_');
+    return out;
+  };
+  const std::string whole = plain(written);
+  std::string best;
   size_t least = std::max<size_t>(1, whole.size() / 3) + 1;
   for (const std::string& name : names) {
-    size_t distance = Distance(whole, name);
+    const std::string other = plain(name);
+    size_t distance = Distance(whole, other);
     // What was cut short, or goes on.
-    if (whole.size() >= 3 && absl::StartsWith(name, whole)) distance = std::min<size_t>(distance, 1);
+    if (whole.size() >= 3 && absl::StartsWith(other, whole)) distance = std::min<size_t>(distance, 1);
     if (distance < least) {
       least = distance;
       best = name;

@@ -1,6 +1,6 @@
 // "Did you mean": the name that somebody who wrote another one probably meant.
-#ifndef XC_TOOLS_SUGGEST_H_
-#define XC_TOOLS_SUGGEST_H_
+#ifndef XC_HLO_BASE_SUGGEST_H_
+#define XC_HLO_BASE_SUGGEST_H_
 
 #include <string>
 #include <vector>
@@ -18,4 +18,4 @@ std::string DidYouMean(absl::string_view written, const std::vector<std::string>
 
 }  // namespace xc
 
-#endif  // XC_TOOLS_SUGGEST_H_
+#endif  // XC_HLO_BASE_SUGGEST_H_
