@@ -199,4 +199,61 @@ InstructionCost CostOf(const HloComputation* computation) {
   return cost;
 }
 
+namespace {
+
+// The parts of CostOf(instruction).bytes_read, by operand.
+std::vector<int64_t> BytesOfOperands(const HloInstruction& instruction) {
+  std::vector<int64_t> bytes(instruction.operand_count());
+  const auto all = [&](size_t i) { return instruction.operand(i)->shape().TotalByteSize(); };
+  switch (instruction.opcode()) {
+    case HloOpcode::kFusion:
+      for (size_t i = 0; i < bytes.size(); ++i) bytes[i] = BytesRead(instruction.fused_computation()->parameter(i));
+      break;
+    case HloOpcode::kSlice:
+    case HloOpcode::kDynamicSlice:
+    case HloOpcode::kGather:
+      bytes[0] = instruction.shape().TotalByteSize();
+      break;
+    case HloOpcode::kDynamicUpdateSlice:
+      bytes[1] = all(1);
+      break;
+    case HloOpcode::kScatter:
+      bytes[0] = bytes.back() = all(bytes.size() - 1);
+      break;
+    default:
+      for (size_t i = 0; i < bytes.size(); ++i) bytes[i] = all(i);
+  }
+  return bytes;
+}
+
+void AddOperandCosts(const HloComputation* computation, std::vector<OperandCost>* costs) {
+  for (const auto& instruction : computation->instructions()) {
+    if (OpcodeAccess(instruction->opcode()) == OpAccess::kStructure) continue;
+    switch (instruction->opcode()) {
+      case HloOpcode::kConditional:
+        continue;
+      case HloOpcode::kWhile:
+      case HloOpcode::kCall:
+        for (const HloComputation* called : instruction->called_computations()) AddOperandCosts(called, costs);
+        continue;
+      default:
+        break;
+    }
+    const std::vector<int64_t> bytes = BytesOfOperands(*instruction);
+    if (bytes.size() > costs->size()) costs->resize(bytes.size());
+    for (size_t i = 0; i < bytes.size(); ++i) {
+      (*costs)[i].bytes = Add((*costs)[i].bytes, bytes[i]);
+      ++(*costs)[i].uses;
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<OperandCost> OperandCostsOf(const HloComputation* computation) {
+  std::vector<OperandCost> costs;
+  AddOperandCosts(computation, &costs);
+  return costs;
+}
+
 }  // namespace xc

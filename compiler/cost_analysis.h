@@ -2,6 +2,8 @@
 #ifndef XC_COMPILER_COST_ANALYSIS_H_
 #define XC_COMPILER_COST_ANALYSIS_H_
 
+#include <vector>
+
 #include "hlo/module.h"
 
 namespace xc {
@@ -20,6 +22,13 @@ InstructionCost CostOf(const HloInstruction* instruction);
 
 // The cost of all instructions of a computation.
 InstructionCost CostOf(const HloComputation* computation);
+
+// What instructions read of their operands, by the operand's number: bytes_read by parts, and how many instructions
+// have such an operand. Loops and calls count what they run, once; of conditionals no operands are told.
+struct OperandCost {
+  int64_t bytes = 0, uses = 0;
+};
+std::vector<OperandCost> OperandCostsOf(const HloComputation* computation);
 
 }  // namespace xc
 

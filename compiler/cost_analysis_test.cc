@@ -52,5 +52,26 @@ ENTRY e { a = f32[100,8] parameter(0) i = s32[] parameter(1)
   EXPECT_EQ(whole.bytes_written, 32 + 3200);
 }
 
+// As fusions of a program, and what runs in its loops.
+TEST(CostAnalysisTest, TellsWhatIsReadOfEachOperand) {
+  auto module = ParseModule(R"(HloModule m
+f { rows = f32[100,8] parameter(0) i = s32[] parameter(1) z = s32[] constant(0)
+  row = f32[1,8] dynamic-slice(rows, i, z), dynamic_slice_sizes={1,8} ROOT n = f32[1,8] negate(row) }
+body { p = (f32[8]) parameter(0) x = f32[8] get-tuple-element(p), index=0
+  y = f32[8] add(x, x) ROOT t = (f32[8]) tuple(y) }
+cond { p = (f32[8]) parameter(0) ROOT no = pred[] constant(false) }
+ENTRY e { a = f32[100,8] parameter(0) i = s32[] parameter(1) b = f32[8] parameter(2)
+  r = f32[1,8] fusion(a, i), kind=kLoop, calls=f  t = (f32[8]) tuple(b)
+  w = (f32[8]) while(t), condition=cond, body=body
+  ROOT all = (f32[1,8], (f32[8])) tuple(r, w) })");
+  ASSERT_TRUE(module.ok()) << module.status();
+  const std::vector<OperandCost> costs = OperandCostsOf((*module)->entry());
+  ASSERT_EQ(costs.size(), 2);
+  EXPECT_EQ(costs[0].bytes, 32 + 32);
+  EXPECT_EQ(costs[0].uses, 2);
+  EXPECT_EQ(costs[1].bytes, 4 + 32);
+  EXPECT_EQ(costs[1].uses, 2);
+}
+
 }  // namespace
 }  // namespace xc

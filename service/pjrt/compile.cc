@@ -19,6 +19,7 @@
 #include "service/pjrt/events.h"
 #include "service/pjrt/executables.h"
 #include "service/pjrt/python_host.h"
+#include "service/pjrt/xla_dumps.h"
 #include "service/pjrt/xla_options.h"
 
 namespace xc::pjrt {
@@ -218,6 +219,8 @@ absl::StatusOr<std::unique_ptr<LoadedExecutable>> CompileModule(Client* client, 
   compiled->options = std::string(options);
   XC_ASSIGN_OR_RETURN(std::unique_ptr<HloModule> module, ReadSource(compiled.get()));
   compiled->name = module->name();
+  XC_ASSIGN_OR_RETURN(const XlaDump dump, DumpOf(proto, compiled->name));
+  DumpModule(dump, "before_optimizations", *module);
   compiled->donated = DonatedLeaves(*module);
   compiled->any_donated =
       std::find(compiled->donated.begin(), compiled->donated.end(), true) != compiled->donated.end();
@@ -246,6 +249,10 @@ absl::StatusOr<std::unique_ptr<LoadedExecutable>> CompileModule(Client* client, 
                                compile_options, kept));
   }
   DescribeResults(compiled.get());
+  if (!dump.directory.empty()) {
+    XC_ASSIGN_OR_RETURN(const std::unique_ptr<HloModule> optimized, compiled->OptimizedModule());
+    DumpModule(dump, "cpu_after_optimizations", *optimized);
+  }
   auto loaded = std::make_unique<LoadedExecutable>();
   loaded->compiled = std::move(compiled);
   loaded->client = client;

@@ -3,6 +3,7 @@
 #include <cstring>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "compiler/cost_analysis.h"
 #include "compiler/sharding/partition.h"
 #include "compiler/sharding/unreduced.h"
@@ -126,7 +127,7 @@ absl::StatusOr<std::unique_ptr<HloModule>> ModuleOf(const CompiledProgram& compi
 
 }  // namespace
 
-absl::StatusOr<std::string> CompiledProgram::OptimizedProto() const {
+absl::StatusOr<std::unique_ptr<HloModule>> CompiledProgram::OptimizedModule() const {
   XC_ASSIGN_OR_RETURN(std::unique_ptr<HloModule> module, ModuleOf(*this));
   // Programs that differ in names only share an executable.
   module->set_name(name);
@@ -134,6 +135,11 @@ absl::StatusOr<std::string> CompiledProgram::OptimizedProto() const {
     ShowCollectives(module.get());
     AliasDonors(module.get());
   }
+  return module;
+}
+
+absl::StatusOr<std::string> CompiledProgram::OptimizedProto() const {
+  XC_ASSIGN_OR_RETURN(const std::unique_ptr<HloModule> module, OptimizedModule());
   XC_ASSIGN_OR_RETURN(const std::string bytes, WriteModule(*module, ModuleFormat::kBinaryProto));
   pb::HloModuleProtoWithConfig proto;
   if (!proto.mutable_hlo_module()->ParseFromString(bytes)) return absl::InternalError("the module cannot be written");
@@ -158,11 +164,10 @@ const CompiledProgram::Costs& CompiledProgram::costs() const {
     auto module = ModuleOf(*this);
     if (!module.ok()) return;
     const InstructionCost cost = CostOf((*module)->entry());
-    const auto add = [this](const char* name, int64_t value) {
+    const auto add = [this](std::string name, int64_t value) {
       NamedValue named = {};
       named.struct_size = sizeof(NamedValue);
-      named.name = name;
-      named.name_size = std::strlen(name);
+      Give(costs_.names.emplace_back(std::move(name)), &named.name, &named.name_size);
       named.type = kFloatValue;
       named.float_value = static_cast<float>(value);
       named.value_size = 1;
@@ -172,6 +177,11 @@ const CompiledProgram::Costs& CompiledProgram::costs() const {
     add("transcendentals", cost.transcendentals);
     add("bytes accessed", cost.bytes_read + cost.bytes_written);
     add("bytes accessedout{}", cost.bytes_written);
+    const std::vector<OperandCost> operands = OperandCostsOf((*module)->entry());
+    for (size_t i = 0; i < operands.size(); ++i) {
+      add(absl::StrCat("bytes accessed", i, "{}"), operands[i].bytes);
+      add(absl::StrCat("utilization", i, "{}"), operands[i].uses);
+    }
   });
   return costs_;
 }

@@ -3,6 +3,7 @@
 #define XC_SERVICE_PJRT_EXECUTABLES_H_
 
 #include <atomic>
+#include <deque>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -64,9 +65,11 @@ struct CompiledProgram {
   void ExpectRun(int64_t nanoseconds) { run_nanoseconds_ = nanoseconds; }
   bool takes_long() const { return run_nanoseconds_.load(std::memory_order_relaxed) > 100'000; }
 
-  // The optimized module as an HloModuleProtoWithConfig, and what it costs; made when first asked for.
+  // The optimized module, as it is and as an HloModuleProtoWithConfig, and what it costs; made when first asked for.
+  absl::StatusOr<std::unique_ptr<HloModule>> OptimizedModule() const;
   absl::StatusOr<std::string> OptimizedProto() const;
   struct Costs {
+    std::deque<std::string> names;  // of the values, at addresses that stay
     std::vector<NamedValue> values;
   };
   const Costs& costs() const;

@@ -22,6 +22,19 @@ def compiled_functions():
     yield "compiled_cost_names", lambda: str(
         sorted(k for k in compiled().cost_analysis() if k in ("flops", "bytes accessed", "transcendentals"))
     )
+    operands = ("bytes accessed0{}", "bytes accessedout{}", "utilization0{}")
+    yield "compiled_cost_operands", lambda: str([compiled().cost_analysis()[k] > 0 for k in operands])
+
+    def dumped(**options):
+        with tempfile.TemporaryDirectory() as folder:
+            lowered().compile(compiler_options={"xla_dump_to": folder, **options})
+            ends = (".before_optimizations", ".cpu_after_optimizations")
+            return str(sorted(n[11:] for n in os.listdir(folder) if n.split(".txt")[0].split(".hlo")[0].endswith(ends)))
+
+    yield "dump", dumped
+    yield "dump_protos", lambda: dumped(xla_dump_hlo_as_proto=True)
+    yield "dump_both", lambda: dumped(xla_dump_hlo_as_proto=True, xla_dump_hlo_as_text=True)
+    yield "dump_none", lambda: dumped(xla_dump_hlo_module_re="nothing")
 
     def memory():
         m = compiled().memory_analysis()
