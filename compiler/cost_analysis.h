@@ -16,8 +16,9 @@ struct InstructionCost {
   InstructionCost& operator+=(const InstructionCost& other);
 };
 
-// The cost of one instruction. Fusions: the operations inside, the bytes of operands and result. Loops: one iteration
-// of condition and body. Conditionals: the dearest branch. All sums saturate.
+// The cost of one instruction: operations and bytes, as far as they follow from shapes. A fusion has the operations of
+// the instructions inside and the bytes of its operands and result; a loop one iteration of condition and body; a
+// conditional its most expensive branch. Sums that overflow stay at the largest number.
 InstructionCost CostOf(const HloInstruction* instruction);
 
 // The cost of all instructions of a computation.

@@ -14,13 +14,13 @@ namespace xc {
 
 class SizeClasses {
  public:
-  // Takes note of a signature's sizes. Each has as many as the first.
+  // Adds a signature: its sizes, as many as the first one had.
   void Add(const std::vector<int64_t>& sizes);
   int signatures() const { return signatures_; }
 
   // The class of size number `i`: sizes of one class have been equal in all signatures.
   int Of(size_t i) const { return classes_[i]; }
-  // Whether size number `i` has been another one than in the first signature.
+  // Whether size number `i` was different in any two signatures.
   bool Varies(size_t i) const { return varies_[classes_[i]]; }
 
   // How samples come about, in the order to try them in: each class by itself; the same with multiples of what all its

@@ -29,12 +29,12 @@ struct CodegenTarget {
   bool masked_memory = false;  // masked loads and stores of all element widths are cheap
   int vector_bytes = 16;
   bool bf16 = false;  // hardware conversion from f32 to bf16
-  // Reductions of rows take vectors and several accumulators; else element by element, in order.
+  // Row reductions use vectors and several accumulators; if false, they add element after element, in order.
   bool row_vectors = true;
   bool extremes = false;  // maximum and minimum, with NaN and signed zeros, are instructions
-  // Of positions in arrays: 32 where every array has fewer bytes than such a number can count.
+  // The width of positions in arrays: 32 if no array has more bytes than a 32-bit number counts.
   int index_bits = 64;
-  // Takes computations that are too long to stand where they are called. Null: all do.
+  // Where computations that are too long to be inlined become functions. Null: all are inlined.
   FunctionModules* functions = nullptr;
 };
 

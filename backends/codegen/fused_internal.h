@@ -15,13 +15,15 @@ bool HasControl(const HloComputation& computation);
 absl::StatusOr<std::vector<Element>> EmitControl(ElementEmitter& element, const HloComputation& computation,
                                                  absl::Span<const Element> arguments, int lanes, llvm::Value* active);
 
-// Whether the computation should be written once, as a function of several pieces, and a call of it, where the target
-// has modules for functions. All its values are scalars, and it has no control.
+// Whether the computation, of scalars and without control flow, is so long that it is better a function that is called
+// than code in place, on targets that have modules for such functions. CallInPieces writes it, once, as several
+// functions that call each other, and the call.
 bool IsLong(const HloComputation& computation);
 absl::StatusOr<std::vector<Element>> CallInPieces(ElementEmitter& element, const HloComputation& computation,
                                                   absl::Span<const Element> arguments, int lanes);
 
-// Whether reads of `part` by all places of `whole`'s last dimension are outside of it more than now and then.
+// Whether reads of `part` at all positions of `whole`'s last dimension could be so far beyond its end that there is no
+// memory there.
 bool ReachesFar(const Shape& part, const Shape& whole);
 
 }  // namespace xc::codegen

@@ -67,13 +67,13 @@ class MathBuilder {
   V Round(V x) { return b.CreateFPTrunc(x, type); }          // double to this type
   // The nearest integer of |x| < 2^21 (float) or 2^50 (double), as a float and as a number in the low bits of *integer.
   V Nearest(V x, V* integer) { return FromShifted(Add(x, F(magic())), integer); }
-  // The same of x * factor, as it is before it is rounded.
+  // Nearest of x * factor, whose product is not rounded first (one fused multiply-add).
   V NearestMultiple(V x, double factor, V* integer) { return FromShifted(Fma(x, F(factor), F(magic())), integer); }
   V FromShifted(V shifted, V* integer) {
     *integer = b.CreateSub(Bits(shifted), b.CreateBitCast(F(magic()), int_type));
     return Sub(shifted, F(magic()));
   }
-  // x * 2^n with one rounding, for n between -2 and 2 times the exponent range's half.
+  // x * 2^n with one rounding, for |n| up to twice the exponent's bias.
   V Scale(V x, V n) {
     const int mantissa = is_double() ? 52 : 23, bias = is_double() ? 1023 : 127;
     V half = b.CreateAShr(n, I(1));
@@ -96,13 +96,14 @@ class MathBuilder {
 // Calls a C library function of doubles for every lane.
 llvm::Value* EmitLibraryCalls(MathBuilder& m, MathOp op, llvm::Value* x, llvm::Value* y);
 
-// The families. Each gives null when it has no code of its own for the op and type.
+// Code of the families of functions, one file each. Null: the family has no code for this op and type.
 llvm::Value* EmitExponential(MathBuilder& m, MathOp op, llvm::Value* x);
 llvm::Value* EmitTrigonometric(MathBuilder& m, MathOp op, llvm::Value* x, llvm::Value* y);
 llvm::Value* EmitHyperbolic(MathBuilder& m, MathOp op, llvm::Value* x);
 llvm::Value* EmitPower(MathBuilder& m, MathOp op, llvm::Value* x, llvm::Value* y);
 
-// `common`, and where `rare` the C library's function, in a branch that is rarely taken.
+// Selects, lane by lane, `common`, or the C library's function where `rare` is true. The library is called in a branch
+// that is taken only if a lane needs it.
 llvm::Value* EmitRareCalls(MathBuilder& m, MathOp op, llvm::Value* x, llvm::Value* y, llvm::Value* rare,
                            llvm::Value* common);
 
@@ -118,11 +119,11 @@ llvm::Value* EmitSplit(MathBuilder& m, llvm::Value* x, llvm::Value** exponent);
 struct SinCos {
   llvm::Value *sin, *cos;
 };
-// Doubles of any kind, for |x| < kMostReduced, and to their last place.
+// Sine and cosine of doubles (scalars or vectors) for |x| < kMostReduced, with errors below 1 ulp.
 constexpr double kMostReduced = 0x1p20;
 SinCos EmitSinCosOfDouble(MathBuilder& m, llvm::Value* x);
-// One double (no vector) of 2^20 and more; NaN for what is not finite. Reads a table in the module, in this address
-// space.
+// The same for one double (no vector) with |x| >= kMostReduced; NaN if it is not finite. Adds a table to the module, in
+// this address space.
 SinCos EmitSinCosOfLargeDouble(MathBuilder& m, llvm::Value* x, unsigned address_space);
 llvm::Value* EmitAtan2OfDouble(MathBuilder& m, llvm::Value* y, llvm::Value* x);
 // sinh and cosh of doubles, for |x| <= kMostHyperbolic; to their last place, with what they lose by rounding, if that

@@ -1,4 +1,4 @@
-// Code of scatter and select-and-scatter, which write where the data says.
+// Emits scatter and select-and-scatter, whose indices into the result are known at run time only.
 #ifndef XC_BACKENDS_CODEGEN_SCATTER_H_
 #define XC_BACKENDS_CODEGEN_SCATTER_H_
 
@@ -21,7 +21,8 @@ using BindInputs = std::function<void(FusedEmitter&)>;
 absl::Status EmitScatter(ElementEmitter& element, const HloInstruction* scatter, const BindInputs& bind,
                          absl::Span<llvm::Value* const> outputs, int lanes, llvm::Value* part = nullptr);
 int64_t ScatterParts(const HloInstruction& scatter);
-// Whether windows lie across the operand's rows: part by part, less memory is written at a time than window by window.
+// Whether each update window touches many rows of the operand, so that writing the same part of all windows before the
+// next part stays within less memory than writing window after window.
 bool ScattersAcrossRows(const HloInstruction& scatter);
 
 // Writes parts `begin` to `end` of the result of a select-and-scatter, a number below SelectAndScatterParts each, to

@@ -40,7 +40,8 @@ struct IrEmitter::FunctionScope {
   std::map<std::pair<int, int64_t>, llvm::Value*> bases;
 };
 
-// A kernel that a runtime function calls on parts of its iterations: void body(ptr env, i64 begin, i64 end).
+// A kernel that a runtime function calls for pieces of its iterations, as the epilogue of a convolution.
+// `body` is void body(ptr env, i64 begin, i64 end).
 struct KernelParts {
   llvm::Value *body = nullptr, *env = nullptr;
   int64_t work = 0, grain = 1, piece = 1;

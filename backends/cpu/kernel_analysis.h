@@ -21,33 +21,33 @@ struct KernelShape {
   int64_t inner_size = 1;
   int64_t elements = 1;
   int lanes = 1;
-  int most_lanes = 1;  // those of a vector, however short the rows are
-  // Elements of the minor dimension, where the nest is over the others only and the code of each position computes all
-  // of these; else 1.
+  int most_lanes = 1;  // of a full vector, even where the rows are shorter
+  // Not 1: the loops are over the other dimensions only, and each iteration computes all `row` elements of the minor
+  // one.
   int64_t row = 1;
   // For transposed reads: the dimension of `outer` along which they are contiguous. The loops then go over blocks of
   // the inner dimension, in each over this dimension, so that cache lines are used up. -1: none.
   int64_t contiguous = -1;
   static constexpr int64_t kBlock = 64;
-  // With `contiguous`: squares of so many elements along that dimension and the inner one are read in vectors along the
-  // former, transposed in registers and written along the latter. 0: there are none, and reads are gathered.
+  // The side of square tiles over the dimensions `contiguous` and `inner`: a tile is read in vectors along the former,
+  // transposed in registers, and written along the latter. 0: no tiles; elements are gathered one by one.
   int tile = 0;
   int64_t Blocks() const { return contiguous < 0 ? 1 : (inner_size + kBlock - 1) / kBlock; }
 
-  // Iterations that can be divided among threads, and what pieces must be multiples of.
+  // How many iterations can be divided among threads; each thread's piece is a multiple of Grain() long.
   int64_t Work() const;
   int64_t Grain() const;
   // Turns a flat shape into a nested one.
   void MakeNested();
-  // Takes fewer lanes where the inner dimension is short.
+  // Lowers `lanes` where the inner dimension is shorter than a vector.
   void FitLanes();
-  // Takes as many lanes as a vector has, or the inner dimension needs.
+  // Raises `lanes` to a full vector, or to what the inner dimension needs.
   void TakeVectors();
-  // Where a nested shape has rows too short to fill vectors, lets them be computed as a whole, with vectors along the
-  // dimension before.
+  // Where the rows of a nested shape are too short to fill vectors: sets `row`, with vectors along the dimension
+  // before.
   void TakeShortRows();
-  // Has all that is read along dimension `d` or does not depend on it: lets squares be transposed if they are large
-  // enough.
+  // Sets `contiguous` to dimension `d`, along which every input is contiguous or constant, and `tile` if the dimensions
+  // are large enough for tiles.
   void TakeTiles(int64_t d, const codegen::CodegenTarget& target);
 };
 
@@ -56,8 +56,9 @@ KernelShape ShapeOf(const plan::Nest& nest, const codegen::CodegenTarget& target
 // Lanes for loops over an array that is only read or written, along its last dimension of more than one element.
 int LanesAlong(const Shape& shape, const codegen::CodegenTarget& target);
 
-// The reductions of rows that `values`, of equal dimensions, are computed from at their own positions; none if there
-// are others. `functions`: whether what follows them is worth vectors even if the rows are reduced one by one.
+// The row reductions that `values`, of equal dimensions, are computed from elementwise; empty if they also depend on
+// other reductions. `functions` is set to whether the elementwise part is expensive enough to be worth vectors even if
+// the rows are reduced one by one.
 std::vector<const HloInstruction*> RowsBelow(const std::vector<const HloInstruction*>& values, bool* functions);
 
 }  // namespace xc::cpu

@@ -15,13 +15,13 @@ namespace xc::cpu {
 // A kernel is void name(ptr arguments…, i64 begin, i64 end).
 class KernelWriter {
  public:
-  // Takes the arguments' addresses where the emitter stands now.
+  // Writes the code for the arguments' addresses at the emitter's current place.
   KernelWriter(IrEmitter* emitter, IrEmitter::Impl* impl, const Target& target, const plan::Kernel& kernel);
 
-  // Inside the body: the kernel's own value of an argument, and of that for a leaf of the result.
+  // To be called inside the body: the kernel function's parameter for argument `i`, and for a leaf of the result.
   llvm::Value* argument(int i) { return scope_->function->getArg(i); }
   llvm::Value* output(int leaf) { return argument(kernel_.outputs[leaf]); }
-  // Inside the body: tells `fused` where the expression's inputs are.
+  // To be called inside the body: tells `fused` where the inputs of the kernel's expression are in memory.
   void Bind(codegen::FusedEmitter& fused);
 
   // `body(begin, end)` writes the code for outer iterations [begin, end) of `work`; pieces are multiples of `grain`.
@@ -29,7 +29,7 @@ class KernelWriter {
   absl::Status Write(int64_t work, int64_t grain, const std::function<absl::Status(llvm::Value*, llvm::Value*)>& body);
 
  private:
-  // `code` null: the kernel and its entry for parallel loops exist.
+  // Writes the call. `code` is the module to write the kernel's entry for parallel loops to; null: it exists already.
   void Call(CodeModule* code, llvm::Function* kernel, const std::string& name, int64_t work, int64_t grain, bool small);
   // void name(ptr arguments, i64 begin, i64 end) in `module`.
   llvm::Function* WriteParallelEntry(llvm::Module& module, llvm::FunctionCallee kernel, const std::string& name,

@@ -9,7 +9,7 @@
 
 namespace xc::cpu {
 
-// Registers LLVM's target, once. An error as CheckSetUp's.
+// Registers LLVM's target, once. Errors are those of CheckSetUp.
 absl::Status InitializeLlvm();
 
 // An error if an exception left LLVM before NoteSetUpDone.

@@ -25,9 +25,9 @@ class LoopNest {
 
   // Called with the outer coordinates before each row, in a nest without a contiguous dimension.
   void set_before_row(std::function<absl::Status(const std::vector<Term>&)> before) { before_row_ = std::move(before); }
-  // In a nest with tiles, called for each of them in the place of `body`: lanes lie along the contiguous dimension, of
-  // which the position is the first; elements of `rows` lanes and `columns` successive places of the inner dimension,
-  // from its position on, are wanted.
+  // In a nest with tiles (KernelShape::tile), called for each tile in place of `body`. The index is the tile's first
+  // position; lanes are positions along the contiguous dimension. To be written are `rows` of them times `columns`
+  // positions of the inner dimension.
   using TileBody = std::function<absl::Status(FusedEmitter&, const Index&, int rows, int columns)>;
   void set_tile(TileBody tile) { tile_ = std::move(tile); }
   // The whole nest, for outer iterations [begin, end) of plan.Work().
@@ -38,13 +38,13 @@ class LoopNest {
 
  private:
   absl::Status Outer(V at);  // one outer iteration
-  // All tiles between `first` and `last` of the inner dimension. Of sides that a tile's does not divide, the rest is
-  // parts of tiles.
+  // All tiles between `first` and `last` of the inner dimension; smaller ones at the ends where the tile's side does
+  // not divide a dimension.
   absl::Status Tiles(const std::vector<Term>& outer, V first, V last);
   // In code for several sizes: the tiles of full size, and where they end.
   absl::Status WholeTiles(const std::vector<Term>& outer, V first, V last, V* whole_along, V* whole_inner);
   absl::Status Tile(std::vector<Term> outer, V along, V inner, int rows, int columns);
-  // The same row where the size is another one in each run.
+  // A row whose size is known at run time only.
   absl::Status RowOfAnySize(const std::vector<Term>& outer, V begin, V end);
   absl::Status Steps(const std::vector<Term>& outer, V begin, V end, int lanes);
   absl::Status One(const std::vector<Term>& outer, V at, int lanes, V mask);

@@ -1,5 +1,5 @@
-// Tells LLVM that the blocks of memory that a program works in, its arena, parameters, outputs and constants, are
-// apart.
+// Alias information for LLVM: the blocks of memory that a program works in (arena, parameters, outputs, constants) do
+// not overlap.
 #ifndef XC_BACKENDS_CPU_MEMORY_SCOPES_H_
 #define XC_BACKENDS_CPU_MEMORY_SCOPES_H_
 
@@ -10,7 +10,8 @@ class Instruction;
 
 namespace xc::cpu {
 
-// Marks `load`, which gives the address of a block: what is written through it is read through no other marked load.
+// Marks `load`, which loads the address of a block. Memory that is reached through it is reached through no other
+// marked load.
 void MarkBase(llvm::Instruction* load);
 
 // Gives each load and store of `function` that goes through a marked address the block's alias scope. To be run after

@@ -1,4 +1,5 @@
-// Several rows reduced together: one vector of partial results a row, which then become one vector with a result a row.
+// Reduces several rows at once: each has a vector of partial results, and these vectors are combined into one vector
+// that holds a row's result in each lane.
 #ifndef XC_BACKENDS_CPU_ROW_GROUPS_H_
 #define XC_BACKENDS_CPU_ROW_GROUPS_H_
 
@@ -11,13 +12,13 @@
 
 namespace xc::cpu {
 
-// How many rows of each of `rows` (reductions of RowsBelow, `fused` with what they reduce) are to be reduced together.
-// 0: none, since they are long enough for vectors of their own, or what they are made of is too much code to stand
-// there so many times.
+// How many rows of each of the reductions `rows` (see RowsBelow; `fused`: with the instructions that make their input)
+// are reduced at once. 0: they are reduced one by one, since they are long enough for vectors of their own, or since
+// the code of their input is too long to be repeated for each row.
 int RowsTogether(const std::vector<const HloInstruction*>& rows, bool fused, const codegen::CodegenTarget& target);
 
-// At the vector `position` of what follows reductions of rows: reduces the rows of all its lanes together, and makes
-// the results known to `fused`. `bind` prepares emitters for the operands.
+// Writes the reductions of the rows that the lanes of the vector at `position` need, and tells `fused` the results, for
+// the elementwise code that follows. `bind` tells emitters where the operands are.
 absl::Status ReduceRowsTogether(codegen::FusedEmitter& fused, const std::vector<const HloInstruction*>& rows,
                                 const KernelShape& plan, const codegen::Index& position,
                                 const std::function<void(codegen::FusedEmitter&)>& bind);

@@ -34,7 +34,8 @@ struct DeviceProgram {
   int64_t scratch_bytes = 0;  // the most that a launch takes
 };
 
-// Whether the step is the host's on every backend: it has to do with the run's queues and counters.
+// Whether the step is done by the host and never by kernels: infeed, outfeed, send and recv; the state of
+// random numbers; the numbers of replica and partition.
 bool RunsOnHost(const plan::Step& step);
 
 // Copies the program's constants to the device.

@@ -22,13 +22,14 @@ class Emitter {
   absl::StatusOr<EmittedPlan> Run();
 
  private:
-  // Code of a step, whose launches are added. Unimplemented: there is none, and why.
+  // Each writes the code of a step and adds its launches. Unimplemented, with the reason: the host evaluates the step.
   absl::Status EmitKernel(const plan::Step& step, const plan::Kernel& kernel);
   absl::Status EmitLibraryCall(const plan::Step& step, const plan::LibraryCall& call);
   absl::Status EmitSortCall(const plan::Step& step, const plan::LibraryCall& call);
   absl::Status EmitFftCall(const plan::Step& step, const plan::LibraryCall& call);
   absl::Status EmitRandomCall(const plan::Step& step, const plan::LibraryCall& call);
-  // One start of a function that all calls with this key share; `written` of its arguments are written, the last ones.
+  // Adds one launch of the function that all calls with this key share, written by `write` when it is first needed. The
+  // last `written` arguments are outputs, the others inputs.
   absl::Status AddCall(const plan::Step& step, const std::string& key, std::vector<BufferSlice> arguments, int written,
                        int64_t scratch_bytes, const std::function<absl::Status(KernelFunction&)>& write);
 

@@ -1,4 +1,4 @@
-// Which instructions compute one array or tuple from their operands, wherever and whenever they run.
+// Which instructions give the same value wherever in a computation, and however often, they run.
 #ifndef XC_COMPILER_SIMPLIFY_MAY_MOVE_H_
 #define XC_COMPILER_SIMPLIFY_MAY_MOVE_H_
 
@@ -6,8 +6,10 @@
 
 namespace xc {
 
-// Not so: parameters, what orders or marks other instructions, what runs other code or code that is not known here,
-// what has an effect, and sizes that only the run knows.
+// Whether `i` is pure: its value depends on its operands and attributes alone, and running it has no other effect.
+// False for parameters; for after-all, add-dependency, optimization-barrier and domain, and whatever has control
+// dependencies, which order or mark other instructions; for control flow, calls and custom calls; for side effects; and
+// for results of bounded-dynamic size.
 bool MayMove(const HloInstruction* i);
 
 }  // namespace xc

@@ -20,11 +20,11 @@ struct CompiledCluster {
   std::vector<Dims> result_dims;                 // of the module's results
   std::vector<DataType> result_types;
   double seconds = 0;
-  // The executable's code serves other shapes as well (general_shapes.h); it took so long to compile.
+  // Whether the executable's code serves other shapes as well (general_shapes.h), and the seconds it took to compile.
   bool general = false;
   double general_seconds = 0;
-  // Of an executable for a larger batch than the arguments have (batch_buckets.h): how it runs, its batch size, the
-  // part of that which is padding, and how long it took to compile.
+  // If the executable is for a larger batch than the arguments have (batch_buckets.h): how it runs, its batch size, how
+  // much of that is padding (0 to 1), and the seconds it took to compile.
   std::shared_ptr<const BatchPadding> padding;
   int64_t padded_batch = 0;
   double padding_part = 0, padded_seconds = 0;

@@ -18,7 +18,8 @@
 // much time as compiling takes, exact code is made in the background and runs, unless it is not quicker (ServedCode).
 // The cost gate compares code with the host's kernels (CostGate).
 //
-// Where the lowering asks for the value of an argument, that value joins all signatures: what there was is outdated.
+// When the lowering of a signature asks for the value of an argument, that value becomes part of every signature, and
+// the signatures known until then are dropped.
 //
 // Signatures that have not been called for long are forgotten, with their code, so that any number of them may come.
 #ifndef XC_JIT_LAUNCH_LAUNCHER_H_
@@ -52,10 +53,10 @@ class LaunchEvents {
  public:
   virtual ~LaunchEvents() = default;
   virtual void Compiling(const std::vector<ClusterArg>& args) {}
-  // A signature falls back to the host for this reason. `node` is the cluster's node that does not compile, so that
-  // the others may without it; empty if that is not known.
+  // The host runs a signature from now on, for the reason `why`. `node` is the cluster's node that does not compile:
+  // clusters of the other nodes might. Empty if it is not known which one it is.
   virtual void FallsBack(const std::string& node, const std::string& why) {}
-  // Signatures get no code any more: there is code of their own for `signatures`.
+  // No further signature is compiled: `signatures` of them, the most that may be, have code of their own.
   virtual void TooManySignatures(int signatures) {}
 };
 

@@ -48,7 +48,7 @@ absl::Span<const DecodeRow> WarpOps();
 absl::Span<const DecodeRow> MatrixOps();
 absl::Span<const DecodeRow> CopyOps();
 
-// Whatever stands above one function: the kernel that is being made, its shared memory, what it calls.
+// What the decoders of a kernel's functions share: the kernel being made, its shared memory, the functions it calls.
 struct KernelDecoder {
   const ParsedModule* module;
   const Symbols* symbols;
@@ -59,7 +59,8 @@ struct KernelDecoder {
   int64_t shared_top = kSharedBase;
 };
 
-// Decodes one function. Errors are kept, the first one counts; slots asked for after it are valid and mean nothing.
+// Decodes one function. The first error is kept and returned by Decode; slots that are asked for after an error are
+// valid, but mean nothing.
 class Decoder {
  public:
   Decoder(KernelDecoder* kernel, const Function& function, Code* code);
@@ -78,7 +79,7 @@ class Decoder {
   Slot Result(const Operand& operand, Type type);
   Slot ResultOfAnySize(const Operand& operand, int* bytes);
   Slot PredicateSource(const Operand& operand, bool* negated);
-  // A slot that is nobody's, for a value of `bytes`; and one with a constant in all lanes.
+  // A new slot for a temporary value of `bytes`; and a slot that holds a constant in all lanes.
   Slot Scratch(int bytes);
   Slot Constant(uint64_t bits, int bytes);
   // The carry flag.
