@@ -23,6 +23,10 @@ size_t DigitCount(const DeviceTiling& tiling) {
   return count;
 }
 
+bool IsGroup(const HloInstruction& i) {
+  return i.opcode() == O::kCustomCall && i.custom_call_target() == "xla.sdy.ShardingGroup";
+}
+
 Leaves_ Unknown(const Shape& shape) {
   Leaves_ leaves;
   for (const auto& [index, leaf] : Leaves(shape)) leaves.push_back(DeviceTiling::Replicated(RankOf(*leaf)));
@@ -46,10 +50,14 @@ class Propagation {
         for (const HloInstruction* operand : i->operands()) operands.push_back(&values.at(operand));
         XC_RETURN_IF_ERROR(Visit(*i, operands, &value));
       }
+      LieAsGroups(*i, &value);
       values[i] = std::move(value);
     }
     return std::move(values.at(computation.root()));
   }
+
+  // Whether a group of arrays that lie alike has learned something since it was last asked.
+  bool groups_grew() { return std::exchange(groups_grew_, false); }
 
   // Of one instruction that is no parameter.
   absl::StatusOr<Leaves_> Result(const HloInstruction& i, const std::vector<Leaves_>& operands) {
@@ -233,6 +241,33 @@ class Propagation {
     return absl::OkStatus();
   }
 
+  // A value says to the groups that it is in how it lies, and lies as they know from others. What comes before it is
+  // told in the next round.
+  void LieAsGroups(const HloInstruction& i, Leaves_* value) {
+    if (value->size() != 1) return;
+    DeviceTiling& tiling = (*value)[0];
+    std::vector<std::string> groups;
+    for (const HloInstruction* user : i.users()) {
+      const auto* attributes = IsGroup(*user) ? user->FindAttr<AttrKind::kFrontendAttributes>() : nullptr;
+      for (const auto& [name, id] : attributes == nullptr ? FrontendAttributes() : *attributes) {
+        if (name == "xla.sdy.sharding_group_id") groups.push_back(id);
+      }
+    }
+    // A value in several groups hands on what one of them says to the others.
+    for (const std::string& id : groups) {
+      const DeviceTiling& group = groups_.try_emplace(id, DeviceTiling::Replicated(tiling.rank())).first->second;
+      if (group.rank() == tiling.rank()) tiling.MergeFrom(group);
+    }
+    for (const std::string& id : groups) {
+      DeviceTiling& group = groups_.at(id);
+      if (group.rank() != tiling.rank()) continue;
+      DeviceTiling merged = group;
+      merged.MergeFrom(tiling);
+      groups_grew_ |= !(merged == group);
+      group = std::move(merged);
+    }
+  }
+
   // Dimension `from` of operand o goes along dimension `d` of the result.
   static void Move(const Operands& x, size_t o, int64_t from, DeviceTiling* to, int64_t d) {
     if (to == nullptr || x[o]->empty() || from >= (*x[o])[0].rank() || d >= to->rank()) return;
@@ -331,6 +366,8 @@ class Propagation {
   int64_t devices_;
   const HloInstruction* watched_;
   std::vector<DeviceTiling> at_watched_;
+  absl::flat_hash_map<std::string, DeviceTiling> groups_;  // by their numbers, as written
+  bool groups_grew_ = false;
 };
 
 // Without dimensions whose parts would differ in size.
@@ -362,7 +399,12 @@ absl::StatusOr<EntryTilings> Follow(const HloModule& module, Propagation& propag
     tilings.parameters.insert(tilings.parameters.end(), leaves.begin(), leaves.end());
     arguments.push_back(std::move(leaves));
   }
-  XC_ASSIGN_OR_RETURN(tilings.results, propagation.Run(*module.entry(), std::move(arguments)));
+  // Groups only grow; what their last arrays say reaches the others in few rounds.
+  constexpr int kMostRounds = 8;
+  for (int round = 0; round < kMostRounds; ++round) {
+    XC_ASSIGN_OR_RETURN(tilings.results, propagation.Run(*module.entry(), arguments));
+    if (!propagation.groups_grew()) break;
+  }
   const HloInstruction* root = module.entry()->root();
   if (const auto* sharding = root->FindAttr<AttrKind::kSharding>();
       sharding != nullptr && root->opcode() != O::kParameter) {
@@ -377,6 +419,14 @@ absl::StatusOr<EntryTilings> Follow(const HloModule& module, Propagation& propag
 absl::StatusOr<EntryTilings> PropagateShardings(const HloModule& module, int64_t devices) {
   Propagation propagation(devices);
   return Follow(module, propagation);
+}
+
+void DropShardingGroups(HloModule* module) {
+  for (HloComputation* computation : module->ComputationPostOrder()) {
+    for (HloInstruction* i : computation->PostOrder()) {
+      if (IsGroup(*i) && i->user_count() == 0 && i != computation->root()) computation->Remove(i);
+    }
+  }
 }
 
 absl::StatusOr<std::vector<DeviceTiling>> OperandTilings(const HloModule& module, int64_t devices,

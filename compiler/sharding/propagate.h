@@ -18,9 +18,13 @@ struct EntryTilings {
 
 // `module` computes whole arrays on `devices` partitions: `sharding` attributes of parameters, and calls "Sharding" and
 // "SPMDShardToFullShape", say how arrays lie. Everything else follows forwards, from operands to results; where
-// operands disagree, the one that is cut most counts, else the first. Parts of a result that would not be equal are not
-// cut. InvalidArgument for shardings that do not fit their arrays.
+// operands disagree, the one that is cut most counts, else the first. Arrays that calls "xla.sdy.ShardingGroup" put
+// into a group lie as any of them. Parts of a result that would not be equal are not cut. InvalidArgument for shardings
+// that do not fit their arrays.
 absl::StatusOr<EntryTilings> PropagateShardings(const HloModule& module, int64_t devices);
+
+// Takes those calls out, when they have had their effect.
+void DropShardingGroups(HloModule* module);
 
 // How the operands of a custom call, arrays, lie by the same rules; where it is run more than once, at the last time.
 absl::StatusOr<std::vector<DeviceTiling>> OperandTilings(const HloModule& module, int64_t devices,

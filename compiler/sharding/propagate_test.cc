@@ -108,6 +108,28 @@ ENTRY e { p = f32[8,4] parameter(0), $XY
             "[] [x,y]");
 }
 
+// Arrays of a group lie alike, whichever of them says how; a value says it though nobody uses the call.
+TEST(Propagate, Groups) {
+  const auto member = [](absl::string_view name, absl::string_view value, int group) {
+    return absl::StrCat(name, " = f32[8,4] custom-call(", value,
+                        "), custom_call_target=\"xla.sdy.ShardingGroup\", "
+                        "frontend_attributes={xla.sdy.sharding_group_id=\"",
+                        group, "\"}\n");
+  };
+  const std::string zeros = "z = f32[] constant(0)\nb = f32[8,4] broadcast(z), dimensions={}\n";
+  EXPECT_EQ(Entry(absl::StrCat("a = f32[8,4] parameter(0), $XY\n", zeros, member("g", "a", 0), member("h", "b", 0),
+                               "ROOT r = f32[8,4] negate(b)")),
+            "[x,y]");
+  EXPECT_EQ(Entry(absl::StrCat("a = f32[8,4] parameter(0), $XY\n", zeros, member("g", "a", 0), member("h", "b", 1),
+                               "ROOT r = f32[8,4] negate(b)")),
+            "[,]");
+  // From a later member to an earlier one, and through a third.
+  EXPECT_EQ(Entry(absl::StrCat(zeros, "c = f32[8,4] negate(b)\na = f32[8,4] parameter(0), $XY\n", member("g", "b", 0),
+                               member("h", "c", 0), member("i", "c", 1), member("j", "a", 1),
+                               "ROOT r = (f32[8,4], f32[8,4]) tuple(b, c)")),
+            "[x,y] [x,y]");
+}
+
 TEST(Propagate, UnevenPartsAndErrors) {
   EXPECT_EQ(Entry("a = f32[8,4] parameter(0), $X\nROOT r = f32[8,4] negate(a), sharding={devices=[1,4]<=[4]}"),
             "[,xy]");

@@ -45,6 +45,25 @@ ENTRY main {
 })");
 }
 
+TEST(Sharding, Groups) {
+  ExpectHlo(R"(module @m attributes {mhlo.num_partitions = 4 : i32} {
+  sdy.mesh @mesh = <["x"=4]>
+  func.func public @main(%a: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}) -> tensor<8xf32> {
+    %0 = stablehlo.negate %a : tensor<8xf32>
+    sdy.sharding_group %a group_id=7 : tensor<8xf32>
+    "sdy.sharding_group"(%0) <{group_id = 7 : i64}> : (tensor<8xf32>) -> ()
+    return %0 : tensor<8xf32>
+  }
+})",
+            R"(HloModule m
+ENTRY main {
+  a = f32[8] parameter(0), sharding={devices=[4]0,1,2,3}
+  g = f32[8] custom-call(a), custom_call_target="xla.sdy.ShardingGroup", frontend_attributes={xla.sdy.sharding_group_id="7"}
+  ROOT n = f32[8] negate(a)
+  h = f32[8] custom-call(n), custom_call_target="xla.sdy.ShardingGroup", frontend_attributes={xla.sdy.sharding_group_id="7"}
+})");
+}
+
 // JAX annotates the scalars of comparators as well, and moves constants out of them.
 TEST(Sharding, AnnotatedConstantsOfRegions) {
   ExpectHlo(R"(module @m attributes {mhlo.num_partitions = 2 : i32} {

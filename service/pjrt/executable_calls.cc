@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "compiler/cost_analysis.h"
 #include "compiler/sharding/partition.h"
+#include "compiler/sharding/propagate.h"
 #include "compiler/sharding/unreduced.h"
 #include "compiler/simplify/simplify.h"
 #include "hlo/base/status.h"
@@ -81,6 +82,7 @@ absl::StatusOr<std::unique_ptr<HloModule>> PartsOf(const CompiledProgram& compil
   PassContext context;
   XC_RETURN_IF_ERROR(InlineCalls(module.get(), context).status());
   XC_ASSIGN_OR_RETURN(EntryTilings tilings, PropagateShardings(*module, compiled.num_partitions));
+  DropShardingGroups(module.get());
   const EntryTilings as_given = tilings;
   XC_RETURN_IF_ERROR(StackUnreduced(module.get(), &tilings));
   XC_RETURN_IF_ERROR(PartitionModule(module.get(), tilings));

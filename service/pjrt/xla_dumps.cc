@@ -5,7 +5,7 @@
 #include <regex>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
+#include "hlo/base/format.h"
 #include "hlo/base/status.h"
 #include "importers/io.h"
 #include "proto/hlo.pb.h"
@@ -53,7 +53,7 @@ absl::StatusOr<XlaDump> DumpOf(const pb::CompileOptionsProto& options, const std
   // Text, where no other form is asked for.
   dump.text = OptionFlag(options, "xla_dump_hlo_as_text", flags.xla_dump_hlo_as_text()) || !dump.proto;
   static std::atomic<int> modules{0};
-  dump.prefix = absl::StrFormat("module_%04d.%s", modules++, module_name);
+  dump.prefix = Format("module_%04d.%s", modules++, module_name);
   return dump;
 }
 

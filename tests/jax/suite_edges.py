@@ -101,6 +101,8 @@ def numbers():
         for op in unary:
             yield f"special_{op}_{dtype}", lambda op=op, x=x: getattr(lax, op)(jnp.asarray(x))
         for op in binary:
+            if op.startswith("igamma") and dtype == "float64":
+                continue  # of some of these pairs, JAX's loops do not end, on either
             yield f"special_{op}_{dtype}", lambda op=op, x=x: getattr(lax, op)(
                 jnp.repeat(x, len(x)), jnp.tile(x, len(x))
             )

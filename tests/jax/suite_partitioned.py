@@ -1,4 +1,5 @@
-"""Functions whose author says how devices share them (jax.experimental.custom_partitioning): with --devices=8."""
+"""Functions whose author says how devices share them (jax.experimental.custom_partitioning), and arrays that are to lie
+alike (shard_alike): with --devices=8."""
 
 import jax
 import jax.numpy as jnp
@@ -10,7 +11,36 @@ from jax.sharding import PartitionSpec as P
 from suite_parallel import mesh, put, shards
 
 
+def alike():
+    from jax.experimental.shard_alike import shard_alike
+
+    m42 = mesh(4, 2)
+    x = put(np.linspace(-1, 1, 64, dtype="float32").reshape(8, 8), m42, "x", "y")
+    told = lambda f, *arguments: [[shards(y), str(y.sharding.spec)] for y in jax.tree.leaves(jax.jit(f)(*arguments))]
+    yield "alike_zeros", lambda: told(lambda a: shard_alike(a, jnp.zeros((8, 8)))[1], x)
+    yield "alike_own", lambda: told(lambda a: shard_alike(a, a * a)[1] * 2, x)
+    yield "alike_host", lambda: told(lambda a, b: shard_alike(a, b)[1] * 3, x, np.ones((8, 8), "float32"))
+    yield "alike_vmap", lambda: told(jax.vmap(lambda a: shard_alike(a, jnp.zeros(8))[1]), x)
+    yield "alike_grad", lambda: told(jax.grad(lambda a: shard_alike(a, jnp.cos(a))[1].sum()), x)
+    yield "alike_scan", lambda: told(
+        lambda a: lax.scan(lambda c, _: shard_alike(c, jnp.zeros_like(c)), a, None, length=3), x
+    )
+
+    def chained(a):
+        y, z = shard_alike(jnp.ones((8, 8)), jnp.ones((8, 8)) * 2)
+        _, y = shard_alike(a, y)
+        return y, z
+
+    yield "alike_chain", lambda: told(chained, x)
+    yield "alike_text", lambda: str("ShardingGroup" in jax.jit(chained).lower(x).compile().as_text())
+
+
 def cases():
+    yield from alike()
+    yield from partitioned()
+
+
+def partitioned():
     from jax.experimental.custom_partitioning import custom_partitioning
 
     m42 = mesh(4, 2)

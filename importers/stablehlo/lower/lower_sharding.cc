@@ -29,10 +29,26 @@ Op Annotate(HloBuilder& b, Op value, absl::string_view target, Sharding sharding
   return b.Make(HloOpcode::kCustomCall, {value}, std::move(attributes), {}, &shape);
 }
 
+namespace {
+
+// Arrays of one group lie alike. It has no result: the call, which nobody uses, says it of its operand.
+void LowerShardingGroup(OpLowering& op) {
+  const Attr* id = op.attrs.Require("group_id");
+  if (id == nullptr || !op.lowering.has_devices() || !op.in(0).shape().IsArray()) return;
+  Attributes attributes;
+  attributes.Set<A::kCustomCallTarget>("xla.sdy.ShardingGroup");
+  attributes.Set<A::kFrontendAttributes>({{"xla.sdy.sharding_group_id", absl::StrCat(id->integer)}});
+  const Shape& shape = op.in(0).shape();
+  op.b.Make(HloOpcode::kCustomCall, {op.in(0)}, std::move(attributes), {}, &shape);
+}
+
+}  // namespace
+
 // Where an array lies makes no difference on one device, nor how a scalar does.
 void LowerSharding(OpLowering& op) {
   for (const auto& [name, attr] : op.op.attributes) op.attrs.Find(name);
   if (op.op.results.size() > 1) return op.Fail("should have one result at most");
+  if (op.op.name == "sdy.sharding_group") return LowerShardingGroup(op);
   const Attr* attr = op.attrs.Find("sharding");
   if (!op.lowering.has_devices() || attr == nullptr || attr->source.empty() || op.op.results.empty()) {
     return op.BindEach(op.Operands());

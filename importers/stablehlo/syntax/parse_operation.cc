@@ -183,10 +183,11 @@ bool Parser::ParseSharded(Operation* op) {
     return AddAttr(op, "sharding", std::move(sharding));
   }
   if (!AtWord() || lex_.PeekChar() != '=') return true;
+  const absl::string_view name = lex_.tok().text;
   lex_.Next();
   lex_.Next();
-  Attr ignored;
-  return ParseAttr(&ignored, false);
+  Attr attr;
+  return ParseAttr(&attr, false) && AddAttr(op, name, std::move(attr));
 }
 
 // Operands and attributes up to `close`, or to what else can follow them.
