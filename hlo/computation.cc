@@ -1,5 +1,7 @@
 // Computations: adding and removing instructions, the root, post order, cloning.
 #include <algorithm>
+#include <bit>
+#include <utility>
 
 #include "hlo/base/check.h"
 #include "hlo/module.h"
@@ -138,45 +140,76 @@ bool HloComputation::RemoveDead() {
   return true;
 }
 
+namespace {
+
+// Which instructions were met. Passes ask for orders all the time: a table of pointers with one look at each takes less
+// than half of what a hash map of states does.
+class MetInstructions {
+ public:
+  explicit MetInstructions(size_t expected) : table_(std::bit_ceil(2 * expected + 2)) {}
+
+  // Whether it was not met before.
+  bool Insert(const HloInstruction* instruction) {
+    const HloInstruction** place = Find(instruction);
+    if (*place != nullptr) return false;
+    *place = instruction;
+    if (2 * ++count_ > table_.size()) Grow();  // operands of other computations, in what is not verified yet
+    return true;
+  }
+
+ private:
+  const HloInstruction** Find(const HloInstruction* instruction) {
+    const uint64_t mixed = reinterpret_cast<uintptr_t>(instruction) * uint64_t{0x9e3779b97f4a7c15};
+    size_t at = mixed >> 32 & (table_.size() - 1);
+    while (table_[at] != nullptr && table_[at] != instruction) at = (at + 1) & (table_.size() - 1);
+    return &table_[at];
+  }
+  void Grow() {
+    std::vector<const HloInstruction*> old(2 * table_.size());
+    std::swap(old, table_);
+    for (const HloInstruction* instruction : old) {
+      if (instruction != nullptr) *Find(instruction) = instruction;
+    }
+  }
+
+  std::vector<const HloInstruction*> table_;
+  size_t count_ = 0;
+};
+
+}  // namespace
+
 std::vector<HloInstruction*> HloComputation::PostOrder() const {
   std::vector<HloInstruction*> order;
   order.reserve(instructions_.size());
-  absl::flat_hash_map<const HloInstruction*, int> state;  // 1: entered, 2: done
-  state.reserve(instructions_.size());
+  MetInstructions met(instructions_.size());
   struct Frame {
     HloInstruction* instruction;
     size_t next;
   };
   std::vector<Frame> stack;
-  const auto visit = [&](HloInstruction* start) {
-    if (state[start] != 0) return;
-    state[start] = 1;
-    stack.push_back({start, 0});
+  for (const auto& start : instructions_) {
+    if (!met.Insert(start.get())) continue;
+    stack.push_back({start.get(), 0});
     while (!stack.empty()) {
       Frame& frame = stack.back();
       HloInstruction* instruction = frame.instruction;
       const size_t operand_count = instruction->operands().size();
       const size_t total = operand_count + instruction->control_predecessors().size();
-      bool descended = false;
-      while (frame.next < total) {
+      HloInstruction* below = nullptr;
+      while (below == nullptr && frame.next < total) {
         const size_t i = frame.next++;
         HloInstruction* before =
             i < operand_count ? instruction->operands()[i] : instruction->control_predecessors()[i - operand_count];
-        int& s = state[before];
-        if (s == 0) {
-          s = 1;
-          stack.push_back({before, 0});
-          descended = true;
-          break;
-        }
+        if (met.Insert(before)) below = before;
       }
-      if (descended) continue;
-      state[instruction] = 2;
-      order.push_back(instruction);
-      stack.pop_back();
+      if (below != nullptr) {
+        stack.push_back({below, 0});
+      } else {
+        order.push_back(instruction);
+        stack.pop_back();
+      }
     }
-  };
-  for (const auto& instruction : instructions_) visit(instruction.get());
+  }
   return order;
 }
 
