@@ -37,11 +37,18 @@ inline VF LoadVector(const BF16* from) {
 }
 
 inline VF LoadVector(const _Float16* from) {
+#if defined(__AVX512F__)
+  // Never through memory: a vector's load waits for two stores of halves.
+  return reinterpret_cast<VF>(_mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(from))));
+#elif defined(__F16C__)
+  return reinterpret_cast<VF>(_mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(from))));
+#else
   float wide[kLanes<float>];
   LoadRun(from, kLanes<float>, wide);
   VF f;
   memcpy(&f, wide, sizeof(f));
   return f;
+#endif
 }
 
 // The first `count` of a vector's elements, zeros behind them; nothing else is read.
