@@ -1,5 +1,8 @@
-// Pads between elements, as interleaved halves have them: of a vector's lanes each second or fourth holds an element,
-// so that a shorter vector of neighbours is computed and spread.
+// Pads between elements, as interleaved halves and gradients of strided windows have them: of a vector's lanes each
+// second, third, … one holds an element, so that a shorter vector of neighbours is computed and spread.
+#include <algorithm>
+#include <bit>
+
 #include "absl/types/span.h"
 #include "backends/codegen/fused_emitter.h"
 #include "backends/codegen/fused_internal.h"
@@ -9,6 +12,8 @@
 namespace xc::codegen {
 namespace {
 using V = llvm::Value*;
+
+constexpr int64_t kMostSpread = 8;  // there are as many places for a vector's first element
 }  // namespace
 
 std::optional<int64_t> FusedEmitter::SpreadDimension(const HloInstruction* pad, const std::vector<Term>& at) const {
@@ -18,7 +23,7 @@ std::optional<int64_t> FusedEmitter::SpreadDimension(const HloInstruction* pad, 
     if (at[i].uniform()) continue;
     const int64_t step = pad->padding().dims[i].interior + 1;
     if (found.has_value() || at[i].vec != nullptr || at[i].stride != 1) return std::nullopt;
-    if ((step != 2 && step != 4) || lanes_ < 2 * step) return std::nullopt;
+    if (step < 2 || step > kMostSpread || lanes_ < 2 * step) return std::nullopt;
     found = i;
   }
   return found;
@@ -44,11 +49,15 @@ absl::StatusOr<Element> FusedEmitter::EmitSpread(const HloInstruction* pad, cons
       uniform = And(uniform, InRange(to[i], from.dim(i)));
     }
   }
-  const int64_t step = pad->padding().dims[d].interior + 1, shift = step == 2 ? 1 : 2;
-  const int64_t count = lanes_ / step;  // elements in a vector
-  V place = b.CreateAdd(at[d].base, b.getInt64(-pad->padding().dims[d].low));
-  V first = b.CreateAShr(b.CreateAdd(place, b.getInt64(step - 1)), shift);
-  V phase = b.CreateSub(b.CreateShl(first, shift), place);  // the lane of the first element
+  const int64_t step = pad->padding().dims[d].interior + 1, low = pad->padding().dims[d].low;
+  // Elements in a vector; where the step is no power of two, some behind them are computed in vain.
+  const int64_t count = std::bit_ceil(static_cast<uint64_t>((lanes_ - 1) / step + 1));
+  V place = b.CreateAdd(at[d].base, b.getInt64(-low));
+  // Rounded up, of a number that may be negative.
+  const int64_t before = low > 0 ? low / step + 1 : 0;
+  V first = b.CreateSub(b.CreateUDiv(b.CreateAdd(place, b.getInt64(before * step + step - 1)), b.getInt64(step)),
+                        b.getInt64(before));
+  V phase = b.CreateSub(b.CreateMul(first, b.getInt64(step)), place);  // the lane of the first element
   to[d] = {first, 1, nullptr, false};
   // What `make` gives for the phase that it is.
   auto choose = [&](auto make) {
@@ -66,10 +75,13 @@ absl::StatusOr<Element> FusedEmitter::EmitSpread(const HloInstruction* pad, cons
   inner.lanes_far_ = lanes_far_ || ReachesFar(from, pad->shape());
   if (V wanted = And(tail_, lane_condition_); wanted != nullptr) {
     wanted = e_.Splat(wanted, lanes_);
+    V none_wanted = llvm::Constant::getNullValue(wanted->getType());
     inner.lane_condition_ = b.CreateAnd(inside, choose([&](int64_t p) {
                                           std::vector<int> pick;
-                                          for (int64_t j = 0; j < count; ++j) pick.push_back(p + j * step);
-                                          return b.CreateShuffleVector(wanted, pick);
+                                          for (int64_t j = 0; j < count; ++j) {
+                                            pick.push_back(static_cast<int>(std::min<int64_t>(p + j * step, lanes_)));
+                                          }
+                                          return b.CreateShuffleVector(wanted, none_wanted, pick);
                                         }));
   }
   XC_ASSIGN_OR_RETURN(Element value, inner.Get(operand, Index{to}));

@@ -168,6 +168,24 @@ TEST(MemoryAccess, ShortRows) {
   }
 }
 
+// Room of any width between the elements of rows, in front of them and behind; with less than all of them, and as part
+// of what reads it under a condition.
+TEST(MemoryAccess, RoomBetweenElements) {
+  for (int interior = 1; interior <= 8; ++interior) {
+    for (int width : {3, 50}) {
+      for (int low : {0, 5, -2}) {
+        const int wide = low + (width - 1) * (interior + 1) + 1 + 1;
+        const std::string shape = absl::StrCat("T[6,", wide, "]");
+        Same(absl::StrCat("x = T[6,", width, "] parameter(0) z = T[] parameter(1) n = T[6,", width,
+                          "] multiply(x, x) p = ", shape, " pad(n, z), padding=0_0x", low, "_1_", interior,
+                          " y = ", shape, " parameter(2) c = pred[", wide, "] parameter(3) cb = pred[6,", wide,
+                          "] broadcast(c), dimensions={1} ROOT r = ", shape, " select(cb, p, y)"),
+             {"f32", "f64", "s8", "c64"});
+      }
+    }
+  }
+}
+
 TEST(MemoryAccess, RowsKeptBetweenStages) {
   // What the variance and the result both subtract or scale, rounded to a narrow type each time; rows of vectors, with
   // a rest, and of a rest alone.
