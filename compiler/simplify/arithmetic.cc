@@ -1,5 +1,6 @@
 // Rewrite rows of arithmetic. Floats keep every bit of strict IEEE results, the sign of zero included; which NaN comes
 // out of an operation on NaNs is not specified.
+#include <algorithm>
 #include <bit>
 #include <cmath>
 
@@ -120,6 +121,66 @@ I* UnsignedRemainder(I* i, PassContext&) {
       make::Full(i->parent(), i->type(), i->shape().dims(), static_cast<double>((int64_t{1} << k) - 1)));
 }
 
+// An integer that all elements of a constant are.
+const I* UniformConstant(const I* x) {
+  if (x->opcode() == HloOpcode::kBroadcast) x = x->operand(0);
+  return IsInt(x) && x->IsBroadcastScalarConstant() && x->literal().size() > 0 ? x : nullptr;
+}
+
+// The largest number that elements of x may be, where all are known to be in [0, 2^32); else -1.
+int64_t MostOf(const I* x, int depth = 6) {
+  const auto bounded = [](int64_t most) { return most >= 0 && most >> 32 == 0 ? most : -1; };
+  if (!IsInt(x) || depth == 0) return -1;
+  if (const I* constant = UniformConstant(x)) return bounded(constant->literal().GetInt(0));
+  const int bits = ElementBits(x->type());
+  switch (x->opcode()) {
+    case HloOpcode::kIota: {
+      const int64_t most = x->shape().dim(x->attr<AttrKind::kIotaDimension>()) - 1;
+      return bits == 64 || (bits == 32 && most >> 31 == 0) ? bounded(most) : -1;  // others may have wrapped
+    }
+    case HloOpcode::kBroadcast:
+    case HloOpcode::kReshape:
+    case HloOpcode::kTranspose:
+    case HloOpcode::kSlice:
+      return MostOf(x->operand(0), depth - 1);
+    case HloOpcode::kConvert: {
+      const ElementType from = x->operand(0)->type();
+      if (bits < 64) return -1;
+      const int64_t most = MostOf(x->operand(0), depth - 1);
+      return most < 0 && IsUnsignedInt(from) && ElementBits(from) <= 32 ? (int64_t{1} << ElementBits(from)) - 1 : most;
+    }
+    case HloOpcode::kDivide:
+    case HloOpcode::kRemainder: {
+      const int64_t by = UniformConstant(x->operand(1)) == nullptr ? -1 : MostOf(x->operand(1), 1);
+      const int64_t most = by <= 0 ? -1 : MostOf(x->operand(0), depth - 1);
+      return x->opcode() == HloOpcode::kDivide ? most : std::min(most, by - 1);
+    }
+    case HloOpcode::kAdd:
+    case HloOpcode::kSelect: {
+      const bool add = x->opcode() == HloOpcode::kAdd;
+      if (add && bits < 64) return -1;
+      const int64_t one = MostOf(x->operand(add ? 0 : 1), depth - 1);
+      const int64_t other = one < 0 ? -1 : MostOf(x->operand(add ? 1 : 2), depth - 1);
+      return other < 0 ? -1 : bounded(add ? one + other : std::max(one, other));
+    }
+    default:
+      return -1;
+  }
+}
+
+// x / c and x % c in 64 bits, where x and c are known to have 32 -> the same in 32 bits: machines divide vectors by a
+// constant with products of twice the width, which 64 bits lack.
+I* SmallDivision(I* i, PassContext&) {
+  I *x = i->operand(0), *y = i->operand(1);
+  if (!IsInt(i) || ElementBits(i->type()) != 64 || i->shape().IsScalar()) return nullptr;
+  if (UniformConstant(y) == nullptr || !ChooseSafe(MostOf(x) >= 0 && MostOf(y) > 0)) return nullptr;
+  I* narrow = x->opcode() == HloOpcode::kIota
+                  ? x->parent()->Add(x->CloneWith(Shape(ElementType::kU32, x->shape().dims()), {}))
+                  : make::Convert(x, ElementType::kU32);
+  I* by = make::Broadcast(make::ScalarInt(i->parent(), ElementType::kU32, MostOf(y)), i->shape().dims(), {});
+  return make::Convert(make::Binary(i->opcode(), narrow, by), i->type());
+}
+
 // --x -> x; the same for not
 I* TwiceUndone(I* i, PassContext&) {
   return i->operand(0)->opcode() == i->opcode() ? i->operand(0)->operand(0) : nullptr;
@@ -183,6 +244,8 @@ absl::Span<const RewriteRow> ArithmeticRows() {
       {"multiply_minus_one", HloOpcode::kMultiply, MultiplyMinusOne},
       {"divide_one", HloOpcode::kDivide, DivideOne},
       {"divide_power_of_two", HloOpcode::kDivide, DividePowerOfTwo},
+      {"small_division", HloOpcode::kDivide, SmallDivision},
+      {"small_division", HloOpcode::kRemainder, SmallDivision},
       {"unsigned_divide", HloOpcode::kDivide, UnsignedDivide},
       {"unsigned_remainder", HloOpcode::kRemainder, UnsignedRemainder},
       {"negate_twice", HloOpcode::kNegate, TwiceUndone},

@@ -44,6 +44,32 @@ TEST(Arithmetic, SubtractZero) {
   EXPECT_EQ(With("s32", "0", "s32[8] subtract(i, c)"), "root = p2\n");
 }
 
+// In 32 bits what is known to have no more, and to be no negative number.
+TEST(Arithmetic, SmallDivisionsOf64Bits) {
+  const auto divides_in_32_bits = [](const std::string& x, const std::string& op, const std::string& by) {
+    const std::string text =
+        Check("k = s64[8] iota(), iota_dimension=0\n w = s64[8] convert(u)\n l = s64[8] convert(i)\n" +
+              std::string(" s = s64[] constant(") + by +
+              ")\n c = s64[8] broadcast(s), dimensions={}\n ROOT r = s64[8] " + op + "(" + x + ", c)");
+    const bool wide = text.find("s64[8] " + op) != std::string::npos;
+    EXPECT_EQ(wide, text.find("u32[8] " + op) == std::string::npos) << text;
+    return !wide;
+  };
+  EXPECT_TRUE(divides_in_32_bits("k", "divide", "7"));
+  EXPECT_TRUE(divides_in_32_bits("k", "remainder", "7"));
+  EXPECT_TRUE(divides_in_32_bits("w", "divide", "4294967295"));
+  EXPECT_FALSE(divides_in_32_bits("w", "divide", "4294967296"));
+  EXPECT_FALSE(divides_in_32_bits("l", "divide", "7"));  // may be negative
+  EXPECT_FALSE(divides_in_32_bits("k", "divide", "-7"));
+  EXPECT_FALSE(divides_in_32_bits("k", "remainder", "0"));
+  // What is made of such numbers.
+  const std::string more =
+      "k = s64[8] iota(), iota_dimension=0\n s = s64[] constant(3)\n"
+      " c = s64[8] broadcast(s), dimensions={}\n d = s64[8] divide(k, c)\n"
+      " e = s64[8] add(d, k)\n f = s64[8] select(p, e, c)\n ROOT r = s64[8] remainder(f, c)";
+  EXPECT_EQ(Check(more).find("s64[8] remainder"), std::string::npos) << Check(more);
+}
+
 TEST(Arithmetic, SubtractSelfOfIntegersOnly) {
   EXPECT_EQ(Check("ROOT r = s32[8] subtract(i, i)"),
             "t0 = s32[] constant(0)\nroot = s32[8] broadcast(t0), dimensions={}\n");
