@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "backends/runtime/gemm_bytes.h"
 #include "backends/runtime/gemm_kernels.h"
 #include "backends/runtime/onednn.h"
 #include "backends/runtime/preparation.h"
@@ -198,6 +199,7 @@ absl::Status OwnTile(const GemmTile& tile) {
     XC_ASSIGN_OR_RETURN(char* scratch, ThreadScratch(8 * tile.m * tile.k + 64 * tile.m, kPackScratch));
     if (kernels.skinny(tile, scratch)) return absl::OkStatus();
   }
+  if (tile.m > kSkinnyRows && HasByteProduct(tile)) return ByteProduct(tile);
   const int64_t bytes = kernels.gemm_scratch(tile);
   if (bytes < 0) {
     return absl::UnimplementedError(absl::StrCat("matrix product of element types ", static_cast<int>(tile.a_type),
@@ -233,6 +235,9 @@ bool HasSmallStridedRows(const MatmulDesc& d) {
   return a_row != (d.a_k == 1 ? d.k : d.m) || b_row != (d.b_n == 1 ? d.n : d.k);
 }
 
+// Contracted bytes that oneDNN's kernels may sum at once: sums pass through f32, which has all integers up to 2^24.
+int64_t MostBytes(RtType a) { return (int64_t{1} << 24) / (128 * (a == RtType::kU8 ? 256 : 128)); }
+
 // Whether oneDNN's kernel is the better one: its types, a result contiguous along n, more than a few rows.
 bool WantOneDnn(const MatmulDesc& d) {
   if (!use_onednn.load(std::memory_order_relaxed) || d.k == 0 || IsTiny(d) || (d.c_n != 1 && d.n != 1)) return false;
@@ -245,6 +250,8 @@ bool WantOneDnn(const MatmulDesc& d) {
   if (a == RtType::kF32 && HasSmallStridedRows(d)) return false;
   // Its byte kernels leave parts of a result of one row or column unwritten.
   if (bytes && (d.m == 1 || d.n == 1)) return false;
+  const GemmTile tile{a, b, c, d.m, d.n, d.k, nullptr, d.a_m, d.a_k, nullptr, d.b_k, d.b_n};
+  if (bytes && d.m > kSkinnyRows && PrefersByteProduct(tile, d.num_batch_dims > 0, MostBytes(a))) return false;
   return !floats || d.m > kSkinnyRows;
 }
 
@@ -259,9 +266,6 @@ bool CopiesRight(const MatmulDesc& d) {
 struct Ranges {
   int64_t batch_begin, batch_end, m0, m1, n0, n1;
 };
-
-// Contracted bytes that oneDNN's kernels may sum at once: sums pass through f32, which has all integers up to 2^24.
-int64_t MostBytes(RtType a) { return (int64_t{1} << 24) / (128 * (a == RtType::kU8 ? 256 : 128)); }
 
 // The key of the product of `batch`, of these rows and columns; strides over all of the contracted dimension.
 onednn::MatmulKey KeyOf(const MatmulDesc& d, int64_t batch, int64_t m, int64_t n) {
