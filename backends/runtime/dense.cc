@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <type_traits>
 #include <utility>
 
 #include "backends/runtime/gemm_kernels.h"
@@ -112,14 +113,40 @@ absl::Status MultiplySubtract(RunContext* ctx, const Matrix<T>& a, const Matrix<
   return absl::OkStatus();
 }
 
+namespace {
+
+// The columns of a, whose rows are at least as many, one by one. The number of the first that has no root, from 1 on.
 template <typename T>
-absl::Status CholeskyLower(RunContext* ctx, const Matrix<T>& a, int32_t* info) {
+int32_t CholeskyColumns(const Matrix<T>& a) {
+  for (int64_t j = 0; j < a.cols; ++j) {
+    Real<T> d = RealPart(a(j, j));
+    for (int64_t p = 0; p < j; ++p) d -= std::norm(a(j, p));
+    if (!(d > 0)) {
+      a(j, j) = d;
+      return static_cast<int32_t>(j + 1);
+    }
+    const Real<T> root = std::sqrt(d);
+    a(j, j) = root;
+    for (int64_t p = 0; p < j; ++p) {
+      const T factor = Conj(a(j, p));
+      for (int64_t i = j + 1; i < a.rows; ++i) a(i, j) -= Product(a(i, p), factor);
+    }
+    for (int64_t i = j + 1; i < a.rows; ++i) a(i, j) /= root;
+  }
+  return 0;
+}
+
+// By blocks of columns: each less what those before it contribute, its triangle, and what is below it, which is a
+// triangular solve. Blocks are made of smaller ones; complex numbers, for which there is no kernel, of columns.
+template <typename T>
+absl::Status CholeskyBlocks(RunContext* ctx, const Matrix<T>& a, int64_t block, int32_t* info) {
+  constexpr int64_t kSmallBlock = 16;
+  constexpr bool kReal = std::is_floating_point_v<T>;
   const int64_t n = a.rows;
   *info = 0;
-  for (int64_t k = 0; k < n; k += kBlockSize) {
-    const int64_t size = std::min(kBlockSize, n - k);
+  for (int64_t k = 0; k < n; k += block) {
+    const int64_t size = std::min(block, n - k), below = n - k - size;
     if (k > 0) {
-      // The block column less what the columns before it contribute.
       OwnedMatrix<T> row(k, size);
       for (int64_t p = 0; p < k; ++p) {
         for (int64_t j = 0; j < size; ++j) row(p, j) = Conj(a(k + j, p));
@@ -131,26 +158,34 @@ absl::Status CholeskyLower(RunContext* ctx, const Matrix<T>& a, int32_t* info) {
         for (int64_t i = j; i < size; ++i) a(k + i, k + j) += corner(i, j);
       }
       XC_RETURN_IF_ERROR(
-          MultiplySubtract<T>(ctx, a.Part(k + size, 0, n - k - size, k), row, a.Part(k + size, k, n - k - size, size)));
+          MultiplySubtract<T>(ctx, a.Part(k + size, 0, below, k), row, a.Part(k + size, k, below, size)));
     }
-    for (int64_t j = k; j < k + size; ++j) {
-      Real<T> d = RealPart(a(j, j));
-      for (int64_t p = k; p < j; ++p) d -= std::norm(a(j, p));
-      if (!(d > 0)) {
-        a(j, j) = d;
-        *info = static_cast<int32_t>(j + 1);
-        return absl::OkStatus();
-      }
-      const Real<T> root = std::sqrt(d);
-      a(j, j) = root;
-      for (int64_t p = k; p < j; ++p) {
-        const T factor = Conj(a(j, p));
-        for (int64_t i = j + 1; i < n; ++i) a(i, j) -= Product(a(i, p), factor);
-      }
-      for (int64_t i = j + 1; i < n; ++i) a(i, j) /= root;
+    if (kReal && block > kSmallBlock) {
+      XC_RETURN_IF_ERROR(CholeskyBlocks(ctx, a.Part(k, k, size, size), kSmallBlock, info));
+    } else {
+      *info = CholeskyColumns(a.Part(k, k, kReal ? size : n - k, size));
     }
+    if (*info != 0) {
+      *info += static_cast<int32_t>(k);
+      return absl::OkStatus();
+    }
+    if (!kReal || below == 0) continue;
+    OwnedMatrix<T> upper(size, size);
+    for (int64_t j = 0; j < size; ++j) {
+      for (int64_t p = 0; p <= j; ++p) upper(p, j) = a(k + j, k + p);
+    }
+    ctx->ParallelFor(below, 64, [&](int64_t begin, int64_t end) {
+      SolveBlock<T>(upper, a.Part(k + size + begin, k, end - begin, size), false);
+    });
   }
   return absl::OkStatus();
+}
+
+}  // namespace
+
+template <typename T>
+absl::Status CholeskyLower(RunContext* ctx, const Matrix<T>& a, int32_t* info) {
+  return CholeskyBlocks(ctx, a, kBlockSize, info);
 }
 
 template <typename T>

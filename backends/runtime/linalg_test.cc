@@ -112,6 +112,21 @@ TYPED_TEST(Linalg, Cholesky) {
   }
 }
 
+// In any block of columns, and at the ends of such.
+TYPED_TEST(Linalg, CholeskySaysWhichMinorIsNotPositive) {
+  using T = TypeParam;
+  constexpr int64_t kSize = 150;
+  for (int64_t at : {0, 15, 16, 63, 64, 90, 149}) {
+    OwnedMatrix<T> a(kSize, kSize);
+    for (int64_t j = 0; j < kSize; ++j) {
+      for (int64_t i = j; i < kSize; ++i) a(i, j) = T(i > j ? 0.001 : i == at ? -1 : 2);
+    }
+    int32_t info = -1;
+    ASSERT_TRUE(CholeskyLower<T>(&this->ctx, a, &info).ok());
+    EXPECT_EQ(info, at + 1);
+  }
+}
+
 TYPED_TEST(Linalg, CholeskyOfNoPositiveMatrixIsNan) {
   using T = TypeParam;
   std::vector<T> a = {T(1), T(0), T(0), T(-1), T(4), T(0), T(0), T(9)};
