@@ -188,7 +188,10 @@ Element ElementEmitter::BitcastConvert(ElementType from, ElementType to, Element
 
 V ElementEmitter::Splat(V value, int lanes) {
   if (lanes <= 1 || value->getType()->isVectorTy()) return value;
-  return b_.CreateVectorSplat(lanes, value);
+  V all = b_.CreateVectorSplat(lanes, value);
+  if (!target_.halves) return all;
+  auto known = narrow_bits_.find({ElementType::kF16, value});
+  return known == narrow_bits_.end() ? all : Keep(ElementType::kF16, all, b_.CreateVectorSplat(lanes, known->second));
 }
 
 Element ElementEmitter::Splat(Element value, int lanes) {
@@ -206,6 +209,7 @@ void ElementEmitter::Broadcast(absl::Span<Element> values) {
 Element ElementEmitter::Select(V condition, Element yes, Element no) {
   Element all[] = {{condition}, yes, no};
   Broadcast(absl::MakeSpan(all));
+  if (V chosen = SelectHalves(all[0].re, all[1].re, all[2].re); chosen != nullptr && yes.im == nullptr) return {chosen};
   Element chosen{b_.CreateSelect(all[0].re, all[1].re, all[2].re)};
   if (yes.im != nullptr) chosen.im = b_.CreateSelect(all[0].re, all[1].im, all[2].im);
   return chosen;

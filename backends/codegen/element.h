@@ -28,7 +28,8 @@ struct CodegenTarget {
   bool f16c = false;           // hardware conversion between f16 and f32
   bool masked_memory = false;  // masked loads and stores of all element widths are cheap
   int vector_bytes = 16;
-  bool bf16 = false;  // hardware conversion from f32 to bf16
+  bool bf16 = false;    // hardware conversion from f32 to bf16
+  bool halves = false;  // hardware arithmetic of f16
   // Row reductions use vectors and several accumulators; if false, they add element after element, in order.
   bool row_vectors = true;
   bool extremes = false;  // maximum and minimum, with NaN and signed zeros, are instructions
@@ -70,6 +71,12 @@ class ElementEmitter {
   // the type. Its NaNs are an operand's or the machine's own, with zeros behind the digits of bf16.
   llvm::Value* NormalizeMachineResult(ElementType type, llvm::Value* value);
 
+  // The f16 that an f32 register holds, in LLVM's type for it, if it is at hand; and made from any that holds one.
+  llvm::Value* Half(llvm::Value* value);
+  llvm::Value* ExactHalf(llvm::Value* value);
+  // The f32 register that holds a value of LLVM's type for f16.
+  llvm::Value* FromHalf(llvm::Value* half);
+
   // `value` repeated in all lanes; vectors pass through.
   llvm::Value* Splat(llvm::Value* value, int lanes);
   Element Splat(Element value, int lanes);
@@ -90,6 +97,10 @@ class ElementEmitter {
   // An f32's bits plus what makes their upper half the nearest bf16 number, ties to even; not for all NaNs.
   llvm::Value* RoundBF16(llvm::Value* bits);
   llvm::Value* Widen(ElementType type, llvm::Value* bits);  // bits in i32 to f32
+  llvm::Type* HalfType(int lanes);
+  // A choice of f32 registers as one of f16 where both sides are at hand as such; else null.
+  llvm::Value* SelectHalves(llvm::Value* condition, llvm::Value* yes, llvm::Value* no);
+  llvm::Value* ExtendHalf(llvm::Value* half);
   llvm::Value* SignExtendFrom(llvm::Value* x, int bits);
   // Remembers that `value` holds, exactly, the narrow float with these bits.
   llvm::Value* Keep(ElementType type, llvm::Value* value, llvm::Value* bits);

@@ -85,6 +85,9 @@ absl::StatusOr<Element> EmitElementwise(ElementEmitter& e, const HloInstruction&
       ElementEmitter::Lanes(operands[1].re) == 1) {
     return Element{e.NormalizeMachineResult(to, DivideByUniform(e, operands[0].re, operands[1].re))};
   }
+  if (round && (op == HloOpcode::kSelect ? to : type) == ElementType::kF16) {
+    if (Element y = EmitHalfOp(e, instruction, x)) return y;
+  }
   std::vector<V> re;
   for (const Element& element : x) re.push_back(element.re);
   // One exponent of integers decides for all lanes how often to multiply.

@@ -10,6 +10,9 @@ namespace xc::codegen {
 llvm::Value* EmitFloatOp(ElementEmitter& e, HloOpcode op, llvm::Value* const* x);
 llvm::Value* EmitIntegerOp(ElementEmitter& e, HloOpcode op, ElementType type, llvm::Value* const* x);
 llvm::Value* EmitCompare(ElementEmitter& e, const HloInstruction& instruction, absl::Span<const Element> x);
+// An op whose operands (those of a select) and result are f16, or that compares them, in the machine's own f16. Nothing
+// where the machine has none, or no operand is at hand as one.
+Element EmitHalfOp(ElementEmitter& e, const HloInstruction& instruction, absl::Span<const Element> operands);
 Element EmitComplexOp(ElementEmitter& e, HloOpcode op, absl::Span<const Element> x);
 llvm::Value* EmitReducePrecision(ElementEmitter& e, ElementType type, int exponent_bits, int mantissa_bits,
                                  llvm::Value* x);

@@ -1,5 +1,7 @@
 #include "backends/codegen/extreme.h"
 
+#include <algorithm>
+
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/Intrinsics.h"
@@ -10,8 +12,23 @@ namespace {
 using V = llvm::Value*;
 }  // namespace
 
-Extreme::Extreme(ElementEmitter& e, HloOpcode op)
-    : b_(e.builder()), largest_(op == HloOpcode::kMaximum), mask_registers_(e.target().masked_memory) {}
+Extreme::Extreme(ElementEmitter& e, HloOpcode op, ElementType type)
+    : e_(e),
+      b_(e.builder()),
+      type_(type),
+      largest_(op == HloOpcode::kMaximum),
+      mask_registers_(e.target().masked_memory),
+      halves_(type == ElementType::kF16 && e.target().halves) {}
+
+V Extreme::Take(V x) {
+  if (!halves_) return x;
+  V known = e_.Half(x);
+  return known != nullptr ? known : e_.ExactHalf(x);
+}
+
+V Extreme::Give(V extreme) { return halves_ ? e_.FromHalf(extreme) : extreme; }
+
+int Extreme::width() const { return halves_ ? 16 : std::max(32, 8 * StorageBytes(type_)); }
 
 llvm::Type* Extreme::BitsType(V x) {
   return x->getType()->getWithNewType(llvm::Type::getIntNTy(b_.getContext(), x->getType()->getScalarSizeInBits()));

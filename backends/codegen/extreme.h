@@ -18,8 +18,14 @@ namespace xc::codegen {
 // put together, are kept beside; both are looked at once, at the end.
 class Extreme {
  public:
-  // `op`: maximum or minimum.
-  Extreme(ElementEmitter& e, HloOpcode op);
+  // `op`: maximum or minimum, of elements of `type`.
+  Extreme(ElementEmitter& e, HloOpcode op, ElementType type);
+
+  // Registers of the type as what is compared (f16 itself where the machine has it), and back.
+  llvm::Value* Take(llvm::Value* x);
+  llvm::Value* Give(llvm::Value* extreme);
+  // Bits of what is compared.
+  int width() const;
 
   llvm::Value* Step(llvm::Value* total, llvm::Value* x);
   llvm::Value* Bits(llvm::Value* x);
@@ -37,8 +43,10 @@ class Extreme {
   llvm::Type* BitsType(llvm::Value* x);
   llvm::Type* FlagType(llvm::Value* x);
 
+  ElementEmitter& e_;
   llvm::IRBuilderBase& b_;
-  const bool largest_, mask_registers_;
+  const ElementType type_;
+  const bool largest_, mask_registers_, halves_;
 };
 
 }  // namespace xc::codegen

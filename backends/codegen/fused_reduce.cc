@@ -244,11 +244,14 @@ absl::StatusOr<std::vector<Element>> FusedEmitter::EmitRowReduce(const HloInstru
   for (int64_t d = 0; d < from.rank(); ++d) {
     if (std::find(dims.begin(), dims.end(), d) == dims.end()) to[d] = at[next++];
   }
-  const int lanes = e_.target().vector_bytes / std::max(4, StorageBytes(ComplexComponent(type)));
   const int64_t size = from.dim(order.back());
-  const int accumulators = ChooseAny(size >= lanes * kAccumulators ? kAccumulators : 1);
   const bool extreme = IsFloating(type) && (op == HloOpcode::kMaximum || op == HloOpcode::kMinimum);
-  Extreme extremes(e_, op);
+  Extreme extremes(e_, op, type);
+  // Rows that are kept lie in memory in vectors of f32.
+  const int bits =
+      extreme && kept_row_ == nullptr ? extremes.width() : 8 * std::max(4, StorageBytes(ComplexComponent(type)));
+  const int lanes = 8 * e_.target().vector_bytes / bits;
+  const int accumulators = ChooseAny(size >= lanes * kAccumulators ? kAccumulators : 1);
   auto exactly = [&](const Element& x, const Element& y) -> absl::StatusOr<Element> {
     Element arguments[] = {x, y};
     XC_ASSIGN_OR_RETURN(std::vector<Element> value, EmitApply(e_, reduce->to_apply(), arguments, !keep));
@@ -266,7 +269,8 @@ absl::StatusOr<std::vector<Element>> FusedEmitter::EmitRowReduce(const HloInstru
     inner->kept_row_ = kept_row_;
     return inner;
   };
-  const Element neutral = NeutralElement(e_, op, type, init);
+  Element neutral = NeutralElement(e_, op, type, init);
+  if (extreme) neutral.re = extremes.Take(neutral.re);
   std::vector<Element> values(accumulators, e_.Splat(neutral, lanes));
   // Behind the accumulators, of extremes: all elements' bits, and whether one is NaN.
   if (extreme) {
@@ -306,6 +310,7 @@ absl::StatusOr<std::vector<Element>> FusedEmitter::EmitRowReduce(const HloInstru
     to[d] = {loop.index(), 1, nullptr, true};
     XC_ASSIGN_OR_RETURN(Element x, inner->Get(operand, Index{to}));
     x = e_.Splat(x, lanes);
+    if (extreme) x.re = extremes.Take(x.re);
     Element none = e_.Splat(neutral, lanes);
     x.re = b.CreateSelect(mask, x.re, none.re);
     if (x.im != nullptr) x.im = b.CreateSelect(mask, x.im, none.im);
@@ -343,6 +348,7 @@ absl::StatusOr<std::vector<Element>> FusedEmitter::EmitRowReduce(const HloInstru
       }
       XC_ASSIGN_OR_RETURN(Element x, inner->Get(operand, Index{to}));
       x = inner->element().Splat(x, lanes);
+      if (extreme) x.re = extremes.Take(x.re);
       XC_ASSIGN_OR_RETURN(Element y, apply(in[a], x));
       out.push_back(y);
       read.push_back(x);
@@ -370,6 +376,7 @@ absl::StatusOr<std::vector<Element>> FusedEmitter::EmitRowReduce(const HloInstru
     to[d] = {index_.Const(done), 1, nullptr, done % lanes == 0};
     XC_ASSIGN_OR_RETURN(Element x, inner->Get(operand, Index{to}));
     x = e_.Splat(x, lanes);
+    if (extreme) x.re = extremes.Take(x.re);
     Element none = e_.Splat(neutral, lanes);
     x.re = b.CreateSelect(mask, x.re, none.re);
     if (x.im != nullptr) x.im = b.CreateSelect(mask, x.im, none.im);
@@ -412,7 +419,9 @@ absl::StatusOr<std::vector<Element>> FusedEmitter::EmitRowReduce(const HloInstru
   for (int width = lanes; width > 1; width /= 2) {
     XC_ASSIGN_OR_RETURN(total, apply(part(total, 0, width / 2), part(total, width / 2, width / 2)));
   }
-  if (extreme) total.re = extremes.FinishRow(total.re, values[accumulators].re, values[accumulators + 1].re);
+  if (extreme) {
+    total.re = extremes.Give(extremes.FinishRow(total.re, values[accumulators].re, values[accumulators + 1].re));
+  }
   const bool alone = extreme && (no_rest || e_.target().masked_memory);  // `init` is among the vectors' elements
   if (!alone) {
     XC_ASSIGN_OR_RETURN(total, exactly(scalar, total));

@@ -50,7 +50,7 @@ absl::StatusOr<std::vector<Element>> FusedEmitter::EmitReduceWindow(const HloIns
   const HloOpcode simple = n == 1 ? SimpleReducer(*reduce->to_apply()) : HloOpcode::kParameter;
   const bool keep = simple == HloOpcode::kAdd || simple == HloOpcode::kMultiply;
   const bool extreme = IsFloating(from.type()) && (simple == HloOpcode::kMaximum || simple == HloOpcode::kMinimum);
-  Extreme extremes(e_, simple);
+  Extreme extremes(e_, simple, from.type());
   std::vector<Element> inits, values;
   for (int64_t i = 0; i < n; ++i) {
     XC_ASSIGN_OR_RETURN(Element init, Get(reduce->operand(n + i), Index{}));
@@ -60,8 +60,8 @@ absl::StatusOr<std::vector<Element>> FusedEmitter::EmitReduceWindow(const HloIns
   values = inits;
   // Behind an extreme: all elements' bits, and whether one is NaN.
   if (extreme) {
-    values.push_back({extremes.Bits(inits[0].re)});
-    values.push_back({extremes.NoNan(inits[0].re)});
+    inits[0].re = extremes.Take(inits[0].re);
+    values = {inits[0], {extremes.Bits(inits[0].re)}, {extremes.NoNan(inits[0].re)}};
   }
   std::vector<std::unique_ptr<Loop>> loops;
   std::vector<std::vector<Element>> carried;
@@ -124,6 +124,7 @@ absl::StatusOr<std::vector<Element>> FusedEmitter::EmitReduceWindow(const HloIns
     }
     if (extreme) {
       // Positions outside the operand count as the initial value, which counts anyway.
+      arguments[1].re = extremes.Take(arguments[1].re);
       V next = (inside == nullptr ? arguments[1] : e_.Select(inside, arguments[1], inits[0])).re;
       seen.push_back(next);
       values[0].re = extremes.Step(values[0].re, next);
@@ -145,7 +146,9 @@ absl::StatusOr<std::vector<Element>> FusedEmitter::EmitReduceWindow(const HloIns
     EndLoop(*loops[l], values);
     values = carried[l];
   }
-  if (extreme) return std::vector<Element>{{extremes.FinishLanes(values[0].re, values[1].re, values[2].re)}};
+  if (extreme) {
+    return std::vector<Element>{{extremes.Give(extremes.FinishLanes(values[0].re, values[1].re, values[2].re))}};
+  }
   if (keep) {
     values[0].re = e_.Normalize(reduce->operand(0)->type(), values[0].re);
     if (values[0].im != nullptr) values[0].im = e_.Normalize(reduce->operand(0)->type(), values[0].im);

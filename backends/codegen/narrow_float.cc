@@ -65,6 +65,44 @@ V ElementEmitter::RoundToFloat(V wide) {
   return b_.CreateBitCast(b_.CreateSelect(inexact, odd, bits), f32);
 }
 
+llvm::Type* ElementEmitter::HalfType(int lanes) {
+  return lanes == 1 ? b_.getHalfTy() : llvm::FixedVectorType::get(b_.getHalfTy(), lanes);
+}
+
+V ElementEmitter::Half(V value) {
+  if (llvm::isa<llvm::Constant>(value)) {
+    V half = ExactHalf(value);
+    return b_.CreateFPExt(half, value->getType()) == value ? half : nullptr;
+  }
+  auto known = narrow_bits_.find({ElementType::kF16, value});
+  if (known == narrow_bits_.end()) return nullptr;
+  const int lanes = Lanes(value);
+  return b_.CreateBitCast(b_.CreateTrunc(known->second, RegisterType(ElementType::kU16, lanes)), HalfType(lanes));
+}
+
+V ElementEmitter::ExactHalf(V value) { return b_.CreateFPTrunc(value, HalfType(Lanes(value))); }
+
+V ElementEmitter::SelectHalves(V condition, V yes, V no) {
+  const bool constants = llvm::isa<llvm::Constant>(yes) && llvm::isa<llvm::Constant>(no);
+  if (!target_.halves || constants || !yes->getType()->getScalarType()->isFloatTy()) return nullptr;
+  V on_true = Half(yes), on_false = on_true == nullptr ? nullptr : Half(no);
+  return on_false == nullptr ? nullptr : FromHalf(b_.CreateSelect(condition, on_true, on_false));
+}
+
+V ElementEmitter::FromHalf(V half) {
+  const int lanes = Lanes(half);
+  V bits = b_.CreateZExt(b_.CreateBitCast(half, RegisterType(ElementType::kU16, lanes)),
+                         RegisterType(ElementType::kS32, lanes));
+  return Keep(ElementType::kF16, ExtendHalf(half), bits);
+}
+
+// LLVM moves operations in front of an extension that it sees, and has wrong or no code for some of them on halves
+// (minimum of -0 and NaN, maximum of scalars): the fence keeps them in f32.
+V ElementEmitter::ExtendHalf(V half) {
+  llvm::Type* f32 = RegisterType(ElementType::kF32, Lanes(half));
+  return b_.CreateArithmeticFence(b_.CreateFPExt(half, f32), f32);
+}
+
 V ElementEmitter::RoundBF16(V bits) {
   auto I = [&](int64_t v) { return llvm::ConstantInt::get(bits->getType(), v); };
   if (target_.masked_memory && Lanes(bits) > 1) {
@@ -93,9 +131,7 @@ V ElementEmitter::Narrow(ElementType type, V x) {
     return b_.CreateSelect(nan, b_.CreateOr(b_.CreateLShr(raw, I(16)), I(0x40)), rounded);
   }
   if (type == ElementType::kF16 && target_.f16c) {
-    llvm::Type* half = lanes == 1 ? b_.getHalfTy() : llvm::FixedVectorType::get(b_.getHalfTy(), lanes);
-    V h = b_.CreateFPTrunc(x, half);
-    return b_.CreateZExt(b_.CreateBitCast(h, RegisterType(ElementType::kU16, lanes)), i32);
+    return b_.CreateZExt(b_.CreateBitCast(ExactHalf(x), RegisterType(ElementType::kU16, lanes)), i32);
   }
   if (type == ElementType::kF8E8M0FNU) {
     // Nearest power of two, ties to the larger one; denormal numbers included.
@@ -152,11 +188,8 @@ V ElementEmitter::Widen(ElementType type, V bits) {
   auto I = [&](int64_t v) { return llvm::ConstantInt::get(i32, v); };
   if (type == ElementType::kBF16) return b_.CreateBitCast(b_.CreateShl(bits, I(16)), f32);
   if (type == ElementType::kF16 && target_.f16c) {
-    llvm::Type* half = lanes == 1 ? b_.getHalfTy() : llvm::FixedVectorType::get(b_.getHalfTy(), lanes);
-    V h = b_.CreateBitCast(b_.CreateTrunc(bits, RegisterType(ElementType::kU16, lanes)), half);
-    // LLVM moves operations in front of an extension that it sees, and has wrong or no code for some of them on halves
-    // (minimum of -0 and NaN, maximum of scalars): the fence keeps them in f32.
-    return b_.CreateArithmeticFence(b_.CreateFPExt(h, f32), f32);
+    V h = b_.CreateBitCast(b_.CreateTrunc(bits, RegisterType(ElementType::kU16, lanes)), HalfType(lanes));
+    return ExtendHalf(h);
   }
   const int64_t quiet_nan = 0x7fc00000;
   if (type == ElementType::kF8E8M0FNU) {

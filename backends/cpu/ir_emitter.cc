@@ -65,6 +65,7 @@ IrEmitter::IrEmitter(const plan::Plan& plan, const Target& target, absl::Time de
     : plan_(plan), target_(target), deadline_(deadline), impl_(std::make_unique<Impl>()) {
   codegen_target_.fma = target.fma;
   codegen_target_.f16c = target.f16c;
+  codegen_target_.halves = target.halves;
   codegen_target_.masked_memory = target.avx512;
   codegen_target_.vector_bytes = target.vector_bytes;
   impl_->functions = std::make_unique<ProgramModules>(&impl_->modules, target_, deadline);

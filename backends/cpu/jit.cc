@@ -240,6 +240,7 @@ absl::StatusOr<Target> GetTarget(const std::string& name, bool other_machine) {
                       feature.first().str());
     }
     level = host_v4 && host_v3 ? 4 : host_v3 ? 3 : host_v2 ? 2 : 1;
+    target.halves = level >= 4 && has("avx512fp16");
   } else if (name == "x86-64-v2" || name == "x86-64-v3" || name == "x86-64-v4") {
     target.cpu = name;
     level = name.back() - '0';

@@ -31,6 +31,7 @@ struct Target {
   bool f16c = false;
   bool avx2 = false;
   bool avx512 = false;  // F, BW, DQ and VL: masked loads and stores of every width
+  bool halves = false;  // arithmetic of f16 in vectors; no named level has it
 
   int lanes(int element_bytes) const { return vector_bytes / element_bytes; }
 };

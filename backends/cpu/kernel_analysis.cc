@@ -76,7 +76,8 @@ KernelShape ShapeOf(const std::vector<int64_t>& dims, const plan::Access& access
   KernelShape shape;
   shape.dims = dims;
   for (int64_t d : dims) shape.elements *= d;
-  const int width = access.positions ? std::max(access.widest_bits, 32) : access.widest_bits;
+  const int widest = target.halves ? access.half_bits : access.widest_bits;
+  const int width = access.positions ? std::max(widest, 32) : widest;
   shape.lanes = std::max(1, std::min(64, target.vector_bytes * 8 / width));
   shape.most_lanes = shape.lanes;
   if (access.row_reduce) shape.lanes = 1;

@@ -16,6 +16,28 @@ int RegisterBits(ElementType type) {
   return IsFloating(part) ? std::max(32, ElementBits(part)) : ElementBits(part);
 }
 
+// The same on machines that compute with f16 itself, if that is all that is done with it.
+int HalfBits(const HloInstruction& i, ElementType type) {
+  if (type != ElementType::kF16) return RegisterBits(type);
+  if (i.IsElementwise()) return IsHalfOp(i.opcode()) ? 16 : 32;
+  switch (i.opcode()) {
+    case HloOpcode::kParameter:
+    case HloOpcode::kConstant:
+    case HloOpcode::kBroadcast:
+    case HloOpcode::kReshape:
+    case HloOpcode::kCopy:
+    case HloOpcode::kBitcast:
+    case HloOpcode::kFusion:
+      return 16;
+    case HloOpcode::kReduceWindow: {
+      const HloOpcode op = i.operand_count() == 2 ? SimpleReducer(*i.to_apply()) : HloOpcode::kParameter;
+      return op == HloOpcode::kMaximum || op == HloOpcode::kMinimum ? 16 : 32;
+    }
+    default:
+      return OpcodeAccess(i.opcode()) == OpAccess::kMoves ? 16 : 32;
+  }
+}
+
 class Scan {
  public:
   explicit Scan(const std::vector<int64_t>& dims) : dims_(dims) {}
@@ -25,7 +47,8 @@ class Scan {
     if (!seen_.insert({i, aligned}).second) return;
     if (i->shape().IsArray()) {
       // pred and bytes beside wider values follow those.
-      access.widest_bits = std::max(access.widest_bits, RegisterBits(i->type()));
+      Widen(*i, i->type());
+      if (i->IsElementwise() && i->operand_count() > 0) Widen(*i, i->operand(0)->type());
       if (aligned && !i->shape().IsScalar() && !SameSize(i->shape())) access.in_order = false;
       if (!i->shape().IsRowMajor()) access.in_order = false;
     }
@@ -79,7 +102,7 @@ class Scan {
       seen_.insert({operand, true});
       seen_.insert({operand, false});
       if (!operand->shape().IsArray()) continue;
-      access.widest_bits = std::max(access.widest_bits, RegisterBits(operand->type()));
+      Widen(*i, operand->type());
       const bool same = i->IsElementwise() || i->opcode() == HloOpcode::kMap || i->opcode() == HloOpcode::kReshape ||
                         i->opcode() == HloOpcode::kCopy || i->opcode() == HloOpcode::kBitcast;
       if (same && !operand->shape().IsScalar() && (!SameSize(operand->shape()) || !operand->shape().IsRowMajor())) {
@@ -92,6 +115,10 @@ class Scan {
   Access access;
 
  private:
+  void Widen(const HloInstruction& i, ElementType type) {
+    access.widest_bits = std::max(access.widest_bits, RegisterBits(type));
+    access.half_bits = std::max(access.half_bits, HalfBits(i, type));
+  }
   bool SameSize(const Shape& shape) const {
     int64_t n = 1;
     for (int64_t d : dims_) n *= d;
@@ -157,7 +184,7 @@ Access AccessOf(const std::vector<const HloInstruction*>& values, bool fused) {
 Access AccessOfArray(const Shape& shape) {
   Access access;
   access.in_order = false;
-  access.widest_bits = std::max(8, RegisterBits(shape.type()));
+  access.widest_bits = access.half_bits = std::max(8, RegisterBits(shape.type()));
   return access;
 }
 

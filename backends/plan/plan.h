@@ -61,6 +61,7 @@ struct Access {
   bool row_reduce = false;  // it has reductions along minor dimensions
   bool positions = false;   // coordinates become values (iota, gather, …)
   int widest_bits = 8;      // of the register types of its values
+  int half_bits = 8;        // the same where the machine computes with f16 itself
   int64_t contiguous = -1;  // the result's dimension along which a transposed operand is contiguous; -1: there is none
 };
 

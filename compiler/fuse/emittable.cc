@@ -132,6 +132,30 @@ bool IsKnownElementwise(HloOpcode opcode, ElementType type) {
   return opcode != HloOpcode::kStochasticConvert && (OpcodeTypes(opcode) & TypeClassOf(type));
 }
 
+bool IsHalfOp(HloOpcode opcode) {
+  switch (opcode) {
+    case HloOpcode::kAbs:
+    case HloOpcode::kAdd:
+    case HloOpcode::kCeil:
+    case HloOpcode::kClamp:
+    case HloOpcode::kCompare:
+    case HloOpcode::kDivide:
+    case HloOpcode::kFloor:
+    case HloOpcode::kIsFinite:
+    case HloOpcode::kMaximum:
+    case HloOpcode::kMinimum:
+    case HloOpcode::kMultiply:
+    case HloOpcode::kNegate:
+    case HloOpcode::kRoundNearestEven:
+    case HloOpcode::kSelect:
+    case HloOpcode::kSign:
+    case HloOpcode::kSubtract:
+      return true;
+    default:
+      return false;
+  }
+}
+
 Decision CanEmit(const HloInstruction& instruction) {
   if (instruction.opcode() != HloOpcode::kFusion) return CanEmitOne(instruction);
   for (const HloInstruction* operand : instruction.operands()) {

@@ -18,6 +18,9 @@ Decision CanApply(const HloComputation& computation);
 // Whether elementwise `opcode` has code for operands of `type`: what the op table defines, mostly.
 bool IsKnownElementwise(HloOpcode opcode, ElementType type);
 
+// Whether elementwise `opcode` of f16 can be computed in f16 itself, with the bits of computing in f32 and rounding.
+bool IsHalfOp(HloOpcode opcode);
+
 // For reducers that are one commutative, associative op of their two parameters: that op; kParameter otherwise.
 HloOpcode SimpleReducer(const HloComputation& computation);
 
