@@ -13,6 +13,7 @@
 #include "backends/cpu/kernel_analysis.h"
 #include "backends/cpu/kernel_writer.h"
 #include "backends/cpu/loop_nest.h"
+#include "compiler/fuse/emittable.h"
 #include "hlo/base/choices.h"
 #include "hlo/base/status.h"
 
@@ -29,6 +30,7 @@ using V = llvm::Value*;
 // Columns of one piece of work, and rows whose sum is taken before it joins the total: sums of many rows lose less.
 constexpr int64_t kColumns = 512;
 constexpr int64_t kRows = 128;
+constexpr int64_t kRowsAtOnce = 4;  // where they may be put together first
 
 int64_t Count(const std::vector<int64_t>& dims) {
   int64_t count = 1;
@@ -66,15 +68,21 @@ bool ReadsElsewhere(const HloInstruction* value, bool fused) {
 
 // What the kernel computes, in numbers.
 struct Reduction {
-  Reduction(const HloInstruction& instruction, const plan::ColumnReduce& the_form, int vector_bytes)
+  Reduction(const HloInstruction& instruction, const plan::ColumnReduce& the_form, const codegen::CodegenTarget& target)
       : root(instruction.opcode() == HloOpcode::kFusion ? instruction.fused_root() : &instruction),
         form(the_form),
         reduce(the_form.reduce),
         type(the_form.reduce->type()) {
-    narrow = IsNarrowFloat(type);
+    const HloOpcode op = SimpleReducer(*reduce->to_apply());
+    const bool extreme = op == HloOpcode::kMaximum || op == HloOpcode::kMinimum;
+    const bool halves = target.halves && type == ElementType::kF16 && extreme;
+    narrow = IsNarrowFloat(type) && !halves;
     local_type = narrow ? ElementType::kF32 : type;
     local_shape = WithDefaultLayout(Shape(local_type, {kColumns}));
-    const int lanes = vector_bytes / std::max(4, StorageBytes(local_type));
+    const HloOpcode read = reduce->operand(0)->opcode();
+    any_order = (!IsFloating(type) && !IsComplex(type) && op != HloOpcode::kParameter) || (IsFloating(type) && extreme);
+    any_order = any_order && (root == &instruction || read == HloOpcode::kParameter);
+    const int lanes = target.vector_bytes / (halves ? 2 : std::max(4, StorageBytes(local_type)));
     batches = Count(form.batch);
     rows = Count(form.rows);
     columns = Count(form.columns);
@@ -100,6 +108,9 @@ struct Reduction {
   ElementType type, local_type;
   bool narrow;  // accumulators of narrow floats are f32
   Shape local_shape;
+  // Rows may be put together before they join what is there, which is then read and written less often. Only rows that
+  // lie in memory are: the code for others would be there several times.
+  bool any_order;
   int64_t batches, rows, columns;
   // Columns that are taken together, and how often.
   int64_t block, blocks;
@@ -136,8 +147,16 @@ class BlockEmitter {
     V row_last = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, b_.CreateAdd(row_first, b_.getInt64(kRows)),
                                           b_.getInt64(r_.rows));
     XC_RETURN_IF_ERROR(StartSum(row_first));
-    Loop row(b_, b_.CreateAdd(row_first, b_.getInt64(1)), row_last, 1, "row");
-    XC_RETURN_IF_ERROR(AddRow(row.index()));
+    V rest = b_.CreateAdd(row_first, b_.getInt64(1));
+    if (r_.any_order) {
+      V several = b_.CreateSub(row_last, b_.CreateURem(b_.CreateSub(row_last, rest), b_.getInt64(kRowsAtOnce)));
+      Loop rows(b_, rest, several, kRowsAtOnce, "several");
+      XC_RETURN_IF_ERROR(AddRows(rows.index(), kRowsAtOnce));
+      rows.End();
+      rest = several;
+    }
+    Loop row(b_, rest, row_last, 1, "row");
+    XC_RETURN_IF_ERROR(AddRows(row.index(), 1));
     row.End();
     XC_RETURN_IF_ERROR(AddSum(b_.CreateICmpEQ(row_block.index(), b_.getInt64(0))));
     row_block.End();
@@ -212,12 +231,22 @@ class BlockEmitter {
     });
   }
 
-  absl::Status AddRow(V row) {
+  // Adds `count` rows, which are first added up themselves: a power of two.
+  absl::Status AddRows(V row, int64_t count) {
     return Along([&](FusedEmitter& fused, const Index& here, const Index& position) -> absl::Status {
       fused.BindMemory(sum_.get(), local_);
-      XC_ASSIGN_OR_RETURN(Element x, RowValue(fused, row, position));
+      std::vector<Element> x(count);
+      for (int64_t i = 0; i < count; ++i) {
+        XC_ASSIGN_OR_RETURN(x[i], RowValue(fused, b_.CreateAdd(row, b_.getInt64(i)), position));
+        x[i] = element_.Splat(x[i], fused.lanes());
+      }
+      for (int64_t half = count / 2; half > 0; half /= 2) {
+        for (int64_t i = 0; i < half; ++i) {
+          XC_ASSIGN_OR_RETURN(x[i], Apply(x[i], x[i + half]));
+        }
+      }
       XC_ASSIGN_OR_RETURN(Element before, fused.Get(sum_.get(), here));
-      XC_ASSIGN_OR_RETURN(Element value, Apply(before, x));
+      XC_ASSIGN_OR_RETURN(Element value, Apply(before, x[0]));
       fused.Store(r_.local_shape, local_, here, value);
       return absl::OkStatus();
     });
@@ -278,7 +307,7 @@ class BlockEmitter {
 }  // namespace
 
 absl::Status IrEmitter::EmitColumnReduce(const HloInstruction* instruction, const plan::Kernel& kernel) {
-  const Reduction r(*instruction, kernel.columns, codegen_target_.vector_bytes);
+  const Reduction r(*instruction, kernel.columns, codegen_target_);
   KernelWriter writer(this, impl_.get(), target_, kernel);
   return writer.Write(r.batches * r.blocks, 1, [&](V begin, V end) -> absl::Status {
     llvm::IRBuilderBase& builder = b();

@@ -1,4 +1,4 @@
-// Reductions of rows: the largest and smallest numbers of all kinds.
+// Reductions of rows: the largest and smallest numbers of all kinds. Columns whose rows are put together first.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -156,6 +156,36 @@ ENTRY e { x = T[77] parameter(0) y = T[20] parameter(1) z = T[3,77] parameter(2)
   d = T[3,77,20] subtract(bz, wy) m = T[3,77] reduce(d, none), dimensions={2}, to_apply=most
   ROOT r = (pred[77], T[3,77]) tuple(is, m) })",
                                    {{"T[", absl::StrCat(type, "[")}}));
+  }
+}
+
+// Columns of what may be put together in any order: rows that are whole steps, and with a rest.
+TEST(ColumnReduce, RowsPutTogetherFirst) {
+  for (const char* type : {"f16", "bf16", "f32", "s32", "u8", "s64", "pred"}) {
+    for (const char* op : {"add", "multiply", "maximum", "minimum"}) {
+      const bool exact = type[0] != 'f' && type[0] != 'b';
+      if (!exact && (op[0] == 'a' || op[1] == 'u')) continue;
+      for (int rows : {1, 2, 5, 130, 1000}) {
+        for (int columns : {7, 40, 600}) {
+          for (const char* cpu : {"", "x86-64-v2"}) {
+            BothOptions options;
+            options.cpu = cpu;
+            ExpectSame(absl::StrReplaceAll(R"(HloModule m
+r { a = T[] parameter(0) b = T[] parameter(1) ROOT r = T[] OP(a, b) }
+ENTRY e {
+  x = T[2,R,C] parameter(0)
+  i = T[] parameter(1)
+  ROOT s = T[2,C] reduce(x, i), dimensions={1}, to_apply=r
+})",
+                                           {{"T[", absl::StrCat(type, "[")},
+                                            {"OP", op},
+                                            {"R,", absl::StrCat(rows, ",")},
+                                            {"C]", absl::StrCat(columns, "]")}}),
+                       options);
+          }
+        }
+      }
+    }
   }
 }
 
