@@ -4,6 +4,8 @@
 
 #include <dlfcn.h>
 #include <pthread.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <cstring>
 #include <list>
@@ -111,13 +113,15 @@ Library::Library() {
 
 namespace {
 
-// The thread of PrepareProducts. A fork waits for it, since the child would wait for ever for what it has begun, and so
-// does the thread that began it when it ends: at the end of a process, before the library's objects are destroyed.
+// The thread of PrepareProducts. A fork waits for it: the child would wait for ever for what it has begun. So does the
+// end of the process, since the library's static objects, some of which the thread makes, must not be destroyed
+// meanwhile: exit() destroys thread-local objects of the thread that calls it before all static ones. That is the
+// process's first thread, as a rule, and so no other one may begin this.
 class Preparation {
  public:
   void Begin() {
     std::lock_guard<std::mutex> lock(mu_);
-    if (begun_) return;
+    if (begun_ || syscall(SYS_gettid) != getpid()) return;
     begun_ = true;
     if (!Lib().ok || pthread_atfork([] { Of()->Wait(); }, nullptr, nullptr) != 0) return;
     static thread_local const WaitAtEnd wait;

@@ -2,6 +2,8 @@
 
 import json
 import os
+import subprocess
+import sys
 
 import ml_dtypes
 import numpy as np
@@ -102,6 +104,27 @@ def test_damaged_files_are_errors(tmp_path):
             xla.load(path)
     with pytest.raises(FileNotFoundError):
         xla.load(tmp_path / "nofile.xcp")
+
+
+LEAVES = """
+import sys, threading, xla
+load = lambda: xla.load(sys.argv[1])
+if sys.argv[2] == "thread":
+    thread = threading.Thread(target=load)
+    thread.start()
+    thread.join()
+else:
+    load()
+"""
+
+
+@pytest.mark.parametrize("where", ["main", "thread"])
+def test_a_process_may_end_while_kernels_are_made(tmp_path, where):
+    """Loading a program with large products begins to make their kernels, which takes longer than these processes live."""
+    x = np.ones((256, 256), np.float32)
+    xla.compile(lambda a, b: a @ b).export(tmp_path / "product.xcp", x, x)
+    for _ in range(6):
+        subprocess.run([sys.executable, "-c", LEAVES, tmp_path / "product.xcp", where], check=True)
 
 
 def test_a_profile_names_what_takes_the_time(tmp_path):
