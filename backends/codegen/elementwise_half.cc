@@ -98,9 +98,14 @@ Element EmitHalfOp(ElementEmitter& e, const HloInstruction& instruction, absl::S
   const size_t first = op == HloOpcode::kSelect ? 1 : 0;  // a select's condition stays
   std::vector<V> x;
   for (size_t i = 0; i < operands.size(); ++i) x.push_back(i < first ? operands[i].re : e.Half(operands[i].re));
-  bool any = false;
-  for (size_t i = first; i < x.size(); ++i) any = any || (x[i] != nullptr && !llvm::isa<llvm::Constant>(x[i]));
-  if (!any) return {};
+  bool any = false, all = true;
+  for (size_t i = first; i < x.size(); ++i) {
+    any = any || (x[i] != nullptr && !llvm::isa<llvm::Constant>(x[i]));
+    all = all && x[i] != nullptr;
+  }
+  // What f32 has no rounding after is better done there than brought from there.
+  const bool rounds = op == HloOpcode::kAdd || op == HloOpcode::kSubtract || op == HloOpcode::kMultiply;
+  if (!any || (!all && !rounds)) return {};
   for (size_t i = first; i < x.size(); ++i) {
     if (x[i] == nullptr) x[i] = e.ExactHalf(operands[i].re);
   }

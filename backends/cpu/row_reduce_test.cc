@@ -165,8 +165,8 @@ TEST(ColumnReduce, RowsPutTogetherFirst) {
     for (const char* op : {"add", "multiply", "maximum", "minimum"}) {
       const bool exact = type[0] != 'f' && type[0] != 'b';
       if (!exact && (op[0] == 'a' || op[1] == 'u')) continue;
-      for (int rows : {1, 2, 5, 130, 1000}) {
-        for (int columns : {7, 40, 600}) {
+      for (int rows : {2, 5, 130}) {
+        for (int columns : {7, 600}) {
           for (const char* cpu : {"", "x86-64-v2"}) {
             BothOptions options;
             options.cpu = cpu;
