@@ -8,6 +8,9 @@
 
 namespace xc {
 
+// Contracted bytes that oneDNN's kernels may sum at once: sums pass through f32, which has all integers up to 2^24.
+inline int64_t MostBytes(RtType a) { return (int64_t{1} << 24) / (128 * (a == RtType::kU8 ? 256 : 128)); }
+
 // Whether the machine has such instructions, and the types are s8 or u8 with a result of 8 or 32 bits.
 bool HasByteProduct(const GemmTile& t);
 absl::Status ByteProduct(const GemmTile& t);

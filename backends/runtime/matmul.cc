@@ -235,9 +235,6 @@ bool HasSmallStridedRows(const MatmulDesc& d) {
   return a_row != (d.a_k == 1 ? d.k : d.m) || b_row != (d.b_n == 1 ? d.n : d.k);
 }
 
-// Contracted bytes that oneDNN's kernels may sum at once: sums pass through f32, which has all integers up to 2^24.
-int64_t MostBytes(RtType a) { return (int64_t{1} << 24) / (128 * (a == RtType::kU8 ? 256 : 128)); }
-
 // Whether oneDNN's kernel is the better one: its types, a result contiguous along n, more than a few rows.
 bool WantOneDnn(const MatmulDesc& d) {
   if (!use_onednn.load(std::memory_order_relaxed) || d.k == 0 || IsTiny(d) || (d.c_n != 1 && d.n != 1)) return false;
@@ -423,9 +420,8 @@ absl::Status SmallProduct(RunContext* ctx, const Problem& p) {
 }  // namespace
 
 bool NeedsPreparation(const MatmulDesc& desc) {
-  const double products = static_cast<double>(desc.m) * desc.n * desc.k;
-  constexpr double kMany = 1 << 20;  // below, it is another kernel's
-  return Type(desc.a_type) == RtType::kF32 && desc.n > kSkinnyRows && products >= kMany && WantOneDnn(desc);
+  const bool many = static_cast<double>(desc.m) * desc.n * desc.k >= 1 << 20;  // below, it is another kernel's
+  return Type(desc.a_type) == RtType::kF32 && desc.n > kSkinnyRows && many && WantOneDnn(desc);
 }
 
 void SetMatmulUseOneDnn(bool use) { use_onednn = use; }
