@@ -53,8 +53,9 @@ absl::StatusOr<Element> FusedEmitter::EmitSpread(const HloInstruction* pad, cons
   // Elements in a vector; where the step is no power of two, some behind them are computed in vain.
   const int64_t count = std::bit_ceil(static_cast<uint64_t>((lanes_ - 1) / step + 1));
   V place = b.CreateAdd(at[d].base, b.getInt64(-low));
-  // Rounded up, of a number that may be negative.
-  const int64_t before = low > 0 ? low / step + 1 : 0;
+  // Rounded up, of a number that may be negative: a vector may begin in front of the pad, in another part of a
+  // concatenation.
+  const int64_t before = (std::max<int64_t>(low, 0) + lanes_) / step + 1;
   V first = b.CreateSub(b.CreateUDiv(b.CreateAdd(place, b.getInt64(before * step + step - 1)), b.getInt64(step)),
                         b.getInt64(before));
   V phase = b.CreateSub(b.CreateMul(first, b.getInt64(step)), place);  // the lane of the first element

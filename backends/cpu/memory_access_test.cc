@@ -183,6 +183,13 @@ TEST(MemoryAccess, RoomBetweenElements) {
              {"f32", "f64", "s8", "c64"});
       }
     }
+    // A vector begins in one of two such pads, and ends in the other.
+    const int wide = 1 + 2 * (interior + 1) + 1;
+    const std::string shape = absl::StrCat("T[6,", wide, "]");
+    Same(absl::StrCat("x = T[6,3] parameter(0) z = T[] parameter(1) p = ", shape, " pad(x, z), padding=0_0x1_0_",
+                      interior, " q = ", shape, " pad(x, z), padding=0_0x0_1_", interior, " c = T[6,", 2 * wide,
+                      "] concatenate(p, q), dimensions={1} ROOT r = T[6,", 2 * wide, "] multiply(c, c)"),
+         {"f32", "s8"});
   }
 }
 

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <utility>
+
 #include "backends/registry.h"
 #include "jit/launch/launcher_testing.h"
 
@@ -31,7 +33,7 @@ class LimitedCompiler : public FakeCompiler {
 
 class GeneralShapesTest : public ::testing::Test {
  protected:
-  GeneralShapesTest() : graph_(*ImportGraphDef(*ParseGraphDef(kDouble, true))) {}
+  GeneralShapesTest() : graph_(std::move(**ImportGraphDef(*ParseGraphDef(kDouble, true)))) {}
   // Whether a new signature of these sizes is served by code for all of them.
   bool Served(int64_t rows, int64_t columns) {
     const std::vector<ClusterArg> args = {{DT_FLOAT, {rows, columns}}};
