@@ -14,8 +14,8 @@
 
 namespace xc {
 
-// "f32[8,4], [8], []": a shape for each argument of the entry, arrays inside of tuples too. One without an element type, which is kInvalid then, has
-// that of the module.
+// "f32[8,4], [8], []": a shape for each argument of the entry, arrays inside of tuples too. One without an element
+// type, which is kInvalid then, has that of the module.
 absl::StatusOr<std::vector<Shape>> ParseArgumentShapes(absl::string_view text);
 
 // Open sizes come from the list, or from the arrays in `directory`/I.npy.
