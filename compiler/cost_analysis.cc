@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "absl/container/inlined_vector.h"
+
 namespace xc {
 namespace {
 
@@ -30,7 +32,7 @@ InstructionCost Applied(const HloComputation* scalar, int64_t times) {
 
 // Bytes of `value`, a parameter of a fusion, that are read: all, or of one that is only sliced, gathered from or
 // updated in place, what its users look at.
-int64_t BytesRead(const HloInstruction* value) {
+int64_t BytesOfParameter(const HloInstruction* value) {
   const int64_t all = value->shape().TotalByteSize();
   int64_t bytes = 0;
   for (const HloInstruction* user : value->users()) {
@@ -39,7 +41,7 @@ int64_t BytesRead(const HloInstruction* value) {
     if (!is_first) return all;
     switch (user->opcode()) {
       case HloOpcode::kBitcast:
-        bytes = Add(bytes, BytesRead(user));
+        bytes = Add(bytes, BytesOfParameter(user));
         break;
       case HloOpcode::kSlice:
       case HloOpcode::kDynamicSlice:
@@ -78,6 +80,41 @@ int64_t Log2(int64_t n) {
   return log;
 }
 
+// What an instruction reads of each operand: all, or of one that it only slices, gathers from or updates in place, what
+// it looks at.
+absl::InlinedVector<int64_t, 8> BytesOfOperands(const HloInstruction& instruction) {
+  absl::InlinedVector<int64_t, 8> bytes(instruction.operand_count());
+  const auto all = [&](size_t i) { return instruction.operand(i)->shape().TotalByteSize(); };
+  switch (instruction.opcode()) {
+    case HloOpcode::kFusion:
+      for (size_t i = 0; i < bytes.size(); ++i) {
+        bytes[i] = BytesOfParameter(instruction.fused_computation()->parameter(i));
+      }
+      break;
+    case HloOpcode::kSlice:
+    case HloOpcode::kDynamicSlice:
+    case HloOpcode::kGather:
+      bytes[0] = instruction.shape().TotalByteSize();
+      break;
+    case HloOpcode::kDynamicUpdateSlice:
+      bytes[1] = all(1);
+      break;
+    case HloOpcode::kScatter:
+      bytes[0] = bytes.back() = all(bytes.size() - 1);
+      break;
+    default:
+      for (size_t i = 0; i < bytes.size(); ++i) bytes[i] = all(i);
+  }
+  return bytes;
+}
+
+// Of all operands.
+int64_t BytesRead(const HloInstruction& instruction) {
+  int64_t sum = 0;
+  for (int64_t bytes : BytesOfOperands(instruction)) sum = Add(sum, bytes);
+  return sum;
+}
+
 }  // namespace
 
 InstructionCost& InstructionCost::operator+=(const InstructionCost& other) {
@@ -92,11 +129,6 @@ InstructionCost CostOf(const HloInstruction* instruction) {
   InstructionCost cost;
   if (OpcodeAccess(instruction->opcode()) == OpAccess::kStructure) return cost;
   const int64_t out = Elements(instruction->shape());
-  const auto read_all = [&] {
-    for (const HloInstruction* operand : instruction->operands()) {
-      cost.bytes_read = Add(cost.bytes_read, operand->shape().TotalByteSize());
-    }
-  };
   switch (instruction->opcode()) {
     case HloOpcode::kWhile:
       cost += CostOf(instruction->while_condition());
@@ -112,10 +144,7 @@ InstructionCost CostOf(const HloInstruction* instruction) {
       return CostOf(instruction->to_apply());
     case HloOpcode::kFusion: {
       cost = CostOf(instruction->fused_computation());
-      cost.bytes_read = 0;
-      for (const HloInstruction* p : instruction->fused_computation()->parameters()) {
-        cost.bytes_read = Add(cost.bytes_read, BytesRead(p));
-      }
+      cost.bytes_read = BytesRead(*instruction);
       cost.bytes_written = BytesWritten(instruction->fused_computation()->root());
       return cost;
     }
@@ -124,20 +153,16 @@ InstructionCost CostOf(const HloInstruction* instruction) {
     case HloOpcode::kGather:
     case HloOpcode::kBroadcast:
     case HloOpcode::kIota:
+      cost.bytes_read = BytesRead(*instruction);
       cost.bytes_written = instruction->shape().TotalByteSize();
-      cost.bytes_read = instruction->opcode() == HloOpcode::kIota ? 0 : cost.bytes_written;
-      if (instruction->opcode() == HloOpcode::kBroadcast) {
-        cost.bytes_read = instruction->operand(0)->shape().TotalByteSize();
-      }
       return cost;
     case HloOpcode::kDynamicUpdateSlice:
-      cost.bytes_read = instruction->operand(1)->shape().TotalByteSize();
-      cost.bytes_written = cost.bytes_read;
+      cost.bytes_written = cost.bytes_read = BytesRead(*instruction);
       return cost;
     case HloOpcode::kScatter: {
       const HloInstruction* updates = instruction->operand(instruction->operand_count() - 1);
       cost += Applied(instruction->to_apply(), Elements(updates->shape()));
-      cost.bytes_read = Mul(2, updates->shape().TotalByteSize());
+      cost.bytes_read = BytesRead(*instruction);
       cost.bytes_written = updates->shape().TotalByteSize();
       return cost;
     }
@@ -188,7 +213,7 @@ InstructionCost CostOf(const HloInstruction* instruction) {
         cost.flops = out;
       }
   }
-  read_all();
+  cost.bytes_read = BytesRead(*instruction);
   cost.bytes_written = instruction->shape().TotalByteSize();
   return cost;
 }
@@ -200,31 +225,6 @@ InstructionCost CostOf(const HloComputation* computation) {
 }
 
 namespace {
-
-// The parts of CostOf(instruction).bytes_read, by operand.
-std::vector<int64_t> BytesOfOperands(const HloInstruction& instruction) {
-  std::vector<int64_t> bytes(instruction.operand_count());
-  const auto all = [&](size_t i) { return instruction.operand(i)->shape().TotalByteSize(); };
-  switch (instruction.opcode()) {
-    case HloOpcode::kFusion:
-      for (size_t i = 0; i < bytes.size(); ++i) bytes[i] = BytesRead(instruction.fused_computation()->parameter(i));
-      break;
-    case HloOpcode::kSlice:
-    case HloOpcode::kDynamicSlice:
-    case HloOpcode::kGather:
-      bytes[0] = instruction.shape().TotalByteSize();
-      break;
-    case HloOpcode::kDynamicUpdateSlice:
-      bytes[1] = all(1);
-      break;
-    case HloOpcode::kScatter:
-      bytes[0] = bytes.back() = all(bytes.size() - 1);
-      break;
-    default:
-      for (size_t i = 0; i < bytes.size(); ++i) bytes[i] = all(i);
-  }
-  return bytes;
-}
 
 void AddOperandCosts(const HloComputation* computation, std::vector<OperandCost>* costs) {
   for (const auto& instruction : computation->instructions()) {
@@ -239,7 +239,7 @@ void AddOperandCosts(const HloComputation* computation, std::vector<OperandCost>
       default:
         break;
     }
-    const std::vector<int64_t> bytes = BytesOfOperands(*instruction);
+    const auto bytes = BytesOfOperands(*instruction);
     if (bytes.size() > costs->size()) costs->resize(bytes.size());
     for (size_t i = 0; i < bytes.size(); ++i) {
       (*costs)[i].bytes = Add((*costs)[i].bytes, bytes[i]);
