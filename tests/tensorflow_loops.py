@@ -103,7 +103,7 @@ def branches_in_the_thread_that_calls():
         finally:
             xla_tf.configure(caller_thread=True)
 
-    with launched(8):
+    with launched(12):
         assert "caller" not in threads(chosen, False)
         assert set(threads(chosen, True)) == {"caller"}
         assert "caller" not in threads(beside, True)
