@@ -15,6 +15,7 @@ import jax.scipy.stats
 import numpy as np
 from jax import lax, nn, random
 
+import search_network_programs
 import search_user_programs
 from module_writer import Case
 
@@ -482,9 +483,10 @@ def programs():
         for name, (function, dims) in table.items():
             for kind in ("float32", "float64", "bfloat16", "float16") if folder == "nn" else ("float32", "float64"):
                 found[f"jax/{folder}/{name}/{kind}"] = (function, kind, dims)
-    for name, function in search_user_programs.PROGRAMS.items():
-        for kind in ("float32", "float64"):
-            found[f"jax/programs/{name}/{kind}"] = (function, kind, search_user_programs.DIMS)
+    for folder, module in (("programs", search_user_programs), ("networks", search_network_programs)):
+        for name, function in module.PROGRAMS.items():
+            for kind in ("float32", "float64"):
+                found[f"jax/{folder}/{name}/{kind}"] = (function, kind, module.DIMS)
     for name, function in RANDOM.items():
         found[f"jax/random/{name}"] = (lambda x, f=function: f(key_of(x)), "uint32", (2,))
     return found

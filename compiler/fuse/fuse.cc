@@ -5,6 +5,7 @@
 #include <limits>
 #include <memory>
 
+#include "absl/container/btree_set.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "compiler/fuse/fusion_group.h"
@@ -272,11 +273,27 @@ class ComputationFuser {
     return true;
   }
 
+  int LastRoot(const Unit& unit) const {
+    int last = 0;
+    for (const FusionGroup* group : unit.groups) last = std::max(last, number_.at(group->root()));
+    return last;
+  }
+
+  // The last number, in the order of the computation, of what the unit can depend on: that of its last root, or of the
+  // last root of a unit of several that has another root before that, and so on.
+  int LastNeeded(const Unit& unit) const {
+    int last = LastRoot(unit);
+    for (int u : several_) {  // in the order of their first roots
+      if (units_[u].first > last) break;
+      last = std::max(last, LastRoot(units_[u]));
+    }
+    return last;
+  }
+
   // Whether something outside both depends on `a` and is needed by `b`. Gives up, with yes, after many steps.
   bool PathAround(int a, int b) {
     const Unit& target = units_[b];
-    int last = 0;
-    for (const FusionGroup* group : target.groups) last = std::max(last, number_.at(group->root()));
+    const int last = LastNeeded(target);
     absl::flat_hash_set<int> seen_units = {a, b};
     // Values outside both that depend on `a`: what users of its results become part of. Users within `b` alone read
     // directly.
@@ -397,6 +414,8 @@ class ComputationFuser {
     for (const FusionGroup* group : x.groups) x.inputs.erase(group->root());
     y.merged_away = true;
     merged_into_[b] = a;
+    several_.insert(a);
+    several_.erase(b);
     context_.Count("fuse.results_merged");
     return true;
   }
@@ -455,6 +474,7 @@ class ComputationFuser {
   std::vector<Unit> units_;
   absl::flat_hash_map<const HloInstruction*, std::vector<int>> units_of_;
   absl::flat_hash_map<int, int> merged_into_;
+  absl::btree_set<int> several_;   // units that were merged, by the order of their first roots
   std::vector<double> tree_cost_;  // by number
   int64_t path_budget_ = 2000000;
   int64_t copies_ = 0, max_copies_ = 0;

@@ -196,6 +196,29 @@ TEST(Fuse, SiblingsThatReadTheSameBecomeOne) {
               HasSubstr("(f32[100000], f32[100000]) fusion(p0, p1), kind=kLoop"));
 }
 
+// r and q become one fusion, which the sorts of a lead into and the sort of q out of: a and b stay apart, though b
+// comes before both sorts of a.
+TEST(Fuse, WhatLeadsThroughAFusionOfSeveralResultsKeepsItsEndsApart) {
+  const std::string fused = Fuse(R"(
+    y = f32[1000] parameter(0)
+    x = f32[1000] parameter(1)
+    q = f32[1000] negate(y)
+    s = f32[1000] sort(q), dimensions={0}, to_apply=less
+    b = f32[1000] add(s, x)
+    a = f32[1000] tanh(x)
+    v = f32[1000] sort(a), dimensions={0}, to_apply=less
+    w = f32[1000] sort(v), dimensions={0}, to_apply=less
+    r = f32[1000] multiply(w, y)
+    ROOT t = (f32[1000], f32[1000], f32[1000]) tuple(b, r, a))",
+                                 R"(
+less { k = f32[] parameter(0)
+  l = f32[] parameter(1)
+  ROOT c = pred[] compare(k, l), direction=LT }
+)");
+  EXPECT_THAT(fused, HasSubstr("(f32[1000], f32[1000]) fusion("));
+  EXPECT_THAT(fused, HasSubstr("tanh(p1)"));
+}
+
 TEST(Fuse, UpdateInPlaceKeepsItsTargetOutside) {
   const std::string out = Fuse(R"(
     a = f32[1000] parameter(0)
