@@ -3,6 +3,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include <utility>
+
 #include "backends/runtime/fft_kernels.h"
 
 namespace xc::XC_FFT_ISA {
@@ -24,12 +26,10 @@ struct Floats;
 template <>
 struct Floats<float> {
   typedef float Vector __attribute__((vector_size(kVectorBytes), may_alias, aligned(4)));
-  typedef int32_t Index __attribute__((vector_size(kVectorBytes)));
 };
 template <>
 struct Floats<double> {
   typedef double Vector __attribute__((vector_size(kVectorBytes), may_alias, aligned(8)));
-  typedef int64_t Index __attribute__((vector_size(kVectorBytes)));
 };
 
 // Complex numbers in a vector, and vectors of complex numbers that one of each part holds.
@@ -38,24 +38,26 @@ constexpr int kNumbers = kVectorBytes / (2 * sizeof(T));
 template <typename T>
 constexpr int kLanes = kVectorBytes / sizeof(T);
 
+// The numbers of `a` and `b`, one after the other, that At(0), At(1), … name.
+template <auto At, typename Vector, int... I>
+inline Vector Pick(Vector a, Vector b, std::integer_sequence<int, I...>) {
+  return __builtin_shufflevector(a, b, At(I)...);
+}
+
 // Exchanges the blocks of H numbers beside the diagonal of every two rows H apart, then those of half as many.
 template <typename T, int H>
 inline void TransposeBlocks(Words* rows) {
   if constexpr (H >= 1) {
     constexpr int kUnit = sizeof(T) / 4;  // words of a number
-    Words low, high;
-#pragma GCC unroll 8
-    for (int w = 0; w < kWords; ++w) {
-      const int number = w / kUnit;
-      low[w] = (number & H) != 0 ? kWords + w - H * kUnit : w;
-      high[w] = (number & H) != 0 ? kWords + w : w + H * kUnit;
-    }
+    constexpr auto low = [](int w) { return (w / kUnit & H) != 0 ? kWords + w - H * kUnit : w; };
+    constexpr auto high = [](int w) { return (w / kUnit & H) != 0 ? kWords + w : w + H * kUnit; };
+    constexpr std::make_integer_sequence<int, kWords> words;
 #pragma GCC unroll 8
     for (int i = 0; i < kNumbers<T>; ++i) {
       if ((i & H) != 0) continue;
       const Words a = rows[i], b = rows[i + H];
-      rows[i] = __builtin_shuffle(a, b, low);
-      rows[i + H] = __builtin_shuffle(a, b, high);
+      rows[i] = Pick<low>(a, b, words);
+      rows[i + H] = Pick<high>(a, b, words);
     }
     TransposeBlocks<T, H / 2>(rows);
   }
@@ -70,29 +72,21 @@ inline void Transpose(Words* rows) {
 template <typename T>
 inline void Split(Words first, Words second, T* re, T* im) {
   using Vector = typename Floats<T>::Vector;
-  typename Floats<T>::Index even, odd;
-#pragma GCC unroll 16
-  for (int i = 0; i < kLanes<T>; ++i) {
-    even[i] = 2 * i;
-    odd[i] = 2 * i + 1;
-  }
+  constexpr std::make_integer_sequence<int, kLanes<T>> lanes;
   const Vector a = reinterpret_cast<Vector>(first), b = reinterpret_cast<Vector>(second);
-  *reinterpret_cast<Vector*>(re) = __builtin_shuffle(a, b, even);
-  *reinterpret_cast<Vector*>(im) = __builtin_shuffle(a, b, odd);
+  *reinterpret_cast<Vector*>(re) = Pick<[](int i) { return 2 * i; }>(a, b, lanes);
+  *reinterpret_cast<Vector*>(im) = Pick<[](int i) { return 2 * i + 1; }>(a, b, lanes);
 }
 
 template <typename T>
 inline void Join(const T* re, const T* im, T scale, Words* first, Words* second) {
   using Vector = typename Floats<T>::Vector;
-  typename Floats<T>::Index low, high;
-#pragma GCC unroll 16
-  for (int i = 0; i < kLanes<T>; ++i) {
-    low[i] = i / 2 + i % 2 * kLanes<T>;
-    high[i] = low[i] + kLanes<T> / 2;
-  }
+  constexpr std::make_integer_sequence<int, kLanes<T>> lanes;
+  constexpr auto low = [](int i) { return i / 2 + i % 2 * kLanes<T>; };
+  constexpr auto high = [](int i) { return i / 2 + i % 2 * kLanes<T> + kLanes<T> / 2; };
   const Vector a = *reinterpret_cast<const Vector*>(re) * scale, b = *reinterpret_cast<const Vector*>(im) * scale;
-  *first = reinterpret_cast<Words>(__builtin_shuffle(a, b, low));
-  *second = reinterpret_cast<Words>(__builtin_shuffle(a, b, high));
+  *first = reinterpret_cast<Words>(Pick<low>(a, b, lanes));
+  *second = reinterpret_cast<Words>(Pick<high>(a, b, lanes));
 }
 
 template <typename T>
