@@ -16,10 +16,28 @@ V ExpPartsOfFloat(MathBuilder& m, V x, V* n) {
   return m.Add(m.Fma(m.Mul(r, r), p, r), m.F(1));
 }
 
+// y 2^n for y from 0.7 to 1.5, where x is the logarithm of the result: infinity beyond `most`, the largest with a
+// finite one, and NaN for NaN. Denormal results are computed as the whole numbers that their bits are, since what
+// multiplies into them takes some processors a hundred cycles.
+V ScaleExponential(MathBuilder& m, V y, V n, V x, double most) {
+  auto& b = m.b;
+  const bool d = m.is_double();
+  const int mantissa = d ? 52 : 23, bias = d ? 1023 : 127;
+  V exponent = b.CreateShl(n, m.I(mantissa));
+  V bits = b.CreateAdd(m.Bits(y), exponent);
+  // In units of the smallest denormal number, 2^(1 - bias - mantissa), rounded by adding 2^mantissa.
+  V units = m.Float(b.CreateAdd(exponent, m.I(static_cast<int64_t>(bias + mantissa - 1 + bias) << mantissa)));
+  V rounded = m.Bits(m.Fma(y, units, m.F(d ? 0x1p52 : 0x1p23)));
+  V denormal = b.CreateSub(rounded, m.I(static_cast<int64_t>(bias + mantissa) << mantissa));
+  V is_denormal = b.CreateICmpSLT(bits, m.I(int64_t{1} << mantissa));
+  V finite = m.Float(b.CreateSelect(is_denormal, denormal, bits));
+  return m.Select(b.CreateFCmpOLE(x, m.F(most)), finite, m.Mul(x, m.F(d ? 0x1p1023 : 0x1p127)));
+}
+
 V ExpFloat(MathBuilder& m, V x) {
   V n;
-  V y = ExpPartsOfFloat(m, m.ClampMin(m.ClampMax(x, 89.0), -104.0), &n);
-  return m.Scale(y, n);
+  V y = ExpPartsOfFloat(m, m.ClampMin(x, -104.0), &n);
+  return ScaleExponential(m, y, n, x, 0x1.62e42ep6);
 }
 
 // The same for |x| < 80: nothing overflows or is denormal.
@@ -30,16 +48,16 @@ V ExpOfSmallFloat(MathBuilder& m, V x) {
 }
 
 V ExpDouble(MathBuilder& m, V x) {
-  x = m.ClampMin(m.ClampMax(x, 710.0), -746.0);
+  V low = m.ClampMin(x, -746.0);
   V n;
-  V k = m.NearestMultiple(x, 1.4426950408889634, &n);
-  V r = m.Fma(k, m.F(-6.93147180369123816490e-01), x);  // 32 bits
+  V k = m.NearestMultiple(low, 1.4426950408889634, &n);
+  V r = m.Fma(k, m.F(-6.93147180369123816490e-01), low);  // 32 bits
   r = m.Fma(k, m.F(-1.90821492927058770002e-10), r);
   V p = m.Poly(r, {0.5, 0.1666666666666667468, 0.04166666666662346789, 0.0083333333333220369961,
                    0.0013888888917542008314, 0.00019841269887110347591, 0.000024801520787628277192,
                    2.7557241750305072834e-6, 2.7620329482639780554e-7, 2.5110270500686869897e-8});
   V y = m.Add(m.Fma(m.Mul(r, r), p, r), m.F(1));
-  return m.Scale(y, n);
+  return ScaleExponential(m, y, n, x, 0x1.62e42fefa39efp9);
 }
 
 // Puts in the logarithms of what is not a positive finite number.

@@ -43,7 +43,8 @@ V PowDouble(MathBuilder& m, V x, V y) {
 // Cube root of floats: two of Halley's iterations in double from an estimate that divides the exponent by 3.
 V CbrtFloat(MathBuilder& m, V x) {
   MathBuilder d = m.Double();
-  V a = m.Extend(m.Abs(x));
+  V zero = m.Eq(x, m.F(0));  // whose estimates would have denormal cubes, which are slow
+  V a = m.Extend(m.Select(zero, m.F(1), m.Abs(x)));
   V high = d.b.CreateLShr(d.Bits(a), d.I(32));
   // floor(h / 3) for h < 2^31, by multiplication
   V third = d.b.CreateLShr(d.b.CreateMul(high, d.I(0xAAAAAAAB)), d.I(33));
@@ -53,7 +54,7 @@ V CbrtFloat(MathBuilder& m, V x) {
     t = d.Mul(t, d.Div(d.Add(cube, d.Add(a, a)), d.Add(d.Add(cube, cube), a)));
   }
   V y = m.CopySign(m.Round(t), x);
-  V self = m.b.CreateOr(m.Eq(x, m.F(0)), m.b.CreateNot(m.Lt(m.Abs(x), m.F(m.inf()))));
+  V self = m.b.CreateOr(zero, m.b.CreateNot(m.Lt(m.Abs(x), m.F(m.inf()))));
   return m.Select(self, x, y);
 }
 
