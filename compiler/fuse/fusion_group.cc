@@ -6,6 +6,7 @@
 #include "absl/hash/hash.h"
 #include "absl/strings/str_cat.h"
 #include "compiler/cost_analysis.h"
+#include "compiler/memory/in_place.h"
 #include "hlo/base/choices.h"
 
 namespace xc {
@@ -250,11 +251,7 @@ Decision FusionGroup::CanAdd(const HloInstruction* producer, const std::vector<E
     if (producer == target_array) return Decision::No("it is updated in place");
     for (const HloInstruction* operand : producer->operands()) {
       if (operand != target_array) continue;
-      bool same_place = producer->opcode() == HloOpcode::kDynamicSlice &&
-                        SameDims(producer->shape(), root_->operand(1)->shape()) && producer->operand(0) == operand;
-      for (int64_t i = 1; same_place && i < producer->operand_count(); ++i) {
-        same_place = i + 1 < root_->operand_count() && producer->operand(i) == root_->operand(i + 1);
-      }
+      bool same_place = ChooseSafe(ReadsUpdatedPlace(producer, root_));
       for (const Evaluation& e : evaluations)
         same_place &= e.position == absl::HashOf(uint64_t{1}, root_->id(), int64_t{1});
       if (!same_place) return Decision::No("it reads what is updated in place");

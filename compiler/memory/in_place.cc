@@ -155,20 +155,31 @@ bool StitchedReadsInPlace(const HloInstruction* value, const HloInstruction* roo
   return true;
 }
 
-bool SamePlace(const HloInstruction* slice, const HloInstruction* update) {
-  if (!SameDims(slice->shape(), update->operand(1)->shape())) return false;
-  if (slice->operand_count() - 1 != update->operand_count() - 2) return false;
-  for (int64_t i = 1; i < slice->operand_count(); ++i) {
-    const HloInstruction* a = slice->operand(i);
-    const HloInstruction* b = update->operand(i + 1);
-    if (a == b) continue;
-    if (a->IsConstant() && b->IsConstant() && a->type() == b->type() && a->literal().BitEqual(b->literal())) continue;
-    return false;
+}  // namespace
+
+bool ReadsUpdatedPlace(const HloInstruction* slice, const HloInstruction* update) {
+  const bool fixed = slice->opcode() == HloOpcode::kSlice;
+  if (!fixed && slice->opcode() != HloOpcode::kDynamicSlice) return false;
+  if (slice->operand(0) != update->operand(0) || !SameDims(slice->shape(), update->operand(1)->shape())) return false;
+  const int64_t starts = update->operand_count() - 2;
+  if (!fixed && slice->operand_count() - 1 != starts) return false;
+  for (int64_t d = 0; d < starts; ++d) {
+    const HloInstruction* start = update->operand(d + 2);
+    if (fixed) {
+      // Inside of its operand, as the slice is: the update's start stays as it is.
+      if (slice->slice().strides[d] != 1 || !start->IsConstant()) return false;
+      if (start->literal().GetInt(0) != slice->slice().starts[d]) return false;
+      continue;
+    }
+    const HloInstruction* other = slice->operand(d + 1);
+    if (other == start) continue;
+    if (!other->IsConstant() || !start->IsConstant() || other->type() != start->type() ||
+        !other->literal().BitEqual(start->literal())) {
+      return false;
+    }
   }
   return true;
 }
-
-}  // namespace
 
 const HloInstruction* InPlaceUpdateParameter(const HloComputation* fused) {
   const HloInstruction* root = fused->root();
@@ -180,10 +191,7 @@ const HloInstruction* InPlaceUpdateParameter(const HloComputation* fused) {
   }
   for (const HloInstruction* user : parameter->users()) {
     if (user == root) continue;
-    if (user->opcode() != HloOpcode::kDynamicSlice || user->operand(0) != parameter || !SamePlace(user, root) ||
-        !OnlyReachesInPosition(user, root, 1)) {
-      return nullptr;
-    }
+    if (!ReadsUpdatedPlace(user, root) || !OnlyReachesInPosition(user, root, 1)) return nullptr;
   }
   return parameter;
 }
