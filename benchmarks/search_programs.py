@@ -16,6 +16,7 @@ import numpy as np
 from jax import lax, nn, random
 
 import search_network_programs
+import search_numeric_programs
 import search_user_programs
 from module_writer import Case
 
@@ -483,7 +484,11 @@ def programs():
         for name, (function, dims) in table.items():
             for kind in ("float32", "float64", "bfloat16", "float16") if folder == "nn" else ("float32", "float64"):
                 found[f"jax/{folder}/{name}/{kind}"] = (function, kind, dims)
-    for folder, module in (("programs", search_user_programs), ("networks", search_network_programs)):
+    for folder, module in (
+        ("programs", search_user_programs),
+        ("networks", search_network_programs),
+        ("numeric", search_numeric_programs),
+    ):
         for name, function in module.PROGRAMS.items():
             for kind in ("float32", "float64"):
                 found[f"jax/{folder}/{name}/{kind}"] = (function, kind, module.DIMS)

@@ -150,11 +150,11 @@ class AttributeParser {
       if (Take('=')) {
         XC_ASSIGN_OR_RETURN(value, Value());
       }
-      dictionary.entries.emplace_back(std::move(name), std::move(value));
+      dictionary.entries.push_back({std::move(name), std::move(value)});
     } while (Take(','));
     XC_RETURN_IF_ERROR(Expect('}'));
     std::stable_sort(dictionary.entries.begin(), dictionary.entries.end(),
-                     [](const auto& a, const auto& b) { return a.first < b.first; });
+                     [](const auto& a, const auto& b) { return a.name < b.name; });
     return dictionary;
   }
 
@@ -379,9 +379,9 @@ class AttributeParser {
     }
     TypedAttribute dictionary;
     dictionary.kind = Kind::kDictionary;
-    for (size_t i = 0; i < values.size(); ++i) dictionary.entries.emplace_back(absl::StrCat(i), std::move(values[i]));
+    for (size_t i = 0; i < values.size(); ++i) dictionary.entries.push_back({absl::StrCat(i), std::move(values[i])});
     std::stable_sort(dictionary.entries.begin(), dictionary.entries.end(),
-                     [](const auto& a, const auto& b) { return a.first < b.first; });
+                     [](const auto& a, const auto& b) { return a.name < b.name; });
     return dictionary;
   }
 

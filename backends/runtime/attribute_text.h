@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -12,6 +11,8 @@
 #include "backends/runtime/types.h"
 
 namespace xc {
+
+struct NamedAttribute;
 
 struct TypedAttribute {
   enum class Kind {
@@ -25,7 +26,12 @@ struct TypedAttribute {
   RtType type = RtType::kInvalid;  // of the elements, which `bytes` holds
   int64_t count = 0;
   std::string bytes;
-  std::vector<std::pair<std::string, TypedAttribute>> entries;
+  std::vector<NamedAttribute> entries;
+};
+
+struct NamedAttribute {
+  std::string name;
+  TypedAttribute value;
 };
 
 // The dictionary that `text` is. Text that is none (another backend_config: JSON, or anything that does not begin with
