@@ -72,6 +72,8 @@ struct RunOptions {
   RunProfile* profile = nullptr;  // receives where the time goes, of code compiled with CompileOptions::profile
   absl::Time deadline = absl::InfiniteFuture();  // the interpreter looks at it between instructions
   RunDevice device;
+  // Denormal numbers are flushed to zero where the calling thread does so, as TensorFlow's threads do; else kept.
+  bool denormals_as_caller = false;
 };
 
 // A part of a program that is evaluated: "OPCODE NAME" of an instruction, or the whole module; and why.

@@ -1,7 +1,15 @@
-// Zeros of either sign, and NaN, among the elements of extremes and sorts.
+// Zeros of either sign, and NaN, among the elements of extremes and sorts; denormal numbers on threads that flush them.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <memory>
+#include <string>
 #include <utility>
+#include <vector>
+
+#if defined(__x86_64__)
+#include <xmmintrin.h>
+#endif
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
@@ -91,6 +99,40 @@ TEST(SpecialNumbers, CanonicalNumbersInTotalOrder) {
     Same(kCompared, type, "");
   }
 }
+
+#if defined(__x86_64__)
+// What a thread does with denormal numbers decides results only where RunOptions say so, on all threads alike.
+TEST(SpecialNumbers, DenormalNumbersOnThreadsThatFlushThem) {
+  constexpr int kElements = 1 << 20;
+  const std::string text = absl::StrCat("HloModule m\nENTRY e { x = f32[", kElements, "] parameter(0) ROOT y = f32[",
+                                        kElements, "] multiply(x, x) }\n");
+  auto module = ParseModule(text);
+  ASSERT_TRUE(module.ok()) << module.status();
+  auto executable = CpuBackend()->Compile(*std::move(module), {});
+  ASSERT_TRUE(executable.ok()) << executable.status();
+  const std::vector<float> x(kElements, 0x1p-70f);
+  std::vector<float> y(kElements);
+  const void* const parameters[] = {x.data()};
+  void* const results[] = {y.data()};
+  const std::unique_ptr<Executor> pool = NewThreadPoolExecutor(3);
+  const uint32_t before = _mm_getcsr();
+  for (const uint32_t own : {before & ~0x8040u, before | 0x8040u}) {
+    for (const bool as_caller : {false, true}) {
+      RunOptions options;
+      options.executor = pool.get();
+      options.denormals_as_caller = as_caller;
+      _mm_setcsr(own);
+      const absl::Status status = (*executable)->Run(parameters, results, options);
+      const uint32_t after = _mm_getcsr();
+      _mm_setcsr(before);
+      ASSERT_TRUE(status.ok()) << status;
+      EXPECT_EQ(after & 0xffc0, own & 0xffc0);
+      const float want = as_caller && (own & 0x8000) != 0 ? 0 : 0x1p-140f;
+      EXPECT_EQ(std::count(y.begin(), y.end(), want), kElements) << as_caller << (own & 0x8000);
+    }
+  }
+}
+#endif
 
 }  // namespace
 }  // namespace xc::cpu

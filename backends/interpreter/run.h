@@ -10,6 +10,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "backends/interpreter/evaluator.h"
 #include "backends/interpreter/op.h"
+#include "backends/runtime/float_state.h"
 
 namespace xc::interp {
 
@@ -89,6 +90,7 @@ class Run : public OpContext {
   int depth_ = 0;
   int ticks_ = 0;
   int64_t live_bytes_ = 0;
+  const FloatScope floats_{FloatScope::Denormals::kKept};
   RunContext run_context_;
   std::vector<std::shared_ptr<const Literal>> borrowed_;
   absl::flat_hash_map<int64_t, std::deque<Value>> channels_;  // what was sent and not yet received

@@ -16,6 +16,7 @@
 #include "absl/strings/str_join.h"
 #include "backends/runtime/code_symbols.h"
 #include "backends/runtime/donated.h"
+#include "backends/runtime/float_state.h"
 #include "backends/runtime/onednn.h"
 #include "hlo/base/exceptions.h"
 #include "hlo/base/status.h"
@@ -267,6 +268,7 @@ absl::Status LoadedProgram::Run(absl::Span<const void* const> inputs, absl::Span
   }
   XC_RETURN_IF_ERROR(PlaceDonated(
       v.parameters, v.outputs, results, [](size_t) { return false; }, &parameters, &donated));
+  const FloatScope floats(FloatScope::Denormals::kKept);
   const LoadedFrame frame = {&context,          parameters.data(), results.data(), lease.data(),
                              constants_.data(), &calls_,           table_.data()};
   reinterpret_cast<Entry>(reinterpret_cast<uintptr_t>(code_->entry()))(&frame);

@@ -8,6 +8,7 @@
 #include "backends/program/passes.h"
 #include "backends/runtime/arena.h"
 #include "backends/runtime/donated.h"
+#include "backends/runtime/float_state.h"
 #include "backends/runtime/profile.h"
 #include "hlo/base/status.h"
 
@@ -95,6 +96,8 @@ absl::Status ProgramExecutable::Run(absl::Span<const void* const> parameters, ab
   std::vector<Block> donated;
   const auto writable = [&](size_t i) { return i < options.writable.size() && options.writable[i] != 0; };
   XC_RETURN_IF_ERROR(PlaceDonated(program_.parameters, program_.outputs, results, writable, &inputs, &donated));
+  const FloatScope floats(options.denormals_as_caller ? FloatScope::Denormals::kAsCaller
+                                                      : FloatScope::Denormals::kKept);
   const int64_t start = context.profile == nullptr ? 0 : ProfileClock();
   Start({&context, inputs.data(), results.data(), lease.data(), program_.constants.data(), &program_.calls,
          sizes_.data()});

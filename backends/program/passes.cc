@@ -1,6 +1,7 @@
 #include "backends/program/passes.h"
 
 #include "absl/time/clock.h"
+#include "backends/runtime/float_state.h"
 #include "compiler/driver.h"
 #include "hlo/base/choices.h"
 #include "hlo/base/format.h"
@@ -31,6 +32,7 @@ std::optional<std::chrono::steady_clock::time_point> PassDeadline(const CompileO
 
 absl::StatusOr<std::string> RunPasses(HloModule* module, const CompileOptions& options, const TargetInfo& target,
                                       const Evaluate& evaluate) {
+  const FloatScope floats(FloatScope::Denormals::kKept);  // of constants
   PassContext context;
   context.target = target;
   context.options.disabled_passes = options.disabled_passes;

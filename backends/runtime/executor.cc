@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "backends/runtime/float_state.h"
 #include "hlo/base/machine.h"
 
 namespace xc {
@@ -133,6 +134,7 @@ struct Loop {
       : n(n), block(block), num_blocks(num_blocks), fn(fn) {}
   const int64_t n, block, num_blocks;
   const absl::FunctionRef<void(int64_t, int64_t)> fn;  // valid while a block is unfinished
+  const uint32_t float_state = FloatScope::State();    // the caller's
   std::atomic<int64_t> claimed{0}, first{0}, last{0};
   std::atomic<int64_t> done{0};
   std::atomic<bool> failed{false};
@@ -141,6 +143,7 @@ struct Loop {
   // The caller takes blocks from the front, workers from the back: in a program that repeats itself, each finds in its
   // processor's cache what it had there the last time.
   void Work(bool caller) {
+    const FloatScope floats(float_state);
     InsidePiece inside;
     int64_t finished = 0;
     while (claimed.fetch_add(1, std::memory_order_relaxed) < num_blocks) {

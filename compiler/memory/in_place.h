@@ -28,8 +28,8 @@ std::vector<HloComputation*> EmittedComputations(const HloModule* module);
 bool MayOverwrite(const HloInstruction* instruction, int64_t operand, int64_t leaf);
 
 // In a fused computation whose root is a dynamic-update-slice: the parameter that is updated in place, or nullptr if
-// the fusion cannot run in place. Every other use of that parameter is a slice (ReadsUpdatedPlace) that feeds the update
-// elementwise.
+// the fusion cannot run in place. Every other use of that parameter is a slice (ReadsUpdatedPlace) that feeds the
+// update elementwise.
 const HloInstruction* InPlaceUpdateParameter(const HloComputation* fused);
 
 // Whether the instruction is a slice or dynamic-slice of what the dynamic-update-slice writes over: the same place and

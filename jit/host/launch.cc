@@ -114,6 +114,7 @@ absl::Status ClusterLaunch::Run(const std::vector<Tensor>& inputs, std::vector<T
   RunOptions run;
   run.executor = options_.executor;
   run.thread_limit = options_.thread_limit;
+  run.denormals_as_caller = true;
   TensorResults results(in);
   XC_ASSIGN_OR_RETURN(Launcher::Result ran, launcher_->Run({views, options_.policy, results, run, fallback->missing}));
   fallback->entry = ran.entry;

@@ -125,6 +125,7 @@ absl::StatusOr<int> HostedCluster::Run(absl::Span<const xc_tensor> args, const x
   options.executor = DefaultExecutor();
   const int wanted = PluginThreads();
   options.thread_limit = wanted > 0 ? wanted : threads;
+  options.denormals_as_caller = true;
   HostResults host(results);
   XC_ASSIGN_OR_RETURN(Launcher::Result ran, launcher_->Run({views, CurrentLaunchPolicy(), host, options}));
   if (ran.entry != nullptr) *ticket = KeepForHost(std::move(ran.entry));
