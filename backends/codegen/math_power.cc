@@ -1,4 +1,4 @@
-// Power and roots.
+// Power, roots and remainders.
 #include "backends/codegen/math_builder.h"
 #include "backends/codegen/math_sums.h"
 
@@ -80,6 +80,28 @@ V CbrtDouble(MathBuilder& m, V x) {
   return m.Select(self, x, y);
 }
 
+// x - trunc(x / y) y of doubles, with the sign of x. The quotient of doubles, cut, is right or one too large, since a
+// rounded quotient is not below a whole number that the true one reaches; so the rest is exact, as long as the product
+// is: quotients below 2^bits.
+V RemainderOfDouble(MathBuilder& m, V x, V y, int bits, V* rare) {
+  V a = m.Abs(x), b = m.Abs(y);
+  *rare = m.b.CreateNot(m.Lt(a, m.Mul(b, m.F(bits == 29 ? 0x1p29 : 0x1p53))));  // zero, NaN and infinities, too
+  V rest = m.Fma(m.Neg(m.Trunc(m.Div(a, b))), b, a);
+  rest = m.Select(m.Lt(rest, m.F(0)), m.Add(rest, b), rest);
+  return m.CopySign(m.Select(m.Lt(a, b), a, rest), x);
+}
+
+V Remainder(MathBuilder& m, MathOp op, V x, V y) {
+  V rare;
+  if (m.is_double()) {
+    V common = RemainderOfDouble(m, x, y, 53, &rare);
+    return EmitRareCalls(m, op, x, y, rare, common);
+  }
+  MathBuilder d = m.Double();
+  V common = m.Round(RemainderOfDouble(d, m.Extend(x), m.Extend(y), 29, &rare));
+  return EmitRareCalls(m, op, x, y, rare, common);
+}
+
 }  // namespace
 
 V EmitPower(MathBuilder& m, MathOp op, V x, V y) {
@@ -91,6 +113,8 @@ V EmitPower(MathBuilder& m, MathOp op, V x, V y) {
     case MathOp::kPow:
       if (!m.is_double()) return PowFloat(m, x, y);
       return m.fma ? PowDouble(m, x, y) : nullptr;
+    case MathOp::kFmod:
+      return m.is_double() && !m.fma ? nullptr : Remainder(m, op, x, y);
     case MathOp::kCbrt:
       return m.is_double() ? CbrtDouble(m, x) : CbrtFloat(m, x);
     default:
