@@ -395,7 +395,8 @@ PROGRAMS = {
     f.__name__: f
     for f in (
         black_scholes, american_option, shortest_paths, label_propagation, warping_distance, longest_common, digest,
-        checksums, space_filling, prime_sieve, ray_tracing, gradient_noise, spherical_harmonics, forward_kinematics, mel_spectrogram,
+        checksums, space_filling, prime_sieve, ray_tracing, gradient_noise, spherical_harmonics, forward_kinematics,
+        mel_spectrogram,
         filter_cascade, autocorrelation, total_variation, bilateral_filter, deconvolution, tomography, hough_lines,
         seam_energy, stereo_matching, point_alignment, gradient_boosting, forest, sudoku_constraints,
     )
