@@ -1,5 +1,8 @@
 // Sort, top-k, scatter, random numbers, transforms, factorizations and transfers against the interpreter.
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
 #include "absl/strings/substitute.h"
 #include "backends/cpu/testing/run_both.h"
 
@@ -95,6 +98,74 @@ TEST(SortTest, TwoKeys) {
 )";
   ExpectSame(SortModule({"s32", "f32", "u8"}, "[4,300]", 1, body));
   ExpectSame(SortModule({"s32", "f32", "u8"}, "[4,300]", 1, body), {.cpu = "x86-64-v2"});
+}
+
+// Which keys the steps of the sort go by, such as "less 0, less 1".
+std::string KeysOf(const std::string& text) {
+  auto module = ParseModule(text);
+  if (!module.ok()) return std::string(module.status().message());
+  CompileOptions options;
+  options.keep_texts = true;
+  const auto executable = CpuBackend()->Compile(*std::move(module), options);
+  if (!executable.ok()) return std::string(executable.status().message());
+  std::string keys;
+  for (absl::string_view step : absl::StrSplit((*executable)->Text("plan"), "xc_rt_sort({key=", absl::SkipEmpty())) {
+    std::vector<absl::string_view> words = absl::StrSplit(step, ' ');
+    if (words[0] == "entry") continue;
+    absl::StrAppend(&keys, keys.empty() ? "" : ", ", words[0]);
+    if (absl::ConsumePrefix(&words[1], "key_array=")) absl::StrAppend(&keys, " ", words[1]);
+  }
+  return keys;
+}
+
+// Comparators of several keys are sorts by one key each, the last first.
+TEST(SortTest, EachKeyIsASortOfItsOwn) {
+  // Those of jax.lax.sort, whose canonical floats have zeros and NaN among them.
+  constexpr char kLess[] = R"($0  eq = pred[] compare(x3, y3), direction=EQ, type=TOTALORDER
+  lt1 = pred[] compare(p2, p3), direction=GT
+  both = pred[] and(eq, lt1)
+  ROOT or = pred[] or(r, both)
+)";
+  for (const char* type : {"f32", "f64", "bf16"}) {
+    const std::string canonical = absl::StrReplaceAll(absl::Substitute(kCanonical, type, "LT"), {{"ROOT ", ""}});
+    const std::string less = absl::Substitute(kLess, canonical);
+    EXPECT_EQ(KeysOf(SortModule({type, "s32"}, "[300]", 0, less)), "less 1, nan_last 0");
+    const std::string text = absl::StrReplaceAll(R"(HloModule m
+less {
+  p0 = T[] parameter(0)
+  p1 = T[] parameter(1)
+  p2 = s32[] parameter(2)
+  p3 = s32[] parameter(3)
+LESS}
+ENTRY e {
+  c = T[9] constant({0, -0, nan, -1, inf, -nan, -inf, 0, -1})
+  a = T[9,100] broadcast(c), dimensions={0}
+  b = s32[9,100] parameter(0)
+  ROOT s = (T[9,100], s32[9,100]) sort(a, b), dimensions={0}, is_stable=true, to_apply=less
+}
+)",
+                                                 {{"LESS", less}, {"T[", absl::StrCat(type, "[")}});
+    for (bool passes : {false, true}) ExpectSame(text, {.passes = passes, .low = 0, .high = 3});
+  }
+  const std::string nested = R"(  l = pred[] compare(p0, p1), direction=GT
+  q = pred[] compare(p0, p1), direction=EQ
+  l1 = pred[] compare(p2, p3), direction=LT
+  q1 = pred[] compare(p3, p2), direction=EQ
+  l2 = pred[] compare(p5, p4), direction=LT
+  rest = pred[] select(q1, l2, l1)
+  both = pred[] and(rest, q)
+  ROOT r = pred[] or(both, l)
+)";
+  EXPECT_EQ(KeysOf(SortModule({"u8", "s32", "f32"}, "[4,300]", 1, nested)), "less 2, less 1, less 0");
+  ExpectSame(SortModule({"u8", "s32", "f32"}, "[4,300]", 1, nested), {.low = 0, .high = 3});
+  // Equal by another array than the one compared: no order of keys.
+  const std::string other = R"(  l = pred[] compare(p0, p1), direction=LT
+  q = pred[] compare(p2, p3), direction=EQ
+  l1 = pred[] compare(p2, p3), direction=LT
+  both = pred[] and(q, l1)
+  ROOT r = pred[] or(both, l)
+)";
+  EXPECT_EQ(KeysOf(SortModule({"s32", "s32"}, "[300]", 0, other)), "comparator");
 }
 
 TEST(SortTest, ComplexByAbsoluteValue) {

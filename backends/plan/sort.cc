@@ -1,6 +1,8 @@
 // sort and top-k: known comparators become keys of the runtime's sort, others a function that it calls.
 #include "backends/runtime/sort.h"
 
+#include <vector>
+
 #include "absl/strings/str_cat.h"
 #include "backends/plan/planner_impl.h"
 #include "compiler/fuse/emittable.h"
@@ -54,15 +56,20 @@ bool IsSortable(ElementType type) {
   return IsKernelFloat(type) || type == ElementType::kPred || (IsIntegral(type) && !IsSubByte(type));
 }
 
-// The order that the comparator defines, if it is one comparison of one array's elements.
-KeyOrder OrderOf(const HloComputation& less) {
-  const HloInstruction* root = less.root();
-  if (root->opcode() != HloOpcode::kCompare) return {};
-  if (root->direction() != CompareDirection::kLt && root->direction() != CompareDirection::kGt) return {};
-  const HloInstruction *x = root->operand(0), *y = root->operand(1);
+// Whether the operands are the two elements of one array, in either order, and which of them is first.
+bool AreElements(const HloInstruction* x, const HloInstruction* y, int64_t* array, bool* swapped) {
+  if (x->opcode() != HloOpcode::kParameter) return false;
+  *array = x->parameter_number() / 2;
+  *swapped = x->parameter_number() % 2 == 1;
+  return IsParameter(y, 2 * *array + (*swapped ? 0 : 1));
+}
+
+// The order by which the comparison tells the elements of one array apart, whichever its direction.
+KeyOrder OrderOfComparison(const HloInstruction* compare) {
+  const HloInstruction *x = compare->operand(0), *y = compare->operand(1);
   const ElementType type = x->type();
   if (!IsSortable(type)) return {};
-  const bool total = root->attr_or<AttrKind::kCompareType>(CompareType::kFloat) == CompareType::kTotalOrder;
+  const bool total = compare->attr_or<AttrKind::kCompareType>(CompareType::kFloat) == CompareType::kTotalOrder;
   KeyOrder order;
   order.key = SortKey::kLess;
   if (IsFloating(type) && total) {
@@ -74,12 +81,75 @@ KeyOrder OrderOf(const HloComputation& less) {
       order.key = SortKey::kNanLast;
     }
   }
-  if (x->opcode() != HloOpcode::kParameter || y->opcode() != HloOpcode::kParameter || x->type() != type) return {};
-  order.array = x->parameter_number() / 2;
-  const bool swapped = x->parameter_number() % 2 == 1;
-  if (!IsParameter(y, 2 * order.array + (swapped ? 0 : 1))) return {};
-  order.descending = (root->direction() == CompareDirection::kGt) != swapped;
+  bool swapped = false;
+  if (x->type() != type || !AreElements(x, y, &order.array, &swapped)) return {};
+  order.descending = (compare->direction() == CompareDirection::kGt) != swapped;
   return order;
+}
+
+// The order that the test defines, if it is one of one array's elements: x < y or x > y; or x == x and not x >= y,
+// which is x < y with NaN last.
+KeyOrder OrderOf(const HloInstruction* test) {
+  if (test->opcode() == HloOpcode::kCompare) {
+    const bool order = test->direction() == CompareDirection::kLt || test->direction() == CompareDirection::kGt;
+    return order ? OrderOfComparison(test) : KeyOrder{};
+  }
+  if (test->opcode() != HloOpcode::kAnd) return {};
+  for (int64_t i : {0, 1}) {
+    const HloInstruction *number = test->operand(i), *before = test->operand(1 - i);
+    if (before->opcode() != HloOpcode::kNot || !IsComparison(number, CompareDirection::kEq) ||
+        !IsComparison(before->operand(0), CompareDirection::kGe)) {
+      continue;
+    }
+    const HloInstruction *x = before->operand(0)->operand(0), *y = before->operand(0)->operand(1);
+    KeyOrder order;
+    if (number->operand(0) != x || number->operand(1) != x || !IsFloating(x->type()) || !IsSortable(x->type()) ||
+        !AreElements(x, y, &order.array, &order.descending)) {
+      continue;
+    }
+    order.key = SortKey::kNanLast;
+    return order;
+  }
+  return {};
+}
+
+// Whether the test says that the elements are equal by the order.
+bool IsEquality(const HloInstruction* test, const KeyOrder& order) {
+  if (test->opcode() != HloOpcode::kCompare || test->direction() != CompareDirection::kEq) return false;
+  const KeyOrder own = OrderOfComparison(test);
+  return own.key == order.key && own.array == order.array;
+}
+
+// The orders that the comparator asks one after the other, each where those before it say equal: x0 < y0 or (x0 == y0
+// and (x1 < y1 or …)), or the same with a select. Empty: it is something else.
+std::vector<KeyOrder> OrdersOf(const HloComputation& less) {
+  std::vector<KeyOrder> orders;
+  const HloInstruction* test = less.root();
+  while (orders.size() < kMaxSortArrays) {
+    if (const KeyOrder last = OrderOf(test); last.key != SortKey::kComparator) {
+      orders.push_back(last);
+      return orders;
+    }
+    const HloInstruction* next = nullptr;
+    const auto match = [&](const HloInstruction* before, const HloInstruction* equal, const HloInstruction* rest) {
+      const KeyOrder order = OrderOf(before);
+      if (next != nullptr || order.key == SortKey::kComparator || !IsEquality(equal, order)) return;
+      orders.push_back(order);
+      next = rest;
+    };
+    if (test->opcode() == HloOpcode::kOr) {
+      for (int64_t i : {0, 1}) {
+        const HloInstruction* both = test->operand(1 - i);
+        if (both->opcode() != HloOpcode::kAnd) continue;
+        for (int64_t j : {0, 1}) match(test->operand(i), both->operand(j), both->operand(1 - j));
+      }
+    } else if (test->opcode() == HloOpcode::kSelect) {
+      match(test->operand(2), test->operand(0), test->operand(1));
+    }
+    if (next == nullptr) return {};
+    test = next;
+  }
+  return {};
 }
 
 // The runtime's number for elements that are only moved.
@@ -125,10 +195,6 @@ Decision PlanSort(Planner& planner, const HloInstruction* sort) {
     if (d < dim) desc.outer *= shape.dim(d);
     if (d > dim) desc.inner *= shape.dim(d);
   }
-  const KeyOrder order = OrderOf(*less);
-  desc.key = static_cast<int32_t>(order.key);
-  desc.key_array = order.array;
-  desc.descending = order.descending;
   std::vector<BufferSlice> in, out;
   for (int64_t i = 0; i < count; ++i) {
     const ElementType element = sort->operand(i)->type();
@@ -138,12 +204,21 @@ Decision PlanSort(Planner& planner, const HloInstruction* sort) {
     in.push_back(planner.Slice(sort->operand(i)));
     out.push_back(planner.Slice(sort, i));
   }
+  std::vector<KeyOrder> orders = OrdersOf(*less);
+  // By the last key first: sorts are stable. Each costs less than a comparator that is called, where calls are cheap.
+  if (orders.size() > 1 && !planner.target().inlines_kernels) orders.clear();
   CallArgument function = Nothing{};
-  if (order.key == SortKey::kComparator) {
+  if (orders.empty()) {
     if (Decision can = CanApply(*less); !can) return can;
     function = less;
+    orders.emplace_back();
   }
-  planner.AddCall(sort, "xc_rt_sort", {desc, std::move(in), std::move(out), function, Nothing{}});
+  for (size_t k = orders.size(); k-- > 0;) {
+    desc.key = static_cast<int32_t>(orders[k].key);
+    desc.key_array = orders[k].array;
+    desc.descending = orders[k].descending;
+    planner.AddCall(sort, "xc_rt_sort", {desc, k + 1 == orders.size() ? in : out, out, function, Nothing{}});
+  }
   return Decision::Yes();
 }
 
