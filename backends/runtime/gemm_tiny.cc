@@ -56,6 +56,46 @@ void Products(const GemmTile& t, int64_t count, int64_t a_batch, int64_t b_batch
   }
 }
 
+// Products of M x K by K x N, written out: all numbers are in registers.
+template <typename T, int M, int N, int K>
+void WrittenOut(const GemmTile& t, int64_t count, int64_t a_batch, int64_t b_batch, int64_t c_batch) {
+  const T* a = static_cast<const T*>(t.a);
+  const T* b = static_cast<const T*>(t.b);
+  T* c = static_cast<T*>(t.c);
+  for (int64_t item = 0; item < count; ++item, a += a_batch, b += b_batch, c += c_batch) {
+    T sum[M][N] = {};
+#pragma GCC unroll 4
+    for (int p = 0; p < K; ++p) {
+#pragma GCC unroll 4
+      for (int i = 0; i < M; ++i) {
+#pragma GCC unroll 4
+        for (int j = 0; j < N; ++j) sum[i][j] += a[i * t.a_m + p * t.a_k] * b[p * t.b_k + j * t.b_n];
+      }
+    }
+#pragma GCC unroll 4
+    for (int i = 0; i < M; ++i) {
+#pragma GCC unroll 4
+      for (int j = 0; j < N; ++j) c[i * t.c_m + j * t.c_n] = sum[i][j];
+    }
+  }
+}
+
+constexpr int kWrittenOut = 4;  // the largest of M, N and K
+
+template <typename T, int M = kWrittenOut, int N = kWrittenOut, int K = kWrittenOut>
+void ChooseWrittenOut(const GemmTile& t, int64_t count, int64_t a_batch, int64_t b_batch, int64_t c_batch) {
+  if constexpr (M > 1) {
+    if (t.m < M) return ChooseWrittenOut<T, M - 1, N, K>(t, count, a_batch, b_batch, c_batch);
+  }
+  if constexpr (N > 1) {
+    if (t.n < N) return ChooseWrittenOut<T, M, N - 1, K>(t, count, a_batch, b_batch, c_batch);
+  }
+  if constexpr (K > 1) {
+    if (t.k < K) return ChooseWrittenOut<T, M, N, K - 1>(t, count, a_batch, b_batch, c_batch);
+  }
+  WrittenOut<T, M, N, K>(t, count, a_batch, b_batch, c_batch);
+}
+
 // The fewest vectors, and no wider ones than a row needs.
 template <typename Acc, typename T = Acc>
 void ChooseTiny(const GemmTile& t, int64_t count, int64_t a_batch, int64_t b_batch, int64_t c_batch) {
@@ -72,7 +112,12 @@ void ChooseTiny(const GemmTile& t, int64_t count, int64_t a_batch, int64_t b_bat
 
 bool Tiny(const GemmTile& t, int64_t count, int64_t a_batch, int64_t b_batch, int64_t c_batch) {
   if (t.n > kTinySize || t.k > kTinySize || t.b_type != t.a_type || t.c_type != t.a_type) return false;
-  if (t.a_type == RtType::kF32) {
+  const bool small = t.k > 0 && t.m <= kWrittenOut && t.n <= kWrittenOut && t.k <= kWrittenOut;
+  if (small && t.a_type == RtType::kF32) {
+    ChooseWrittenOut<float>(t, count, a_batch, b_batch, c_batch);
+  } else if (small && t.a_type == RtType::kF64) {
+    ChooseWrittenOut<double>(t, count, a_batch, b_batch, c_batch);
+  } else if (t.a_type == RtType::kF32) {
     ChooseTiny<float>(t, count, a_batch, b_batch, c_batch);
   } else if (t.a_type == RtType::kF64) {
     ChooseTiny<double>(t, count, a_batch, b_batch, c_batch);
