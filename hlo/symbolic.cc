@@ -147,9 +147,10 @@ absl::StatusOr<Symbol> ParseSymbol(absl::string_view text) {
     range = range.substr(0, colon);
   }
   const size_t dots = range.find("..");
+  const bool open = dots != absl::string_view::npos && dots + 2 == range.size();
   const bool two = dots != absl::string_view::npos && absl::SimpleAtoi(range.substr(0, dots), &symbol.low) &&
-                   absl::SimpleAtoi(range.substr(dots + 2), &symbol.high);
-  if (!two || symbol.low < 0 || symbol.high < symbol.low) return error("a range is written LOW..HIGH");
+                   (open || absl::SimpleAtoi(range.substr(dots + 2), &symbol.high));
+  if (!two || symbol.low < 0 || symbol.high < symbol.low) return error("a range is written LOW..HIGH, or LOW..");
   return symbol;
 }
 
@@ -162,7 +163,8 @@ absl::Status Symbol::Check(int64_t value) const {
 
 std::string Symbol::ToString() const {
   if (low == 1 && high == INT64_MAX && multiple == 1) return name;
-  return absl::StrCat(name, "=", low, "..", high, multiple == 1 ? "" : absl::StrCat(":", multiple));
+  const std::string end = high == INT64_MAX ? "" : absl::StrCat(high);
+  return absl::StrCat(name, "=", low, "..", end, multiple == 1 ? "" : absl::StrCat(":", multiple));
 }
 
 absl::StatusOr<int64_t> EvaluateSize(absl::string_view expression, const SymbolValues& values) {
@@ -269,6 +271,20 @@ absl::StatusOr<std::unique_ptr<HloModule>> SymbolicText::BindModule(const Symbol
   XC_ASSIGN_OR_RETURN(std::unique_ptr<HloModule> module, ParseModule(text));
   XC_RETURN_IF_ERROR(VerifyModule(*module));
   return module;
+}
+
+bool SymbolicText::OnlyAddsAndMultiplies(absl::string_view symbol) const {
+  for (const std::string& size : sizes_) {
+    bool named = false, other = size.find_first_of("/%,") != std::string::npos;
+    for (size_t at = 0; at < size.size();) {
+      size_t end = at;
+      while (end < size.size() && IsNamePart(size[end])) ++end;
+      named = named || absl::string_view(size).substr(at, end - at) == symbol;
+      at = std::max(end, at + 1);
+    }
+    if (named && other) return false;
+  }
+  return true;
 }
 
 absl::StatusOr<SymbolValues> SymbolicText::Sample(int which) const {

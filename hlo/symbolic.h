@@ -1,6 +1,7 @@
 // HLO text with symbolic sizes: `$n`, and `$(2*n+1)` for expressions of symbols, may stand wherever a number can. The
 // module's header says which symbols there are and what they may be: `HloModule m, symbols={b=1..64, n=8..512:8}` has b
-// from 1 to 64 and n from 8 to 512 in multiples of 8; a symbol without a range is any size from 1 on.
+// from 1 to 64 and n from 8 to 512 in multiples of 8; `n=8..` has no end, and a symbol without a range is any size from
+// 1 on.
 //
 // Such a text stands for a module for each binding of its symbols; what a bound module claims about its shapes is then
 // checked as that of any module is.
@@ -51,6 +52,8 @@ class SymbolicText {
   // The binding under which the entry's parameters have these dimensions: sizes of dimensions that are symbols. Errors:
   // dimensions that contradict each other or the text, symbols that no dimension is.
   absl::StatusOr<SymbolValues> Solve(const std::vector<std::vector<int64_t>>& parameters) const;
+  // Whether all expressions in which the symbol is are sums, differences and products.
+  bool OnlyAddsAndMultiplies(absl::string_view symbol) const;
   // Values that say well what may differ: large, prime but for what the symbol is a multiple of, and different for each
   // symbol, as far as the ranges go; `which` counts different ones, and number 4 has equal ones. OutOfRange where the
   // ranges have too few values.

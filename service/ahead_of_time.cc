@@ -5,6 +5,7 @@
 #include <deque>
 #include <iterator>
 #include <map>
+#include <numeric>
 #include <variant>
 
 #include "absl/strings/str_cat.h"
@@ -15,6 +16,7 @@
 #include "hlo/wire/shape_proto.h"
 #include "proto/program.pb.h"
 #include "service/client.h"
+#include "service/open_sizes.h"
 
 namespace xc {
 namespace {
@@ -24,7 +26,7 @@ template <typename... T>
 constexpr size_t SumOfSizes(const std::variant<T...>*) {
   return (sizeof(T) + ...);
 }
-static_assert(ProgramFile::kVersion == 4 && SumOfSizes(static_cast<const plan::Descriptor*>(nullptr)) == 1304,
+static_assert(ProgramFile::kVersion == 5 && SumOfSizes(static_cast<const plan::Descriptor*>(nullptr)) == 1304,
               "descriptors have changed: raise ProgramFile::kVersion, or files of older libraries are misread");
 
 constexpr const char* kCpus[] = {"x86-64-v2", "x86-64-v3", "x86-64-v4"};
@@ -126,7 +128,9 @@ class FileMaker {
   }
 
  private:
+  using Samples = std::vector<std::unique_ptr<HloModule>>;
   static constexpr int kSamples = 5, kMostAgain = 3;
+  static constexpr int kMostCodes = 4;               // for several sizes, of a range
   static constexpr int64_t kMostOwn = 32;            // of a range
   static constexpr int64_t kMostNumbers = 64 << 20;  // of a range, while it is compiled
   struct General {
@@ -165,7 +169,11 @@ class FileMaker {
     *stored = std::string();
     return program;
   }
-  absl::StatusOr<std::vector<General>> CompileGeneral(const std::vector<std::unique_ptr<HloModule>>& samples) const;
+  absl::StatusOr<std::vector<General>> CompileGeneral(const Samples& samples) const;
+  // Makes code of `samples` and gives the programs of the range with these numbers that it serves to the file; returns
+  // the numbers of the others.
+  absl::StatusOr<std::vector<int64_t>> ServeBy(Samples samples, const SizesAhead::Range& range,
+                                               const std::vector<int64_t>& numbers, OpenSizes* open);
   // The program of `module` by general code, for all processors.
   absl::StatusOr<FileSizes> Serve(const HloModule& module, std::vector<General>* general);
 
@@ -197,8 +205,7 @@ absl::Status FileMaker::AddOwn(const HloModule& module) {
   return CheckLast();
 }
 
-absl::StatusOr<std::vector<FileMaker::General>> FileMaker::CompileGeneral(
-    const std::vector<std::unique_ptr<HloModule>>& samples) const {
+absl::StatusOr<std::vector<FileMaker::General>> FileMaker::CompileGeneral(const Samples& samples) const {
   XC_ASSIGN_OR_RETURN(Backend * backend, BackendByName(DefaultPlatform()));
   std::vector<General> all;
   for (const CompileOptions& options : options_) {
@@ -236,22 +243,15 @@ absl::StatusOr<FileSizes> FileMaker::Serve(const HloModule& module, std::vector<
   return sizes;
 }
 
-absl::Status FileMaker::AddRange(const SizesAhead::Range& range) {
-  std::vector<std::unique_ptr<HloModule>> samples;
-  absl::Status refused;
-  for (int which = 0; which < kSamples; ++which) {
-    absl::StatusOr<std::unique_ptr<HloModule>> sample = range.sample(which);
-    if (!sample.ok() && which < 2) refused = sample.status();
-    if (!sample.ok()) break;
-    samples.push_back(*std::move(sample));
-  }
+absl::StatusOr<std::vector<int64_t>> FileMaker::ServeBy(Samples samples, const SizesAhead::Range& range,
+                                                        const std::vector<int64_t>& numbers, OpenSizes* open) {
   std::vector<General> general;
   const auto compile = [&]() -> absl::Status {
     auto made = CompileGeneral(samples);
     if (made.ok()) general = *std::move(made);
     return made.status();
   };
-  if (refused.ok()) refused = compile();
+  absl::Status refused = compile();
   if (absl::IsCancelled(refused) || absl::IsDeadlineExceeded(refused)) return refused;
   // Whatever is wrong with the samples, a module by itself need not have it.
   if (!refused.ok()) refused = absl::UnimplementedError(refused.message());
@@ -259,17 +259,27 @@ absl::Status FileMaker::AddRange(const SizesAhead::Range& range) {
   std::map<size_t, std::vector<std::vector<int64_t>>> rows;  // by length
   std::vector<int64_t> others;                               // that it does not serve
   const size_t codes = file_.codes.size();
-  int64_t keys = 0, served_count = 0, numbers = 0;
+  int64_t keys = 0, served_count = 0, kept = 0;
   int again = 0;
-  for (int64_t i = 0; i < range.count; ++i) {
-    XC_ASSIGN_OR_RETURN(const std::unique_ptr<HloModule> module, range.module(i));
+  for (size_t at = 0; at < numbers.size(); ++at) {
+    if (served_count == 0 && others.size() == kMostOwn) {
+      // Perhaps it serves none.
+      bool any = false;
+      for (const size_t spread : {numbers.size() - 1, numbers.size() / 2, numbers.size() / 4}) {
+        XC_ASSIGN_OR_RETURN(const std::unique_ptr<HloModule> module, range.module(numbers[spread]));
+        any = any || (refused.ok() && Serve(*module, &general).ok());
+      }
+      if (!any) return numbers;
+    }
+    XC_ASSIGN_OR_RETURN(const std::unique_ptr<HloModule> module, range.module(numbers[at]));
     if (file_.name.empty()) stats_.module = file_.name = module->name();
+    XC_RETURN_IF_ERROR(open->Add(numbers[at], *module));
     absl::StatusOr<FileSizes> served = refused.ok() ? Serve(*module, &general) : absl::StatusOr<FileSizes>(refused);
     if (served.ok()) {
       keys = static_cast<int64_t>(served->Key().size());
       std::vector<int64_t> row = file_.RowOf(*served);
-      numbers += static_cast<int64_t>(row.size());
-      if (numbers > kMostNumbers) {
+      kept += static_cast<int64_t>(row.size());
+      if (kept > kMostNumbers) {
         return absl::ResourceExhaustedError(absl::StrCat("ranges of ", range.count,
                                                          " sizes are too many for programs of ", row.size(),
                                                          " numbers each: make files for parts of them"));
@@ -285,8 +295,8 @@ absl::Status FileMaker::AddRange(const SizesAhead::Range& range) {
         rows.clear();
         others.clear();
         file_.codes.resize(codes);
-        served_count = numbers = 0;
-        i = -1;
+        served_count = kept = 0;
+        at = static_cast<size_t>(-1);
         continue;
       }
       samples.erase(samples.begin() + 1);  // another program, not other numbers
@@ -294,20 +304,55 @@ absl::Status FileMaker::AddRange(const SizesAhead::Range& range) {
       return served.status();
     }
     stats_.refusal = std::string(served.status().message());
-    others.push_back(i);
-    if (static_cast<int64_t>(others.size()) <= kMostOwn) continue;
-    return absl::UnimplementedError(absl::StrCat("code for several sizes serves ", served_count, " of the first ",
-                                                 i + 1, " of ", range.count, " sizes, and at most ", kMostOwn,
-                                                 " get code of their own; the last one: ", stats_.refusal));
+    others.push_back(numbers[at]);
   }
   for (const auto& [length, alike] : rows) {
     file_.groups.push_back(NumberRows(alike, keys));
     XC_RETURN_IF_ERROR(CheckLast());
   }
   stats_.general += served_count;
-  for (const int64_t i : others) {
+  return others;
+}
+
+absl::Status FileMaker::AddRange(const SizesAhead::Range& range) {
+  const auto first_group = static_cast<int64_t>(file_.groups.size());
+  OpenSizes open(range);
+  const std::string refusal_before = stats_.refusal;
+  Samples samples;
+  for (int which = 0; which < kSamples; ++which) {
+    absl::StatusOr<std::unique_ptr<HloModule>> sample = range.sample(which);
+    if (!sample.ok()) stats_.refusal = std::string(sample.status().message());
+    if (!sample.ok()) break;
+    samples.push_back(*std::move(sample));
+  }
+  std::vector<int64_t> numbers(range.count);
+  std::iota(numbers.begin(), numbers.end(), int64_t{0});
+  // What one code does not serve, such as all sizes of which one is 1, may have another one in common.
+  for (int code = 0; code < kMostCodes; ++code) {
+    const size_t before = numbers.size();
+    if (samples.size() >= 2) {
+      XC_ASSIGN_OR_RETURN(numbers, ServeBy(std::move(samples), range, numbers, &open));
+    }
+    const size_t count = numbers.size();
+    if (count < kSamples || (code > 0 && count == before)) break;
+    samples.clear();
+    for (const size_t at : {count / 2, count - 1, count / 4, 3 * count / 4, size_t{0}}) {
+      XC_ASSIGN_OR_RETURN(samples.emplace_back(), range.module(numbers[at]));
+    }
+  }
+  if (numbers.empty()) stats_.refusal = refusal_before;
+  if (static_cast<int64_t>(numbers.size()) > kMostOwn) {
+    return absl::UnimplementedError(absl::StrCat("code for several sizes serves ", range.count - numbers.size(), " of ",
+                                                 range.count, " sizes, and at most ", kMostOwn,
+                                                 " get code of their own; the last one: ", stats_.refusal));
+  }
+  for (const int64_t i : numbers) {
     XC_ASSIGN_OR_RETURN(const std::unique_ptr<HloModule> module, range.module(i));
+    XC_RETURN_IF_ERROR(open.Add(i, *module));
     XC_RETURN_IF_ERROR(AddOwn(*module));
+  }
+  for (OpenSize& size : open.Finish(first_group, static_cast<int64_t>(file_.groups.size()))) {
+    file_.opens.push_back(std::move(size));
   }
   return absl::OkStatus();
 }

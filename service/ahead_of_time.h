@@ -38,6 +38,20 @@ struct SizesAhead {
     std::function<absl::StatusOr<std::unique_ptr<HloModule>>(int64_t i)> module;
     // A module of the same origin for sizes to make the code from (GeneralCode::Sample).
     std::function<absl::StatusOr<std::unique_ptr<HloModule>>(int which)> sample;
+    // Sizes that may be larger than any of the `count`, or lie between them: the program must compute their rows apart
+    // (CheckRowsApart), and what is asked for more of them is computed in pieces.
+    struct Open {
+      std::string name;
+      int64_t low = 1, high = INT64_MAX, multiple = 1;
+      std::vector<int64_t> pieces;  // of all `count`, the least first
+      // Sizes with which to see whether the program is the same for large ones; the first that there is a module for
+      // is the largest that the program takes.
+      std::vector<int64_t> far;
+    };
+    std::vector<Open> open;
+    // Open size `o` in number `i`; and the module of number `i` with `value` in its place.
+    std::function<int64_t(int64_t i, size_t o)> open_value;
+    std::function<absl::StatusOr<std::unique_ptr<HloModule>>(int64_t i, size_t o, int64_t value)> with;
   };
   std::vector<Range> ranges;
 };

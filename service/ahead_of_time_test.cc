@@ -4,8 +4,10 @@
 #include <cmath>
 #include <cstring>
 
+#include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "hlo/base/status.h"
 #include "hlo/symbolic.h"
 #include "hlo/text/parser.h"
 #include "service/client.h"
@@ -135,16 +137,14 @@ ENTRY e { x = f32[$b,$n] parameter(0) w = f32[$n,$(2*b)] parameter(1)
 SizesAhead ForAll(const SymbolicText& text, int64_t count) {
   SizesAhead sizes;
   sizes.own.push_back([&text] { return text.BindModule({{"b", 7}, {"n", 64}}); });
-  sizes.ranges.push_back({count,
-                          [&text](int64_t i) {
-                            return text.BindModule({{"b", i + 1}, {"n", 64}});
-                          },
-                          [](int which) {
-                            std::string wide(kForAll);
-                            wide.replace(wide.find("b=1..24"), 7, "b");
-                            return SymbolicText::Parse(wide)->BindModule(
-                                {{"b", std::vector<int64_t>{131, 509, 3, 128, 12}[which]}, {"n", 64}});
-                          }});
+  SizesAhead::Range& range = sizes.ranges.emplace_back();
+  range.count = count;
+  range.module = [&text](int64_t i) { return text.BindModule({{"b", i + 1}, {"n", 64}}); };
+  range.sample = [](int which) {
+    std::string wide(kForAll);
+    wide.replace(wide.find("b=1..24"), 7, "b");
+    return SymbolicText::Parse(wide)->BindModule({{"b", std::vector<int64_t>{131, 509, 3, 128, 12}[which]}, {"n", 64}});
+  };
   return sizes;
 }
 
@@ -234,6 +234,97 @@ TEST(AheadOfTimeTest, ObjectsAndHeaders) {
   ASSERT_TRUE(header.ok()) << header.status();
   EXPECT_THAT(*header, HasSubstr("negate_run(const xc_executable* program, const float* input0, float* output0"));
   EXPECT_FALSE(ProgramObject("no-name", *program).ok());
+}
+
+// The sizes without an end of a text, with these pieces.
+SizesAhead OpenRange(const SymbolicText& text, const std::vector<int64_t>& pieces) {
+  const std::vector<Symbol>& symbols = text.symbols();
+  const auto count = static_cast<int64_t>(pieces.size());
+  const auto value = [pieces, count](int64_t i, size_t o) {
+    for (; o > 0; --o) i /= count;
+    return pieces[i % count];
+  };
+  const auto with = [&text, &symbols, value](int64_t i, size_t o, int64_t other) {
+    SymbolValues values;
+    for (size_t s = 0; s < symbols.size(); ++s) values[symbols[s].name] = s == o ? other : value(i, s);
+    return text.BindModule(values);
+  };
+  SizesAhead sizes;
+  SizesAhead::Range& range = sizes.ranges.emplace_back();
+  range.count = 1;
+  for (const Symbol& symbol : symbols) {
+    range.count *= count;
+    range.open.push_back({symbol.name, symbol.low, symbol.high, symbol.multiple, pieces, {int64_t{1} << 30, 1 << 20}});
+  }
+  range.module = [with](int64_t i) { return with(i, SIZE_MAX, 0); };
+  range.sample = [&text](int which) -> absl::StatusOr<std::unique_ptr<HloModule>> {
+    XC_ASSIGN_OR_RETURN(const SymbolValues values, text.Sample(which));
+    return text.BindModule(values);
+  };
+  range.open_value = value;
+  range.with = with;
+  return sizes;
+}
+
+// Of sizes that nobody tried, the interpreter's numbers.
+TEST(AheadOfTimeTest, OpenSizesAreComputedInPieces) {
+  const auto layer = SymbolicText::Parse(R"(HloModule m, symbols={b}
+add { a = f32[] parameter(0) b = f32[] parameter(1) ROOT c = f32[] add(a, b) }
+ENTRY e { x = f32[$b,3,16] parameter(0) w = f32[16,24] parameter(1) ids = s32[$b] parameter(2) table = f32[7,24] parameter(3)
+  f = f32[$(3*b),16] reshape(x)
+  p = f32[$(3*b),24] dot(f, w), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  t = f32[$(3*b),24] tanh(p) g = f32[$b,24] gather(table, ids), offset_dims={1}, collapsed_slice_dims={0}, start_index_map={0}, index_vector_dim=1, slice_sizes={1,24}
+  r = f32[$b,3,24] reshape(t) gb = f32[$b,3,24] broadcast(g), dimensions={0,2} sum = f32[$b,3,24] add(r, gb)
+  z = f32[] constant(0) s = f32[$b,3] reduce(sum, z), dimensions={2}, to_apply=add
+  tr = f32[3,$b] transpose(s), dimensions={1,0} same = f32[24,16] transpose(w), dimensions={1,0}
+  ROOT o = (f32[$(3*b),24], f32[3,$b], f32[24,16]) tuple(t, tr, same) })");
+  const auto both = SymbolicText::Parse(R"(HloModule m, symbols={b, n}
+ENTRY e { x = f32[$n,$b] parameter(0) y = f32[$n] parameter(1) yb = f32[$n,$b] broadcast(y), dimensions={0}
+  m = f32[$n,$b] multiply(x, yb) ROOT e = f32[$n,$b] exponential(m) })");
+  ASSERT_TRUE(layer.ok() && both.ok());
+  const std::vector<int64_t> pieces = {1, 2, 3, 4, 8, 64};
+  for (const SymbolicText* text : {&*layer, &*both}) {
+    const auto program = CompileAheadOfTime(OpenRange(*text, pieces), {}, {"x86-64-v2"});
+    ASSERT_TRUE(program.ok()) << program.status();
+    const auto loaded = Load(*program);
+    ASSERT_TRUE(loaded.ok()) << loaded.status();
+    for (const int64_t b : {1, 3, 5, 63, 64, 65, 200, 1001}) {
+      SymbolValues values = {{"b", b}};
+      if (text == &*both) values["n"] = 1 + b % 97;
+      const auto module = text->BindModule(values);
+      ASSERT_TRUE(module.ok()) << module.status();
+      std::vector<int64_t> key;
+      for (const HloInstruction* p : (*module)->entry()->parameters()) {
+        key.insert(key.end(), p->shape().dims().begin(), p->shape().dims().end());
+      }
+      const auto at = ForSizes(**loaded, key);
+      ASSERT_TRUE(at.ok()) << at.status();
+      const auto oracle = Client::Default()->Compile((*module)->Clone(), "interpreter", {});
+      ASSERT_TRUE(oracle.ok()) << oracle.status();
+      std::vector<size_t> elements;
+      for (const Shape& leaf : (*at)->result_leaves()) elements.push_back(leaf.ElementCount());
+      EXPECT_TRUE(Near(RunOn(**at), RunOn(**oracle), elements)) << b;
+      EXPECT_EQ(RunOn(**at), RunOn(**at, 1)) << b;
+    }
+  }
+}
+
+TEST(AheadOfTimeTest, OpenSizesHaveToBeApart) {
+  const auto error = [](absl::string_view body) {
+    const auto text = SymbolicText::Parse(absl::StrCat("HloModule m, symbols={b}\n", body));
+    EXPECT_TRUE(text.ok());
+    return std::string(CompileAheadOfTime(OpenRange(*text, {1, 2, 4}), {}, {"x86-64-v2"}).status().message());
+  };
+  EXPECT_THAT(error("ENTRY e { x = f32[$b] parameter(0) ROOT y = f32[$b] reverse(x), dimensions={0} }"),
+              HasSubstr("size b has no end, or too many values to try each, so that its elements have to be computed "
+                        "apart from each other; but reverse 'y' moves elements of the batch: give it a range"));
+  EXPECT_THAT(
+      error("ENTRY e { x = f32[$b] parameter(0) i = f32[$b] iota(), iota_dimension=0 ROOT y = f32[$b] add(x, i) }"),
+      HasSubstr("counts the elements"));
+  EXPECT_THAT(error("ENTRY e { x = f32[] parameter(0) c = f32[] constant($b) ROOT y = f32[] add(x, c) }"),
+              HasSubstr("has another value for a larger batch"));
+  EXPECT_THAT(error("ENTRY e { x = f32[$(2*b)] parameter(0) ROOT y = f32[$(2*b)] negate(x) }"),
+              HasSubstr("it is a dimension of no input"));
 }
 
 }  // namespace

@@ -11,11 +11,13 @@
 namespace xc {
 namespace {
 
+constexpr int64_t kMostLowest = 1024;  // multiple that an open range begins with
+
 bool IsWordPart(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '.' || c == ':'; }
 
 // The multiples that a symbol may be.
 int64_t Lowest(const Symbol& s) { return s.low / s.multiple + (s.low % s.multiple != 0); }
-int64_t Values(const Symbol& s) { return std::max<int64_t>(0, s.high / s.multiple - Lowest(s) + 1); }
+int64_t ValuesOf(const Symbol& s) { return std::max<int64_t>(0, s.high / s.multiple - Lowest(s) + 1); }
 
 // The text of ranges with symbols in their place, and these as `b=1..64`.
 struct Named {
@@ -92,33 +94,93 @@ absl::StatusOr<SizeRanges> SizeRanges::OfSymbols(const std::vector<Symbol>& symb
   std::string text;
   for (const Symbol& symbol : symbols) {
     absl::StrAppend(&text, text.empty() ? "" : ",", symbol.name, "=$", symbol.name);
-    if (symbol.high < INT64_MAX) continue;
-    return absl::InvalidArgumentError(absl::StrCat(
-        "symbol ", symbol.name, " has no largest value: a program compiled ahead of time is for sizes that ",
-        "were tried; give a range, as --shapes=", symbol.name, "=1..64"));
   }
   return Make(symbols, text);
 }
 
 absl::StatusOr<SizeRanges> SizeRanges::Make(const std::vector<Symbol>& symbols, absl::string_view text) {
-  std::vector<std::string> in, out;
-  int64_t count = 1;
-  for (const Symbol& symbol : symbols) {
-    in.push_back(absl::StrCat(symbol.name, "=", symbol.low, "..", symbol.high, ":", symbol.multiple));
-    out.push_back(absl::StrCat(symbol.name, "=1..", INT64_MAX, ":", symbol.multiple));
-    const int64_t values = Values(symbol);
-    if (values == 0) return absl::InvalidArgumentError(absl::StrCat("the range ", symbol.ToString(), " has no value"));
-    if (count > kMost / values) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("'", text, "' has more than ", kMost, " combinations of sizes, each of which is tried"));
+  std::vector<bool> open(symbols.size());
+  for (size_t i = 0; i < symbols.size(); ++i) {
+    if (ValuesOf(symbols[i]) == 0) {
+      return absl::InvalidArgumentError(absl::StrCat("the range ", symbols[i].ToString(), " has no value"));
     }
-    count *= values;
+    open[i] = symbols[i].high == INT64_MAX;
+  }
+  // The longest are open until the others have few enough combinations.
+  for (;;) {
+    int64_t count = 1;
+    size_t longest = symbols.size();
+    for (size_t i = 0; i < symbols.size(); ++i) {
+      if (open[i]) continue;
+      const int64_t values = ValuesOf(symbols[i]);
+      if (longest == symbols.size() || values > ValuesOf(symbols[longest])) longest = i;
+      count = count > kMost / values ? kMost + 1 : count * values;
+    }
+    if (count <= kMost) break;
+    open[longest] = true;
+  }
+  std::vector<std::string> in, out;
+  std::vector<Open> opens;
+  for (size_t i = 0; i < symbols.size(); ++i) {
+    const Symbol& symbol = symbols[i];
+    out.push_back(absl::StrCat(symbol.name, "=1..:", symbol.multiple));
+    in.push_back(open[i] ? out.back()
+                         : absl::StrCat(symbol.name, "=", symbol.low, "..", symbol.high, ":", symbol.multiple));
+    if (!open[i]) continue;
+    const int64_t lowest = std::max<int64_t>(1, Lowest(symbol));
+    if (lowest > kMostLowest) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("the range ", symbol.ToString(), " has no end, or too many values ",
+                       "to try each: it has to begin at ", kMostLowest * symbol.multiple, " at most"));
+    }
+    opens.push_back({symbol.name, lowest * symbol.multiple, symbol.high, symbol.multiple, {}});
   }
   XC_ASSIGN_OR_RETURN(SymbolicText inside, WithHeader(in, text));
   XC_ASSIGN_OR_RETURN(SymbolicText outside, WithHeader(out, text));
   SizeRanges ranges(std::move(inside), std::move(outside));
-  ranges.count_ = count;
+  ranges.open_ = std::move(opens);
+  XC_RETURN_IF_ERROR(ranges.SetPieces(1, 1));
   return ranges;
+}
+
+absl::Status SizeRanges::SetPieces(int64_t dense, int64_t most) {
+  // Each has the same root of what all together may have.
+  const auto power = [this](int64_t n) {
+    int64_t product = 1;
+    for (size_t o = 0; o < open_.size(); ++o) product = product > kMost * kMost / n ? kMost * kMost : product * n;
+    return product;
+  };
+  int64_t each = 1;
+  while (!open_.empty() && power(2 * each) <= most) each *= 2;
+  int64_t closed = 1;
+  for (const Symbol& symbol : text_.symbols()) {
+    if (OpenNamed(symbol.name) == nullptr) closed *= ValuesOf(symbol);
+  }
+  for (; dense > 0; dense /= 2) {
+    count_ = closed;
+    for (Open& open : open_) {
+      // What is left of any number of pieces can be made of those from the lowest to before its double.
+      const int64_t lowest = open.low / open.multiple;
+      open.pieces.clear();
+      for (int64_t unit = lowest; unit < lowest + std::max(lowest, dense); ++unit) open.pieces.push_back(unit);
+      for (int64_t unit = 1; unit <= each; unit *= 2) {
+        if (unit > open.pieces.back()) open.pieces.push_back(unit);
+      }
+      for (int64_t& piece : open.pieces) piece *= open.multiple;
+      const auto pieces = static_cast<int64_t>(open.pieces.size());
+      count_ = count_ > kMost / pieces ? kMost + 1 : count_ * pieces;
+    }
+    if (count_ <= kMost) return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("the ranges have more than ", kMost, " combinations of sizes, each of which is tried"));
+}
+
+const SizeRanges::Open* SizeRanges::OpenNamed(const std::string& name) const {
+  for (const Open& open : open_) {
+    if (open.name == name) return &open;
+  }
+  return nullptr;
 }
 
 absl::StatusOr<std::string> SizeRanges::Bind(const SymbolicText& text, const SymbolValues& values) {
@@ -126,15 +188,27 @@ absl::StatusOr<std::string> SizeRanges::Bind(const SymbolicText& text, const Sym
   return bound.substr(bound.find('\n') + 1);
 }
 
-absl::StatusOr<std::string> SizeRanges::At(int64_t i) const {
+SymbolValues SizeRanges::Values(int64_t i) const {
   SymbolValues values;
   for (const Symbol& symbol : text_.symbols()) {
-    const int64_t count = Values(symbol);
-    values[symbol.name] = (Lowest(symbol) + i % count) * symbol.multiple;
+    const Open* const open = OpenNamed(symbol.name);
+    const int64_t count = open == nullptr ? ValuesOf(symbol) : static_cast<int64_t>(open->pieces.size());
+    const int64_t at = i % count;
+    values[symbol.name] = open == nullptr ? (Lowest(symbol) + at) * symbol.multiple : open->pieces[at];
     i /= count;
   }
+  return values;
+}
+
+int64_t SizeRanges::OpenValue(int64_t i, size_t o) const { return Values(i).at(open_[o].name); }
+
+absl::StatusOr<std::string> SizeRanges::With(int64_t i, size_t o, int64_t value) const {
+  SymbolValues values = Values(i);
+  values[open_[o].name] = value;
   return Bind(text_, values);
 }
+
+absl::StatusOr<std::string> SizeRanges::At(int64_t i) const { return Bind(text_, Values(i)); }
 
 absl::StatusOr<std::string> SizeRanges::Sample(int which, bool outside) const {
   const SymbolicText& text = outside ? outside_ : text_;

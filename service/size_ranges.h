@@ -15,14 +15,30 @@ namespace xc {
 // A text as ReadModuleOfShapes takes it, `[8,4],[8]` or `b=2,n=17`, with ranges in the place of sizes: `[1..64,4]` has
 // 64 sizes, and `[8..64:8,4]` those that are multiples of 8. A range with a name can be meant again: `[b=1..64,4],[b]`,
 // and `[$(2*b)]` for what follows from it.
+//
+// A range without an end (`b=1..`), and the longest ones where there are more than kMost combinations, are open: they
+// have only the sizes that all others are made of as pieces.
 class SizeRanges {
  public:
   static constexpr int64_t kMost = 65536;  // combinations
+  struct Open {
+    std::string name;
+    int64_t low = 1, high = INT64_MAX, multiple = 1;
+    std::vector<int64_t> pieces;  // the least first
+  };
 
-  // InvalidArgument: something else, or more than kMost combinations.
+  // InvalidArgument: something else, or too many open ranges for kMost combinations.
   static absl::StatusOr<SizeRanges> Parse(absl::string_view text);
-  // The ranges that a text's symbols have; an error names one that has no end.
+  // The ranges that a text's symbols have.
   static absl::StatusOr<SizeRanges> OfSymbols(const std::vector<Symbol>& symbols);
+
+  const std::vector<Open>& open() const { return open_; }
+  // Gives open ranges as pieces the first `dense` values, fewer if kMost says so, then those that double, as long as
+  // the product of all ranges' is at most `most`, counted in multiples.
+  absl::Status SetPieces(int64_t dense, int64_t most);
+  // Open range number `o` in combination `i`; and the text of that combination with `value` in its place.
+  int64_t OpenValue(int64_t i, size_t o) const;
+  absl::StatusOr<std::string> With(int64_t i, size_t o, int64_t value) const;
 
   // How many combinations of sizes there are.
   int64_t count() const { return count_; }
@@ -38,8 +54,11 @@ class SizeRanges {
   SizeRanges(SymbolicText text, SymbolicText outside) : text_(std::move(text)), outside_(std::move(outside)) {}
   static absl::StatusOr<SizeRanges> Make(const std::vector<Symbol>& symbols, absl::string_view text);
   static absl::StatusOr<std::string> Bind(const SymbolicText& text, const SymbolValues& values);
+  const Open* OpenNamed(const std::string& name) const;
+  SymbolValues Values(int64_t i) const;
 
-  SymbolicText text_, outside_;
+  SymbolicText text_, outside_;  // of open ranges, both have what is outside
+  std::vector<Open> open_;
   int64_t count_ = 1;
 };
 

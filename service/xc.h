@@ -67,8 +67,8 @@ xc_status* xc_load_program_bytes(const void* bytes, size_t size, xc_executable**
 /* A compiled file may have its program for several sizes of the inputs. xc_load_program gives the first; how many there
  * are (1 for executables that no file is of); the program at sizes number `i`; and that for inputs of these sizes,
  * those of all inputs one after the other: input(0).dims[0], input(0).dims[1], …, input(1).dims[0], … Executables of
- * one file share its code and constants, and live independently of each other. Errors: 3 with the sizes that there are.
- */
+ * one file share its code and constants, and live independently of each other. Where sizes have no end, the last also
+ * gives programs for sizes that are not counted, which run in pieces. Errors: 3 with the sizes that there are. */
 size_t xc_executable_num_sizes(const xc_executable* executable);
 xc_status* xc_executable_at_sizes(const xc_executable* executable, size_t i, xc_executable** out);
 xc_status* xc_executable_for_sizes(const xc_executable* executable, const int64_t* sizes, size_t num_sizes,

@@ -342,8 +342,14 @@ def symbols(check):
         check.expect(f"compile {shapes}", (found.get("sizes"), found.get("own_code")) == (sizes, own), done)
     done = check.run("compile", "symbolic.hlo", "-o", "symbolic.xcp", "--shapes=b=2..9,n=5..7", "--json")
     check.expect("compile ranges of symbols", done.returncode == 0 and json.loads(done.stdout)["sizes"] == 24, done)
-    check.refused("symbol n has no largest value", "compile", "symbolic.hlo", "-o", "symbolic.xcp")
-    check.refused("more than 65536 combinations", "compile", "unknown.hlo", "-o", "x.xcp", "--shapes=[1..99999,2],[2]")
+    check.refused(
+        "has no end, or too many values", "compile", "unknown.hlo", "-o", "x.xcp", "--shapes=[1..99999,2],[2]"
+    )
+    check.refused("has to begin at 1024 at most", "compile", "unknown.hlo", "-o", "x.xcp", "--shapes=[9999..,2],[2]")
+    done = check.run("compile", "open.mlir", "-o", "open.xcp", "--shapes=[b=1..,2],[2]", "--json")
+    check.expect(
+        "compile a size without an end", done.returncode == 0 and json.loads(done.stdout)["own_code"] == 0, done
+    )
     check.refused("symbol b=2..64 cannot be 65", "compile", "symbolic.hlo", "-o", "x.xcp", "--shapes=b=60..65,n=5")
     check.refused("--shapes is for one FILE", "compile", "unknown.hlo", "symbolic.hlo", "-o", "x.xcp", lists)
     check.refused("have other ranks than", "replay", "open.mlir", "--shapes=[3,2],[2]; [3],[2]")

@@ -1,4 +1,8 @@
 // `xla compile`: compiles ahead of time.
+#include <algorithm>
+#include <memory>
+#include <utility>
+
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -67,6 +71,100 @@ absl::StatusOr<std::unique_ptr<HloModule>> ReadSized(const std::string& path, co
   return module;
 }
 
+// How many bytes each row of the open ranges takes in the largest array that has any, all others being as small as they
+// can; 1 at least.
+absl::StatusOr<int64_t> RowBytes(const std::string& path, const Settings& s, const SizeRanges& ranges) {
+  XC_ASSIGN_OR_RETURN(const std::string one, ranges.At(0));
+  XC_ASSIGN_OR_RETURN(const std::unique_ptr<HloModule> module, ReadSized(path, s, one));
+  int64_t most = 1;
+  for (size_t o = 0; o < ranges.open().size(); ++o) {
+    const int64_t unit = ranges.open()[o].multiple;
+    XC_ASSIGN_OR_RETURN(const std::string two, ranges.With(0, o, 2 * unit));
+    XC_ASSIGN_OR_RETURN(const std::unique_ptr<HloModule> larger, ReadSized(path, s, two));
+    const auto largest = [](const HloModule& m) {
+      int64_t bytes = 0;
+      for (const HloInstruction* i : m.entry()->PostOrder()) {
+        if (i->shape().IsArray()) bytes = std::max(bytes, i->shape().ByteSize());
+      }
+      return bytes;
+    };
+    most = std::max(most, largest(*larger) - largest(*module));
+  }
+  return most;
+}
+
+// Gives open ranges pieces for which programs take tens of megabytes at most, and large sizes to be tried.
+absl::Status ChoosePieces(const std::string& path, const Settings& s, bool symbols, SizeRanges* ranges,
+                          std::vector<int64_t>* far) {
+  constexpr int64_t kPieceBytes = 64 << 20, kMostRows = 1 << 20, kLeast = 8, kDense = 64;
+  XC_ASSIGN_OR_RETURN(const int64_t row, RowBytes(path, s, *ranges));
+  const int64_t most = std::clamp<int64_t>(kPieceBytes / row, kLeast, kMostRows);
+  const int64_t dense = ranges->open().size() == 1 ? std::min(kDense, most) : kLeast;
+  XC_RETURN_IF_ERROR(ranges->SetPieces(dense, most));
+  // What is read in another way than from text may make arrays of constants.
+  for (const int power : {40, 36, 32, 31, 28, 24, 20, 16}) {
+    if (symbols || power <= 16) far->push_back(int64_t{1} << power);
+  }
+  return absl::OkStatus();
+}
+
+// The modules of a range of sizes.
+absl::StatusOr<SizesAhead::Range> RangeOf(const std::string& path, const Settings& s, SizeRanges ranges) {
+  SizesAhead::Range range;
+  if (!ranges.open().empty()) {
+    std::vector<int64_t> far;
+    const bool symbols = HasSymbols(path);
+    if (symbols) {
+      XC_ASSIGN_OR_RETURN(std::string content, ReadFile(path));
+      XC_ASSIGN_OR_RETURN(const SymbolicText text, SymbolicText::Parse(std::move(content)));
+      for (const SizeRanges::Open& open : ranges.open()) {
+        if (text.OnlyAddsAndMultiplies(open.name)) continue;
+        return absl::UnimplementedError(absl::StrCat(
+            "symbol ", open.name, " has no end, or too many values to try each, so that the module may only add and ",
+            "multiply it; but it divides, or takes a smaller or larger one: give it a range of fewer values, as ",
+            "--shapes=", open.name, "=1..64"));
+      }
+    }
+    XC_RETURN_IF_ERROR(ChoosePieces(path, s, symbols, &ranges, &far));
+    for (const SizeRanges::Open& open : ranges.open()) {
+      SizesAhead::Range::Open& out = range.open.emplace_back();
+      out.name = open.name;
+      out.low = open.low;
+      out.high = open.high;
+      out.multiple = open.multiple;
+      out.pieces = open.pieces;
+      for (const int64_t size : far) out.far.push_back(size / open.multiple * open.multiple);
+    }
+  }
+  range.count = ranges.count();
+  range.module = [path, s, ranges](int64_t i) -> absl::StatusOr<std::unique_ptr<HloModule>> {
+    XC_ASSIGN_OR_RETURN(const std::string shapes, ranges.At(i));
+    return ReadSized(path, s, shapes);
+  };
+  range.sample = [path, s, ranges](int which) -> absl::StatusOr<std::unique_ptr<HloModule>> {
+    absl::StatusOr<std::unique_ptr<HloModule>> found = absl::OutOfRangeError("there is no sample");
+    for (const bool outside : {true, false}) {
+      const absl::StatusOr<std::string> shapes = ranges.Sample(which, outside);
+      found = shapes.ok() ? ReadSized(path, s, *shapes) : shapes.status();
+      if (found.ok()) break;
+    }
+    return found;
+  };
+  range.open_value = [ranges](int64_t i, size_t o) { return ranges.OpenValue(i, o); };
+  // One module after the other is often for the same sizes.
+  auto last = std::make_shared<std::pair<std::string, std::unique_ptr<HloModule>>>();
+  range.with = [path, s, ranges, last](int64_t i, size_t o,
+                                       int64_t value) -> absl::StatusOr<std::unique_ptr<HloModule>> {
+    XC_ASSIGN_OR_RETURN(const std::string shapes, ranges.With(i, o, value));
+    if (last->second == nullptr || last->first != shapes) {
+      XC_ASSIGN_OR_RETURN(last->second, ReadSized(path, s, shapes));
+      last->first = shapes;
+    }
+    return last->second->Clone();
+  };
+  return range;
+}
+
 // What --shapes says: sizes that are named get code of their own, ranges of them share code.
 absl::StatusOr<SizesAhead> SizesOf(const std::string& path, const Settings& s) {
   std::vector<SizeRanges> all;
@@ -83,24 +181,13 @@ absl::StatusOr<SizesAhead> SizesOf(const std::string& path, const Settings& s) {
   }
   if (all.empty()) sizes.own.push_back([path, s] { return ReadSized(path, s, ""); });
   for (const SizeRanges& ranges : all) {
-    const auto module = [path, s, ranges](int64_t i) -> absl::StatusOr<std::unique_ptr<HloModule>> {
-      XC_ASSIGN_OR_RETURN(const std::string shapes, ranges.At(i));
-      return ReadSized(path, s, shapes);
-    };
     if (ranges.exact()) {
-      sizes.own.push_back([module] { return module(0); });
+      XC_ASSIGN_OR_RETURN(const std::string shapes, ranges.At(0));
+      sizes.own.push_back([path, s, shapes] { return ReadSized(path, s, shapes); });
       continue;
     }
-    const auto sample = [path, s, ranges](int which) -> absl::StatusOr<std::unique_ptr<HloModule>> {
-      absl::StatusOr<std::unique_ptr<HloModule>> found = absl::OutOfRangeError("there is no sample");
-      for (const bool outside : {true, false}) {
-        const absl::StatusOr<std::string> shapes = ranges.Sample(which, outside);
-        found = shapes.ok() ? ReadSized(path, s, *shapes) : shapes.status();
-        if (found.ok()) break;
-      }
-      return found;
-    };
-    sizes.ranges.push_back({ranges.count(), module, sample});
+    XC_ASSIGN_OR_RETURN(SizesAhead::Range range, RangeOf(path, s, ranges));
+    sizes.ranges.push_back(std::move(range));
   }
   return sizes;
 }
@@ -120,8 +207,10 @@ absl::StatusOr<SizesAhead> SizesOf(const std::vector<std::string>& paths, const 
     if (which < static_cast<int>(samples.size())) return ReadSized(samples[which], s, "");
     return absl::OutOfRangeError("there is no such sample");
   };
-  sizes.ranges.push_back(
-      {static_cast<int64_t>(paths.size()), [paths, s](int64_t i) { return ReadSized(paths[i], s, ""); }, sample});
+  SizesAhead::Range& range = sizes.ranges.emplace_back();
+  range.count = static_cast<int64_t>(paths.size());
+  range.module = [paths, s](int64_t i) { return ReadSized(paths[i], s, ""); };
+  range.sample = sample;
   return sizes;
 }
 
@@ -199,9 +288,11 @@ int CompileCommand(const std::vector<std::string>& args) {
   flags.Add("constants_beside", &s.constants_beside, "the same, each FILE's in the folder that it is in");
   flags.Add("samples", &s.samples,
             "modules like the FILEs, separated by commas, of which code is made that the FILEs share");
-  flags.Add("shapes", &s.shapes,
-            "of the inputs where the file leaves sizes open, as [8,4],[8], or the values of its symbols, as b=8,n=17; "
-            "several, separated by `;`, get code each; ranges, as [b=1..64,4],[b] or b=1..64,n=8..128:8, share code");
+  flags.Add(
+      "shapes", &s.shapes,
+      "of the inputs where the file leaves sizes open, as [8,4],[8], or the values of its symbols, as b=8,n=17; "
+      "several, separated by `;`, get code each; ranges, as [b=1..64,4],[b], b=1..64,n=8..128:8 or, without an end, "
+      "b=1.., share code");
   flags.Add("signature", &s.signature, kSignatureHelp);
   flags.Add("disable", &s.disable, "names of passes not to run, separated by commas");
   flags.Add("excess_precision", &s.excess_precision, "compute in f32 what is written in f16 or bf16");

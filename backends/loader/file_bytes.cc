@@ -19,6 +19,37 @@ void FileWriter::Numbers(const std::vector<int64_t>& values) {
   for (const int64_t value : values) Number(value);
 }
 
+absl::StatusOr<int64_t> NumberReader::Bounded(int64_t most, absl::string_view what) {
+  XC_ASSIGN_OR_RETURN(const int64_t value, Number());
+  if (value >= 0 && value <= most) return value;
+  return absl::InvalidArgumentError(absl::StrCat(what, " is ", value, "; 0 to ", most, " can be"));
+}
+
+absl::StatusOr<int64_t> NumberReader::Count(int64_t least) {
+  XC_ASSIGN_OR_RETURN(const int64_t count, Bounded(INT64_MAX, "a number of parts"));
+  // What follows, without the number itself.
+  if (count <= static_cast<int64_t>(rest()) / least) return count;
+  return absl::InvalidArgumentError(absl::StrCat("it ends before ", count, " parts"));
+}
+
+absl::StatusOr<std::vector<int64_t>> NumberReader::Numbers() {
+  XC_ASSIGN_OR_RETURN(const int64_t count, Count(number_units_));
+  std::vector<int64_t> values(count);
+  for (int64_t& value : values) {
+    XC_ASSIGN_OR_RETURN(value, Number());
+  }
+  return values;
+}
+
+absl::StatusOr<std::vector<int64_t>> NumberReader::Numbers(int64_t most, absl::string_view what) {
+  XC_ASSIGN_OR_RETURN(const int64_t count, Count(number_units_));
+  std::vector<int64_t> values(count);
+  for (int64_t& value : values) {
+    XC_ASSIGN_OR_RETURN(value, Bounded(most, what));
+  }
+  return values;
+}
+
 absl::StatusOr<int64_t> FileReader::Number() {
   if (rest_.size() < 8) return absl::InvalidArgumentError("it ends early");
   uint64_t value = 0;
@@ -27,39 +58,11 @@ absl::StatusOr<int64_t> FileReader::Number() {
   return static_cast<int64_t>(value);
 }
 
-absl::StatusOr<int64_t> FileReader::Bounded(int64_t most, absl::string_view what) {
-  XC_ASSIGN_OR_RETURN(const int64_t value, Number());
-  if (value >= 0 && value <= most) return value;
-  return absl::InvalidArgumentError(absl::StrCat(what, " is ", value, "; 0 to ", most, " can be"));
-}
-
-absl::StatusOr<int64_t> FileReader::Count(int64_t least) {
-  return Bounded(static_cast<int64_t>(rest_.size()) / least, "a number of parts");
-}
-
 absl::StatusOr<absl::string_view> FileReader::Text() {
   XC_ASSIGN_OR_RETURN(const int64_t size, Count(1));
   const absl::string_view text = rest_.substr(0, size);
   rest_.remove_prefix(size);
   return text;
-}
-
-absl::StatusOr<std::vector<int64_t>> FileReader::Numbers() {
-  XC_ASSIGN_OR_RETURN(const int64_t count, Count(8));
-  std::vector<int64_t> values(count);
-  for (int64_t& value : values) {
-    XC_ASSIGN_OR_RETURN(value, Number());
-  }
-  return values;
-}
-
-absl::StatusOr<std::vector<int64_t>> FileReader::Numbers(int64_t most, absl::string_view what) {
-  XC_ASSIGN_OR_RETURN(std::vector<int64_t> values, Numbers());
-  for (const int64_t value : values) {
-    if (value >= 0 && value <= most) continue;
-    return absl::InvalidArgumentError(absl::StrCat(what, " is ", value, "; 0 to ", most, " can be"));
-  }
-  return values;
 }
 
 }  // namespace xc

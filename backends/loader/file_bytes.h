@@ -22,24 +22,42 @@ class FileWriter {
   std::string out_;
 };
 
-// Reads what anybody may have written: whatever is wrong is an InvalidArgument.
-class FileReader {
+// Reads numbers that anybody may have written: whatever is wrong is an InvalidArgument.
+class NumberReader {
  public:
-  explicit FileReader(absl::string_view bytes) : rest_(bytes) {}
+  virtual ~NumberReader() = default;
 
-  absl::StatusOr<int64_t> Number();
+  virtual absl::StatusOr<int64_t> Number() = 0;
   // From 0 to `most`.
   absl::StatusOr<int64_t> Bounded(int64_t most, absl::string_view what);
-  // How many things there are of which each takes at least `least` bytes.
+  // How many things follow of which each takes at least `least` units: bytes, or numbers where only these are read.
   absl::StatusOr<int64_t> Count(int64_t least);
-  // A view of the bytes.
-  absl::StatusOr<absl::string_view> Text();
+  // As many as the number before them says.
   absl::StatusOr<std::vector<int64_t>> Numbers();
   // Each from 0 to `most`.
   absl::StatusOr<std::vector<int64_t>> Numbers(int64_t most, absl::string_view what);
+
+ protected:
+  // `number_units`: what a number takes.
+  explicit NumberReader(int64_t number_units) : number_units_(number_units) {}
+  // What there still is, in units.
+  virtual size_t rest() const = 0;
+
+ private:
+  const int64_t number_units_;
+};
+
+class FileReader : public NumberReader {
+ public:
+  explicit FileReader(absl::string_view bytes) : NumberReader(8), rest_(bytes) {}
+
+  absl::StatusOr<int64_t> Number() override;
+  // A view of the bytes.
+  absl::StatusOr<absl::string_view> Text();
   bool empty() const { return rest_.empty(); }
 
  private:
+  size_t rest() const override { return rest_.size(); }
   absl::string_view rest_;
 };
 

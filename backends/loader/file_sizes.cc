@@ -14,40 +14,15 @@ namespace {
 constexpr int64_t kMostRank = 64;
 
 // Takes numbers of a row, one after the other.
-class RowReader {
+class RowReader : public NumberReader {
  public:
-  explicit RowReader(absl::Span<const int64_t> rest) : rest_(rest) {}
+  explicit RowReader(absl::Span<const int64_t> rest) : NumberReader(1), rest_(rest) {}
 
-  absl::StatusOr<int64_t> Number() {
+  absl::StatusOr<int64_t> Number() override {
     if (rest_.empty()) return absl::InvalidArgumentError("what it says of its sizes ends early");
     const int64_t value = rest_[0];
     rest_.remove_prefix(1);
     return value;
-  }
-  // From 0 to `most`.
-  absl::StatusOr<int64_t> Bounded(int64_t most, absl::string_view what) {
-    XC_ASSIGN_OR_RETURN(const int64_t value, Number());
-    if (value >= 0 && value <= most) return value;
-    return absl::InvalidArgumentError(absl::StrCat(what, " is ", value, "; 0 to ", most, " can be"));
-  }
-  // How many things there are of which each takes at least `least` numbers.
-  absl::StatusOr<int64_t> Count(int64_t least) {
-    return Bounded(static_cast<int64_t>(rest_.size()) / least, "a number of parts");
-  }
-  absl::StatusOr<std::vector<int64_t>> Numbers() {
-    XC_ASSIGN_OR_RETURN(const int64_t count, Count(1));
-    std::vector<int64_t> values(rest_.begin(), rest_.begin() + count);
-    rest_.remove_prefix(count);
-    return values;
-  }
-  // Each from 0 to `most`.
-  absl::StatusOr<std::vector<int64_t>> Numbers(int64_t most, absl::string_view what) {
-    XC_ASSIGN_OR_RETURN(std::vector<int64_t> values, Numbers());
-    for (const int64_t value : values) {
-      if (value >= 0 && value <= most) continue;
-      return absl::InvalidArgumentError(absl::StrCat(what, " is ", value, "; 0 to ", most, " can be"));
-    }
-    return values;
   }
   absl::StatusOr<FileShape> Shape();
   absl::StatusOr<std::vector<FileShape>> Shapes();
@@ -55,6 +30,7 @@ class RowReader {
   bool empty() const { return rest_.empty(); }
 
  private:
+  size_t rest() const override { return rest_.size(); }
   absl::Span<const int64_t> rest_;
 };
 
@@ -280,6 +256,10 @@ absl::StatusOr<FileSizes> ProgramFile::Sizes(int64_t i) const {
 }
 
 absl::StatusOr<int64_t> ProgramFile::Find(absl::Span<const int64_t> key) const {
+  return Find(key, 0, static_cast<int64_t>(groups.size()));
+}
+
+absl::StatusOr<int64_t> ProgramFile::Find(absl::Span<const int64_t> key, int64_t first_group, int64_t end_group) const {
   const auto count = static_cast<int64_t>(key.size());
   if (count != groups[0].keys()) {
     return absl::InvalidArgumentError(
@@ -288,8 +268,9 @@ absl::StatusOr<int64_t> ProgramFile::Find(absl::Span<const int64_t> key) const {
   // How far the key of any of them is the same, and what those have next that are the same as far.
   int64_t longest = 0, first = 0;
   std::set<int64_t> next;
-  for (const NumberRows& group : groups) {
-    for (int64_t r = 0; r < group.rows(); ++r) {
+  for (int64_t g = 0; g < end_group; first += groups[g++].rows()) {
+    const NumberRows& group = groups[g];
+    for (int64_t r = 0; g >= first_group && r < group.rows(); ++r) {
       int64_t same = 0, have = 0;
       while (same < count && (have = group.Key(r, same)) == key[same]) ++same;
       if (same == count) return first + r;
@@ -297,7 +278,6 @@ absl::StatusOr<int64_t> ProgramFile::Find(absl::Span<const int64_t> key) const {
       longest = std::max(longest, same);
       if (same == longest) next.insert(have);
     }
-    first += group.rows();
   }
   XC_ASSIGN_OR_RETURN(const FileSizes sizes, Sizes(0));
   size_t input = 0;

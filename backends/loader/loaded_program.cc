@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <mutex>
@@ -183,6 +184,11 @@ LoadedProgram::~LoadedProgram() = default;
 const FileVariant& LoadedProgram::variant() const { return sizes_.variants[file_->chosen]; }
 const std::string& LoadedProgram::name() const { return file_->file.name; }
 const std::string& LoadedProgram::cpu() const { return file_->file.cpus[file_->chosen]; }
+int64_t LoadedProgram::temp_bytes() const {
+  int64_t most = split_.has_value() ? 0 : variant().arena_bytes;
+  for (const auto& piece : pieces_) most = std::max(most, piece->temp_bytes());
+  return most;
+}
 int64_t LoadedProgram::num_sizes() const { return file_->file.num_sizes(); }
 
 absl::StatusOr<std::unique_ptr<LoadedProgram>> LoadedProgram::Load(ProgramBytes bytes) {
@@ -207,8 +213,32 @@ absl::StatusOr<std::unique_ptr<LoadedProgram>> LoadedProgram::At(int64_t i) cons
 }
 
 absl::StatusOr<std::unique_ptr<LoadedProgram>> LoadedProgram::For(absl::Span<const int64_t> key) const {
-  XC_ASSIGN_OR_RETURN(const int64_t i, file_->file.Find(key));
-  return Make(file_, i);
+  const absl::StatusOr<int64_t> i = file_->file.Find(key);
+  if (i.ok()) return Make(file_, *i);
+  return MakeCut(file_, key, /*like=*/nullptr, i.status(), file_->file.opens.size());
+}
+
+absl::StatusOr<std::unique_ptr<LoadedProgram>> LoadedProgram::MakeCut(std::shared_ptr<File> file,
+                                                                      absl::Span<const int64_t> key,
+                                                                      const OpenSize* like, const absl::Status& why,
+                                                                      size_t depth) {
+  if (depth == 0) return why;
+  XC_ASSIGN_OR_RETURN(const KeyCut cut, CutKey(file->file, key, like, why));
+  std::unique_ptr<LoadedProgram> program(new LoadedProgram(std::move(file)));
+  std::vector<SplitRun::Signature> signatures;
+  for (const KeyCut::Piece& piece : cut.pieces) {
+    // Of the range that the open size belongs to: of another one, nobody knows that rows are apart.
+    const absl::StatusOr<int64_t> i = program->file_->file.Find(piece.key, cut.open->first_group, cut.open->end_group);
+    XC_ASSIGN_OR_RETURN(
+        program->pieces_.emplace_back(),
+        i.ok() ? Make(program->file_, *i) : MakeCut(program->file_, piece.key, cut.open, i.status(), depth - 1));
+    signatures.push_back({&program->pieces_.back()->inputs(), &program->pieces_.back()->outputs()});
+  }
+  XC_ASSIGN_OR_RETURN(program->split_, SplitRun::Make(cut, signatures));
+  program->sizes_.inputs = program->split_->inputs();
+  program->sizes_.outputs = program->split_->outputs();
+  program->code_ = program->pieces_[0]->code_;
+  return program;
 }
 
 absl::StatusOr<std::unique_ptr<LoadedProgram>> LoadedProgram::Make(std::shared_ptr<File> file, int64_t i) {
@@ -245,12 +275,19 @@ absl::StatusOr<std::unique_ptr<LoadedProgram>> LoadedProgram::Make(std::shared_p
 absl::Status LoadedProgram::Run(absl::Span<const void* const> inputs, absl::Span<void* const> outputs,
                                 Executor* executor, int thread_limit, TransferQueue* infeed, TransferQueue* outfeed,
                                 std::vector<int32_t>* sizes) const {
-  const FileVariant& v = variant();
   if (inputs.size() != sizes_.inputs.size() || outputs.size() != sizes_.outputs.size()) {
     return absl::InvalidArgumentError(absl::StrCat("the program has ", sizes_.inputs.size(), " inputs and ",
                                                    sizes_.outputs.size(), " outputs, but ", inputs.size(), " and ",
                                                    outputs.size(), " are given"));
   }
+  if (split_.has_value()) {
+    if (sizes != nullptr) sizes->clear();
+    const auto run = [&](size_t piece, absl::Span<const void* const> parts, absl::Span<void* const> results) {
+      return pieces_[piece]->Run(parts, results, executor, thread_limit, infeed, outfeed);
+    };
+    return split_->ForEach(inputs, outputs, run);
+  }
+  const FileVariant& v = variant();
   XC_ASSIGN_OR_RETURN(const ArenaPool::Lease lease, arenas_->Acquire());
   RunContext context(lease.data(), executor, thread_limit);
   context.infeed = infeed;

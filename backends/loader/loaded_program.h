@@ -3,6 +3,7 @@
 #define XC_BACKENDS_LOADER_LOADED_PROGRAM_H_
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -10,6 +11,7 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "backends/loader/program_file.h"
+#include "backends/loader/split_run.h"
 #include "backends/runtime/arena.h"
 #include "backends/runtime/custom_call.h"
 #include "backends/runtime/run_context.h"
@@ -63,7 +65,8 @@ class LoadedProgram {
   // How many sizes the file has the program for.
   int64_t num_sizes() const;
   // The same program at sizes number `i`, or for inputs of the sizes `key` (FileSizes::Key); it shares what it can with
-  // this one, which need not outlive it. InvalidArgument, with the sizes that there are, where there is none.
+  // this one, which need not outlive it. Where sizes are open (OpenSize), there are more than those: For gives a
+  // program that runs in pieces. InvalidArgument, with the sizes that there are, where there is none.
   absl::StatusOr<std::unique_ptr<LoadedProgram>> At(int64_t i) const;
   absl::StatusOr<std::unique_ptr<LoadedProgram>> For(absl::Span<const int64_t> key) const;
 
@@ -71,7 +74,7 @@ class LoadedProgram {
   const std::vector<FileShape>& inputs() const { return sizes_.inputs; }
   const std::vector<FileShape>& outputs() const { return sizes_.outputs; }
   const std::string& cpu() const;
-  int64_t temp_bytes() const { return variant().arena_bytes; }
+  int64_t temp_bytes() const;  // of a program that runs in pieces, what the largest takes
   int64_t code_bytes() const { return code_->bytes(); }
 
   // As Executable::Run (backends/backend.h): sizes that only the run knows go to `sizes`, one number for each, if it is
@@ -84,10 +87,16 @@ class LoadedProgram {
   struct File;
   explicit LoadedProgram(std::shared_ptr<File> file);
   static absl::StatusOr<std::unique_ptr<LoadedProgram>> Make(std::shared_ptr<File> file, int64_t i);
+  // `key` has no program of its own; `why` says so. `depth`: how many open sizes may still be cut.
+  static absl::StatusOr<std::unique_ptr<LoadedProgram>> MakeCut(std::shared_ptr<File> file,
+                                                                absl::Span<const int64_t> key, const OpenSize* like,
+                                                                const absl::Status& why, size_t depth);
   const FileVariant& variant() const;
 
   const std::shared_ptr<File> file_;  // what all sizes share
-  FileSizes sizes_;
+  FileSizes sizes_;                   // without variants if it runs in pieces
+  std::optional<SplitRun> split_;
+  std::vector<std::unique_ptr<LoadedProgram>> pieces_;
   std::shared_ptr<const LoadedCode> code_;
   std::vector<const void*> constants_;
   std::vector<PreparedCall> calls_;

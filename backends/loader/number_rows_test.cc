@@ -89,5 +89,17 @@ TEST(NumberRowsTest, NonsenseIsRefusedOrHarmless) {
   EXPECT_GT(read, 0);
 }
 
+// A count that is larger by as much as it takes itself.
+TEST(NumberRowsTest, CountsEndWhereTheBytesDo) {
+  FileWriter out;
+  out.Number(1);
+  EXPECT_FALSE(FileReader(out.bytes()).Text().ok());
+  EXPECT_FALSE(FileReader(out.bytes()).Numbers().ok());
+  EXPECT_FALSE(FileReader(out.bytes()).Count(1).ok());
+  out.Number(7);
+  EXPECT_EQ(*FileReader(out.bytes()).Numbers(7, "a number"), std::vector<int64_t>{7});
+  EXPECT_FALSE(FileReader(out.bytes()).Numbers(6, "a number").ok());
+}
+
 }  // namespace
 }  // namespace xc

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "backends/loader/file_bytes.h"
+#include "backends/loader/open_sizes.h"
 #include "hlo/base/status.h"
 
 namespace xc {
@@ -100,6 +101,11 @@ absl::StatusOr<ProgramFile> ReadDescription(absl::string_view description, absl:
     file.groups.push_back(std::move(rows));
     XC_RETURN_IF_ERROR(file.Sizes(first).status());
   }
+  XC_ASSIGN_OR_RETURN(const int64_t opens, reader.Count(80));
+  for (int64_t i = 0; i < opens; ++i) {
+    XC_ASSIGN_OR_RETURN(OpenSize open, ReadOpenSize(&reader, file));
+    file.opens.push_back(std::move(open));
+  }
   if (!reader.empty()) return absl::InvalidArgumentError("its description goes on after its end");
   return file;
 }
@@ -147,6 +153,8 @@ std::string Describe(const ProgramFile& file, int64_t start, std::string* parts)
   }
   w.Number(static_cast<int64_t>(file.groups.size()));
   for (const NumberRows& rows : file.groups) rows.Write(&w);
+  w.Number(static_cast<int64_t>(file.opens.size()));
+  for (const OpenSize& open : file.opens) WriteOpenSize(open, &w);
   return w.bytes();
 }
 

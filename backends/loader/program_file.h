@@ -69,9 +69,20 @@ struct FileSizes {
   std::vector<int64_t> Key() const;
 };
 
+// A size that may be larger than any that the file has a program for: the program computes each of its rows apart from
+// the others, so that what is asked for more of them is computed piece by piece.
+struct OpenSize {
+  std::string name;
+  int64_t low = 1, high = INT64_MAX, multiple = 1;  // what it may be
+  int64_t input = 0;                                // the input of which it is a dimension
+  std::vector<int64_t> inputs, outputs;             // the dimension of each that has its rows; -1: none
+  std::vector<int64_t> pieces;                      // sizes that there are programs for, the least first
+  int64_t first_group = 0, end_group = 0;           // where these are, of ProgramFile::groups
+};
+
 struct ProgramFile {
   // Of the form, and of the runtime functions' arguments in it.
-  static constexpr uint32_t kVersion = 4;
+  static constexpr uint32_t kVersion = 5;
   static constexpr int64_t kAlignment = 64;  // of constants, in the file
 
   std::string name, made_by;
@@ -80,12 +91,15 @@ struct ProgramFile {
   std::vector<absl::string_view> constants;  // of whoever holds the file
   std::vector<CodeImage> codes;
   std::vector<NumberRows> groups;  // rows of numbers that are a FileSizes each
+  std::vector<OpenSize> opens;
 
   int64_t num_sizes() const;
   // Number `i`, which is less than that. InvalidArgument: it does not fit together, or to number 0.
   absl::StatusOr<FileSizes> Sizes(int64_t i) const;
-  // The number of the first FileSizes with this Key. InvalidArgument, with the sizes that there are: there is none.
+  // The number of the first FileSizes with this Key, of these groups. InvalidArgument, with the sizes that there are:
+  // there is none.
   absl::StatusOr<int64_t> Find(absl::Span<const int64_t> key) const;
+  absl::StatusOr<int64_t> Find(absl::Span<const int64_t> key, int64_t first_group, int64_t end_group) const;
   // As a row of a group; adds the texts that it needs.
   std::vector<int64_t> RowOf(const FileSizes& sizes);
 };

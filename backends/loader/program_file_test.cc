@@ -6,6 +6,7 @@
 #include <random>
 
 #include "backends/loader/loaded_program.h"
+#include "backends/loader/open_sizes.h"
 #include "gtest/gtest.h"
 
 namespace xc {
@@ -117,6 +118,76 @@ TEST(ProgramFileTest, HasItsProgramForSeveralSizes) {
   EXPECT_EQ(out[0], 1);
 }
 
+// Gives back its input, of 1, 2 or 4 by 1, 2 or 3 elements; both sizes are open, the first from 2 to 1000.
+ProgramFile Open(const std::string& image) {
+  ProgramFile file = Small(image, "");
+  file.constants.clear();
+  std::vector<std::vector<int64_t>> rows;
+  for (int64_t a : {1, 2, 4}) {
+    for (int64_t b : {1, 2, 3}) {
+      FileSizes sizes;
+      sizes.inputs = sizes.outputs = {{11, {a, b}, {1, 0}, {false, false}, 4 * a * b}};
+      FileVariant v;
+      v.parameters = {{4 * a * b, true}};
+      v.outputs = {{4 * a * b, 0, 0}};
+      sizes.variants = {v};
+      rows.push_back(file.RowOf(sizes));
+    }
+  }
+  file.groups = {NumberRows(rows, 2)};
+  file.opens = {{"a", 2, 1000, 1, 0, {0}, {0}, {1, 2, 4}, 0, 1}, {"b", 1, INT64_MAX, 1, 0, {1}, {1}, {1, 2, 3}, 0, 1}};
+  return file;
+}
+
+TEST(ProgramFileTest, RunsOpenSizesInPieces) {
+  const std::string image = Image(), bytes = WriteProgramFile(Open(image));
+  EXPECT_EQ(WriteProgramFile(*ReadProgramFile(bytes)), bytes);
+  absl::StatusOr<ProgramBytes> own = ProgramBytes::Of(bytes);
+  ASSERT_TRUE(own.ok());
+  const std::unique_ptr<LoadedProgram> program = *LoadedProgram::Load(*std::move(own));
+  for (const auto& [a, b] :
+       {std::pair(11, 2), std::pair(2, 17), std::pair(7, 8), std::pair(1000, 1), std::pair(3, 3)}) {
+    const auto whole = program->For({a, b});
+    ASSERT_TRUE(whole.ok()) << whole.status();
+    EXPECT_EQ((*whole)->inputs()[0].dims, (std::vector<int64_t>{a, b}));
+    EXPECT_EQ((*whole)->outputs()[0].bytes, 4 * a * b);
+    std::vector<float> in(a * b), out(a * b);
+    for (int i = 0; i < a * b; ++i) in[i] = static_cast<float>(i);
+    const void* inputs[] = {in.data()};
+    void* outputs[] = {out.data()};
+    const absl::Status status = (*whole)->Run(inputs, outputs, nullptr, 1, nullptr, nullptr);
+    ASSERT_TRUE(status.ok()) << status;
+    EXPECT_EQ(out, in) << a << " by " << b;
+  }
+  const auto wrong = [&](std::vector<int64_t> key) { return std::string(program->For(key).status().message()); };
+  EXPECT_EQ(wrong({1001, 2}),
+            "dimension 0 of input 0 is 1001; the program was compiled for any size from 2 to 1000 there (a)");
+  EXPECT_EQ(wrong({2, -5}), "dimension 1 of input 0 is -5; the program was compiled for any size from 1 on there (b)");
+  EXPECT_EQ(wrong({2, INT64_MAX}),
+            "b is 9223372036854775807, for which an array would have more bytes than there can be");
+  EXPECT_EQ(wrong({2}), "the program's inputs have 2 sizes, but 1 are given");
+}
+
+TEST(ProgramFileTest, PiecesOfOpenSizesLeaveNothing) {
+  const std::string image = Image();
+  ProgramFile file = Open(image);
+  file.opens = {{"a", 30, INT64_MAX, 10, 0, {0}, {0}, {30, 40, 50, 80, 160}, 0, 1}};
+  const std::string bytes = WriteProgramFile(file);
+  ASSERT_TRUE(ReadProgramFile(bytes).ok()) << ReadProgramFile(bytes).status();
+  for (int64_t size = 60; size < 5000; size += 10) {
+    const auto cut = CutKey(file, {size, 2}, nullptr, absl::InvalidArgumentError("no row"));
+    if (size == 80 || size == 160) continue;  // it is there
+    ASSERT_TRUE(cut.ok()) << cut.status();
+    int64_t sum = 0;
+    for (const KeyCut::Piece& piece : cut->pieces) sum += piece.size * piece.count;
+    ASSERT_EQ(sum, size);
+  }
+  EXPECT_FALSE(CutKey(file, {75, 2}, nullptr, absl::InvalidArgumentError("no row")).ok());
+  EXPECT_FALSE(CutKey(file, {20, 2}, nullptr, absl::InvalidArgumentError("no row")).ok());
+  file.opens[0].pieces = {30, 50, 160};  // nothing makes 70
+  EXPECT_FALSE(ReadProgramFile(WriteProgramFile(file)).ok());
+}
+
 TEST(ProgramFileTest, RefusesOtherFilesAndOtherVersions) {
   EXPECT_FALSE(ReadProgramFile("").ok());
   EXPECT_FALSE(ReadProgramFile(std::string(200, 'x')).ok());
@@ -153,7 +224,11 @@ uint64_t Hash(absl::string_view bytes) {
 
 // With right hashes, nonsense in the description is refused or harmless: read, never followed out of the file.
 TEST(ProgramFileTest, SurvivesWrongDescriptions) {
-  const std::string bytes = WriteProgramFile(Small(Image(), "constant"));
+  const std::string image = Image(), constant = "constant";
+  ProgramFile whole = Small(image, constant);
+  whole.opens = {{"n", 2, 64, 2, 0, {1}, {0, -1}, {2, 4}, 0, 1}};
+  const std::string bytes = WriteProgramFile(whole);
+  ASSERT_TRUE(ReadProgramFile(bytes).ok()) << ReadProgramFile(bytes).status();
   uint64_t size;
   std::memcpy(&size, &bytes[24], 8);
   std::mt19937_64 random(1);
@@ -182,7 +257,10 @@ TEST(ProgramFileTest, SurvivesWrongDescriptions) {
         ASSERT_LT(v.code, static_cast<int64_t>(file->codes.size()));
         for (const int64_t c : v.constants) ASSERT_LT(c, static_cast<int64_t>(file->constants.size()));
       }
-      (void)file->Find(sizes->Key());
+      std::vector<int64_t> key = sizes->Key();
+      (void)file->Find(key);
+      for (int64_t& size : key) size = 1000;
+      (void)CutKey(*file, key, nullptr, absl::InvalidArgumentError("no row"));
     }
   }
   EXPECT_GT(read, 0);

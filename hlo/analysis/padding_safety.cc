@@ -77,7 +77,7 @@ struct Twin {
 
 class PaddingSafety {
  public:
-  PaddingSafety(int64_t small, int64_t large) : small_(small), large_(large) {}
+  PaddingSafety(int64_t small, int64_t large, bool apart) : small_(small), large_(large), apart_(apart) {}
   absl::StatusOr<Copies> Run(const HloComputation& a, const HloComputation& b, const std::vector<Copies>& parameters);
 
  private:
@@ -88,7 +88,11 @@ class PaddingSafety {
   absl::StatusOr<Copies> Gather(const Twin& t);
   absl::Status SameCallees(const Twin& t) const;
 
+  // Of CheckRowsApart: whether the dimension has the same number of elements for each row of either program.
+  absl::Status WholeRows(const Shape& a, const Shape& b, int64_t dim) const;
+
   const int64_t small_, large_;  // batch sizes of the parameters
+  const bool apart_;             // CheckRowsApart
   int64_t visits_ = 0;
 };
 
@@ -96,6 +100,13 @@ absl::Status Refuse(absl::string_view why) { return absl::UnimplementedError(why
 
 Copies Same(const Twin& t) { return Copies(t.a.shape().LeafCount(), true); }
 Copies Kept(const Twin& t) { return Copies(t.a.shape().LeafCount(), t.CopiesOfAll()); }
+
+absl::Status PaddingSafety::WholeRows(const Shape& a, const Shape& b, int64_t dim) const {
+  if (!apart_ || dim == kNone) return absl::OkStatus();
+  const int64_t x = a.dim(dim), y = b.dim(dim);
+  if (x % small_ == 0 && y % large_ == 0 && x / small_ == y / large_) return absl::OkStatus();
+  return Refuse(absl::StrCat("has ", x, " elements for a batch of ", small_, " and ", y, " for one of ", large_));
+}
 
 absl::StatusOr<Copies> PaddingSafety::Run(const HloComputation& a, const HloComputation& b,
                                           const std::vector<Copies>& parameters) {
@@ -125,6 +136,9 @@ absl::StatusOr<Copies> PaddingSafety::Run(const HloComputation& a, const HloComp
     for (size_t k = 0; k < leaves_a.size(); ++k) {
       auto dim = BatchDim(*leaves_a[k].second, *leaves_b[k].second);
       if (!dim.ok()) return place(dim.status());
+      if (absl::Status whole = WholeRows(*leaves_a[k].second, *leaves_b[k].second, *dim); !whole.ok()) {
+        return place(whole);
+      }
       if (k == 0) t.dim = *dim;
       t.has_batch |= *dim != kNone;
     }
@@ -169,6 +183,7 @@ absl::StatusOr<Copies> PaddingSafety::Constant(const Twin& t) {
   if (!t.a.shape().IsRowMajor() || !t.b.shape().IsRowMajor()) return Refuse("has a layout");
   const int64_t outer = Before(t.a.shape(), t.dim);
   if (x.byte_size() == 0) return Refuse("is empty");
+  if (apart_ && !y.IsBroadcastScalar()) return Refuse("has values of its own for each element of the batch");
   const int64_t bytes_a = x.byte_size() / outer, bytes_b = y.byte_size() / outer;
   for (int64_t i = 0; i < outer; ++i) {
     if (std::memcmp(x.bytes() + i * bytes_a, y.bytes() + i * bytes_b, bytes_a) != 0) {
@@ -278,6 +293,9 @@ absl::StatusOr<Copies> PaddingSafety::Rule(const Twin& t, const std::vector<Copi
     case HloOpcode::kTranspose:
       return Kept(t);
     case HloOpcode::kIota:
+      if (apart_ && t.dim != kNone && t.dim == t.a.attr<AttrKind::kIotaDimension>()) {
+        return Refuse("counts the elements of the batch");
+      }
       return Copies{t.dim == kNone || t.dim != t.a.attr<AttrKind::kIotaDimension>()};
     default:
       break;
@@ -308,7 +326,7 @@ absl::StatusOr<Copies> PaddingSafety::Rule(const Twin& t, const std::vector<Copi
     case HloOpcode::kReduce: {
       const bool over_batch = batch_dim != kNone && Contains(t.a.dimensions(), batch_dim);
       if (!over_batch) return Kept(t);
-      if (t.a.operand_count() != 2 || !CopiesDoNotCount(*t.a.to_apply()) || !t.CopiesOfAll()) {
+      if (apart_ || t.a.operand_count() != 2 || !CopiesDoNotCount(*t.a.to_apply()) || !t.CopiesOfAll()) {
         return Refuse("combines elements of the batch");
       }
       return Same(t);
@@ -347,6 +365,7 @@ absl::StatusOr<Copies> PaddingSafety::Rule(const Twin& t, const std::vector<Copi
           return Refuse("differs in its limits");
         }
       }
+      if (apart_ && !whole) return Refuse("takes a part of the batch");
       // Elements of the part that both have; the padding may be copies of one that was left out.
       return Copies{t.dim == kNone || (whole && t.CopiesOfAll())};
     }
@@ -397,7 +416,26 @@ absl::Status CheckPaddingSafety(const HloModule& small, const HloModule& large) 
     batch_a = x.dim(0);
     batch_b = y.dim(0);
   }
-  return PaddingSafety(batch_a, batch_b).Run(a, b, parameters).status();
+  return PaddingSafety(batch_a, batch_b, /*apart=*/false).Run(a, b, parameters).status();
+}
+
+absl::StatusOr<RowDims> CheckRowsApart(const HloModule& small, int64_t small_rows, const HloModule& large,
+                                       int64_t large_rows) {
+  const HloComputation &a = *small.entry(), &b = *large.entry();
+  if (a.parameter_count() != b.parameter_count()) return Refuse("the programs take other parameters");
+  std::vector<Copies> parameters;
+  RowDims dims;
+  for (int64_t i = 0; i < a.parameter_count(); ++i) {
+    if (!a.parameter(i)->shape().IsArray()) return Refuse("a parameter is not an array");
+    parameters.push_back({true});
+    XC_ASSIGN_OR_RETURN(dims.parameters.emplace_back(), BatchDim(a.parameter(i)->shape(), b.parameter(i)->shape()));
+  }
+  XC_RETURN_IF_ERROR(PaddingSafety(small_rows, large_rows, /*apart=*/true).Run(a, b, parameters).status());
+  const auto leaves_a = Leaves(a.root()->shape()), leaves_b = Leaves(b.root()->shape());
+  for (size_t i = 0; i < leaves_a.size(); ++i) {
+    XC_ASSIGN_OR_RETURN(dims.results.emplace_back(), BatchDim(*leaves_a[i].second, *leaves_b[i].second));
+  }
+  return dims;
 }
 
 }  // namespace xc

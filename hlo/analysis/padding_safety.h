@@ -1,9 +1,13 @@
 // Padding-safety analysis: whether a program made for a larger batch computes in its first elements what the program
-// made for a smaller batch does.
+// made for a smaller batch does; and whether it computes any elements apart from the others.
 #ifndef XC_HLO_ANALYSIS_PADDING_SAFETY_H_
 #define XC_HLO_ANALYSIS_PADDING_SAFETY_H_
 
+#include <cstdint>
+#include <vector>
+
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "hlo/module.h"
 
 namespace xc {
@@ -18,6 +22,19 @@ namespace xc {
 // minimum), so that checks over all elements hold. Sums keep to each element, but for the order in which a kernel adds.
 // Else Unimplemented, with the instruction and why.
 absl::Status CheckPaddingSafety(const HloModule& small, const HloModule& large);
+
+// The dimension of the batch in each parameter, and in each leaf of the result; -1: none.
+struct RowDims {
+  std::vector<int64_t> parameters, results;
+  bool operator==(const RowDims& other) const { return parameters == other.parameters && results == other.results; }
+};
+
+// A batch of `small_rows` (1 at least) and one of `large_rows`, more of them. OK if `large` computes, for any
+// successive `small_rows` of its rows, what `small` gives for these rows, and all else that it gives as `small` does.
+// An array has the batch in one dimension at most, any one, which may have several elements for each row. The proof is
+// as above, but nothing combines rows or depends on their number.
+absl::StatusOr<RowDims> CheckRowsApart(const HloModule& small, int64_t small_rows, const HloModule& large,
+                                       int64_t large_rows);
 
 }  // namespace xc
 

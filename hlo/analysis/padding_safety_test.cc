@@ -209,5 +209,51 @@ TEST(PaddingSafety, OtherProgramsAreRefused) {
               HasSubstr("abs 'y' is a negate"));
 }
 
+// Of three rows and of eight.
+std::string Apart(absl::string_view body) {
+  const auto dims = CheckRowsApart(*Program(body, 3), 3, *Program(body, 8), 8);
+  return std::string(dims.status().message());
+}
+
+TEST(RowsApart, WhatEachRowHasForItself) {
+  const char* body = R"(ENTRY e {
+      x = f32[5,$B] parameter(0)
+      w = f32[5,2] parameter(1)
+      d = f32[$B,2] dot(x, w), lhs_contracting_dims={0}, rhs_contracting_dims={0}
+      m = f32[$2B] reshape(d)
+      c = f32[$2B] broadcast(f), dimensions={}
+      y = f32[$2B] add(m, c)
+      n = f32[2,5] transpose(w), dimensions={1,0}
+      ROOT out = (f32[$2B], f32[2,5]) tuple(y, n) })";
+  const std::string text =
+      absl::StrReplaceAll(body, {{"broadcast(f)", "broadcast(z)"}, {"c = f32", "z = f32[] constant(2)\n c = f32"}});
+  const auto dims = CheckRowsApart(*Program(text, 3), 3, *Program(text, 8), 8);
+  ASSERT_TRUE(dims.ok()) << dims.status();
+  EXPECT_EQ(dims->parameters, (std::vector<int64_t>{1, -1}));
+  EXPECT_EQ(dims->results, (std::vector<int64_t>{0, -1}));
+}
+
+TEST(RowsApart, WhatPaddingMayDoRowsMayNot) {
+  EXPECT_THAT(Apart(R"(ENTRY e { x = f32[$B] parameter(0) i = f32[$B] iota(), iota_dimension=0
+      ROOT y = f32[$B] add(x, i) })"),
+              HasSubstr("iota 'i' counts the elements of the batch"));
+  EXPECT_THAT(Apart(R"(ENTRY e { x = f32[$B] parameter(0) z = f32[] constant(-1)
+      ROOT y = f32[] reduce(x, z), dimensions={0}, to_apply=max })"),
+              HasSubstr("combines elements of the batch"));
+  EXPECT_THAT(Apart(R"(ENTRY e { x = f32[$B] parameter(0) ROOT y = f32[1] slice(x), slice={[0:1]} })"),
+              HasSubstr("takes a part of the batch"));
+  EXPECT_THAT(Apart(R"(ENTRY e { x = f32[$2B] parameter(0) ROOT y = f32[$B] slice(x), slice={[0:$B]} })"),
+              HasSubstr("takes a part of the batch"));
+  EXPECT_THAT(Apart("ENTRY e { x = f32[$B,2] parameter(0) s = s32[] get-dimension-size(x), dimensions={0}\n"
+                    "ROOT y = s32[] negate(s) }"),
+              HasSubstr("has no rule for batch dimensions"));
+  // One row more in either.
+  EXPECT_THAT(std::string(CheckRowsApart(*Program("ENTRY e { ROOT x = f32[$B] parameter(0) }", 4), 3,
+                                         *Program("ENTRY e { ROOT x = f32[$B] parameter(0) }", 9), 8)
+                              .status()
+                              .message()),
+              HasSubstr("has 4 elements for a batch of 3 and 9 for one of 8"));
+}
+
 }  // namespace
 }  // namespace xc

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "backends/loader/open_sizes.h"
 #include "backends/loader/program_file.h"
 
 namespace {
@@ -62,6 +63,14 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       }
       if (v.parameters.size() != sizes->inputs.size()) std::abort();
     }
+  }
+  for (const xc::OpenSize& open : file->opens) {
+    std::vector<int64_t> key(file->groups[0].keys(), open.high);
+    const auto cut = xc::CutKey(*file, key, &open, absl::InvalidArgumentError("no row"));
+    if (!cut.ok()) continue;
+    int64_t size = 0;
+    for (const auto& piece : cut->pieces) size += piece.size * piece.count;
+    if (size != cut->size) std::abort();
   }
   std::vector<int64_t> none(file->groups[0].keys(), -1);
   if (file->Find(none).ok() && !file->Sizes(0).ok()) std::abort();
