@@ -62,8 +62,7 @@ absl::Status UnpackWeights(const ConvKey& key, RtType type, const void* packed, 
 absl::Status Convolution(const ConvKey& key, const ConvKey& packed_for, void* src, void* packed, void* dst);
 
 // At a process's first large product of f32 the library makes its kernels, which takes 25 ms. This makes them on a
-// thread of its own, so that a run that starts later finds them there. Does nothing after its first call, and on other
-// threads than the process's first.
+// thread of its own, so that a run that starts later finds them there. Does nothing after its first call.
 void PrepareProducts();
 
 struct CacheStats {

@@ -4,15 +4,16 @@
 
 #include <dlfcn.h>
 #include <pthread.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
+#include <atomic>
+#include <cstdlib>
 #include <cstring>
 #include <list>
 #include <thread>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
+#include "backends/runtime/keep_statics.h"
 #include "backends/runtime/scratch.h"
 #include "hlo/base/status.h"
 
@@ -108,24 +109,30 @@ Library::Library() {
   if (dnnl_primitive_attr_create(&attr) != dnnl_success) return;
   if (dnnl_primitive_attr_set_scratchpad_mode(attr, dnnl_scratchpad_mode_user) != dnnl_success) return;
   if (dnnl_primitive_attr_set_fpmath_mode(attr, dnnl_fpmath_mode_strict) != dnnl_success) return;
+  keeps_statics = KeepStatics(handle);
   ok = true;
 }
 
 namespace {
 
 // The thread of PrepareProducts. A fork waits for it: the child would wait for ever for what it has begun. So does the
-// end of the process, since the library's static objects, some of which the thread makes, must not be destroyed
-// meanwhile: exit() destroys thread-local objects of the thread that calls it before all static ones. That is the
-// process's first thread, as a rule, and so no other one may begin this.
+// end of the process, whichever thread calls exit(): what is destroyed then are static objects, the last one that was
+// made first, and only those that there were before the handler was set are destroyed after it has waited. What the
+// library makes later, much of it on the thread, is never destroyed.
 class Preparation {
  public:
   void Begin() {
     std::lock_guard<std::mutex> lock(mu_);
-    if (begun_ || syscall(SYS_gettid) != getpid()) return;
+    if (begun_) return;
     begun_ = true;
-    if (!Lib().ok || pthread_atfork([] { Of()->Wait(); }, nullptr, nullptr) != 0) return;
-    static thread_local const WaitAtEnd wait;
-    (void)wait;
+    // Not atexit(), which libxc has in another form (service/no_exit_destructors.cc). The first handler runs where the
+    // process ends while the library is opened: then nothing may begin.
+    const auto at_exit = [](int, void*) {
+      Of()->ending_ = true;
+      Of()->Wait();
+    };
+    if (on_exit(at_exit, nullptr) != 0 || !Lib().ok || !Lib().keeps_statics || on_exit(at_exit, nullptr) != 0) return;
+    if (pthread_atfork([] { Of()->Wait(); }, nullptr, nullptr) != 0 || ending_) return;
     try {
       thread_ = std::thread([] {
         Lib().omp_set_num_threads(1);
@@ -148,11 +155,9 @@ class Preparation {
   }
 
  private:
-  struct WaitAtEnd {
-    ~WaitAtEnd() { Of()->Wait(); }
-  };
   std::mutex mu_;
   bool begun_ = false;
+  std::atomic<bool> ending_ = false;  // of the process
   std::thread thread_;
 };
 

@@ -61,6 +61,7 @@ struct Library {
   dnnl_engine_t engine = nullptr;
   dnnl_primitive_attr_t attr = nullptr;  // the caller gives scratchpads; f32 is never computed in less
   bool ok = false;
+  bool keeps_statics = false;  // see KeepStatics
 
   Library();
 };
