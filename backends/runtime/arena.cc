@@ -14,7 +14,6 @@ namespace {
 
 constexpr size_t kPage = 4096;
 constexpr size_t kHugePage = size_t{2} << 20;
-constexpr size_t kMapFrom = size_t{4} << 20;  // blocks of this size and more are mapped
 constexpr size_t kMaxBlock = size_t{1} << 46;
 constexpr unsigned char kPattern = 0xA5;
 
@@ -31,7 +30,7 @@ absl::StatusOr<Block> Block::Allocate(size_t size, bool guard) {
   Block block;
   block.size_ = size;
   const size_t rounded = std::max<size_t>(RoundUp(size, kBufferAlignment), kBufferAlignment);
-  if (!guard && size < kMapFrom) {
+  if (!guard && size < kHugeBlock) {
     block.data_ = static_cast<char*>(std::aligned_alloc(kBufferAlignment, rounded));
     if (block.data_ == nullptr) return NoMemory(size);
     return block;
@@ -47,7 +46,9 @@ absl::StatusOr<Block> Block::Allocate(size_t size, bool guard) {
   if (!guard) {
     const auto start = reinterpret_cast<uintptr_t>(mapping);
     block.data_ = block.mapping_ + (RoundUp(start, kHugePage) - start);
-    madvise(block.data_, body, MADV_HUGEPAGE);  // a hint; not every kernel takes it
+    // A hint; not every kernel takes it. The last page is a huge one, too, if much of it is the block's.
+    const size_t last = body % kHugePage >= kHugePage / 8 ? RoundUp(body, kHugePage) : body;
+    madvise(block.data_, last, MADV_HUGEPAGE);
     return block;
   }
   block.guard_ = true;

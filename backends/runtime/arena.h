@@ -16,6 +16,7 @@
 namespace xc {
 
 inline constexpr size_t kBufferAlignment = 64;
+inline constexpr size_t kHugeBlock = size_t{4} << 20;  // blocks of this size and more are mapped, with huge pages
 
 // One block, freed with its owner. Movable.
 class Block {
