@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
@@ -28,7 +29,8 @@ namespace xc {
 namespace {
 
 struct Settings {
-  std::string out, cpu, constants, format = "program", name, shapes, signature = "serving_default", disable, samples;
+  std::string out, cpu, constants, format = "program", name, shapes, signature = "serving_default", disable, samples,
+                                   pieces;
   bool excess_precision = false, constants_beside = false;
 };
 
@@ -71,6 +73,17 @@ absl::StatusOr<std::unique_ptr<HloModule>> ReadSized(const std::string& path, co
   return module;
 }
 
+constexpr int64_t kPieceBytes = 64 << 20, kLeastPieces = 8;  // programs for pieces take no more, but for a few
+
+// The bytes of the largest array.
+int64_t LargestBytes(const HloModule& module) {
+  int64_t bytes = 0;
+  for (const HloInstruction* i : module.entry()->PostOrder()) {
+    if (i->shape().IsArray()) bytes = std::max(bytes, i->shape().ByteSize());
+  }
+  return bytes;
+}
+
 // How many bytes each row of the open ranges takes in the largest array that has any, all others being as small as they
 // can; 1 at least.
 absl::StatusOr<int64_t> RowBytes(const std::string& path, const Settings& s, const SizeRanges& ranges) {
@@ -78,17 +91,10 @@ absl::StatusOr<int64_t> RowBytes(const std::string& path, const Settings& s, con
   XC_ASSIGN_OR_RETURN(const std::unique_ptr<HloModule> module, ReadSized(path, s, one));
   int64_t most = 1;
   for (size_t o = 0; o < ranges.open().size(); ++o) {
-    const int64_t unit = ranges.open()[o].multiple;
-    XC_ASSIGN_OR_RETURN(const std::string two, ranges.With(0, o, 2 * unit));
+    const SizeRanges::Open& open = ranges.open()[o];
+    XC_ASSIGN_OR_RETURN(const std::string two, ranges.With(0, o, open.low + open.multiple));
     XC_ASSIGN_OR_RETURN(const std::unique_ptr<HloModule> larger, ReadSized(path, s, two));
-    const auto largest = [](const HloModule& m) {
-      int64_t bytes = 0;
-      for (const HloInstruction* i : m.entry()->PostOrder()) {
-        if (i->shape().IsArray()) bytes = std::max(bytes, i->shape().ByteSize());
-      }
-      return bytes;
-    };
-    most = std::max(most, largest(*larger) - largest(*module));
+    most = std::max(most, LargestBytes(*larger) - LargestBytes(*module));
   }
   return most;
 }
@@ -96,10 +102,10 @@ absl::StatusOr<int64_t> RowBytes(const std::string& path, const Settings& s, con
 // Gives open ranges pieces for which programs take tens of megabytes at most, and large sizes to be tried.
 absl::Status ChoosePieces(const std::string& path, const Settings& s, bool symbols, SizeRanges* ranges,
                           std::vector<int64_t>* far) {
-  constexpr int64_t kPieceBytes = 64 << 20, kMostRows = 1 << 20, kLeast = 8, kDense = 64;
+  constexpr int64_t kMostRows = 1 << 20, kDense = 64;
   XC_ASSIGN_OR_RETURN(const int64_t row, RowBytes(path, s, *ranges));
-  const int64_t most = std::clamp<int64_t>(kPieceBytes / row, kLeast, kMostRows);
-  const int64_t dense = ranges->open().size() == 1 ? std::min(kDense, most) : kLeast;
+  const int64_t most = std::clamp<int64_t>(kPieceBytes / row, kLeastPieces, kMostRows);
+  const int64_t dense = ranges->open().size() == 1 ? std::min(kDense, most) : kLeastPieces;
   XC_RETURN_IF_ERROR(ranges->SetPieces(dense, most));
   // What is read in another way than from text may make arrays of constants.
   for (const int power : {40, 36, 32, 31, 28, 24, 20, 16}) {
@@ -192,6 +198,38 @@ absl::StatusOr<SizesAhead> SizesOf(const std::string& path, const Settings& s) {
   return sizes;
 }
 
+// Makes the size that --pieces is of one without an end.
+absl::Status OpenTo(const std::vector<std::string>& paths, const Settings& s, SizesAhead::Range* range) {
+  std::vector<int64_t> values;
+  for (absl::string_view text : absl::StrSplit(s.pieces, ',')) {
+    int64_t value = 0;
+    const int64_t before = values.empty() ? 0 : values.back();
+    if (!absl::SimpleAtoi(text, &value) || value <= before || (values.empty() && value != 1)) {
+      return absl::InvalidArgumentError("--pieces has numbers that grow, the first one 1");
+    }
+    values.push_back(value);
+  }
+  if (values.size() < 3 || values.size() != paths.size()) {
+    return absl::InvalidArgumentError("--pieces has a number for each FILE, three at least");
+  }
+  XC_ASSIGN_OR_RETURN(const std::unique_ptr<HloModule> one, ReadSized(paths[0], s, ""));
+  XC_ASSIGN_OR_RETURN(const std::unique_ptr<HloModule> two, ReadSized(paths[1], s, ""));
+  const int64_t row = std::max<int64_t>(1, (LargestBytes(*two) - LargestBytes(*one)) / (values[1] - values[0]));
+  SizesAhead::Range::Open open;
+  open.name = "any_size";
+  for (size_t i = 0; i + 1 < values.size(); ++i) {
+    if (static_cast<int64_t>(i) < kLeastPieces || values[i] <= kPieceBytes / row) open.pieces.push_back(values[i]);
+  }
+  open.far = {values.back()};
+  range->count = static_cast<int64_t>(open.pieces.size());
+  range->open = {open};
+  range->open_value = [values](int64_t i, size_t) { return values[i]; };
+  range->with = [paths, s, values](int64_t, size_t, int64_t value) {
+    return ReadSized(paths[std::find(values.begin(), values.end(), value) - values.begin()], s, "");
+  };
+  return absl::OkStatus();
+}
+
 // Several modules, which share code that is made of samples, if there are any.
 absl::StatusOr<SizesAhead> SizesOf(const std::vector<std::string>& paths, const Settings& s) {
   if (!s.shapes.empty()) {
@@ -211,6 +249,7 @@ absl::StatusOr<SizesAhead> SizesOf(const std::vector<std::string>& paths, const 
   range.count = static_cast<int64_t>(paths.size());
   range.module = [paths, s](int64_t i) { return ReadSized(paths[i], s, ""); };
   range.sample = sample;
+  if (!s.pieces.empty()) XC_RETURN_IF_ERROR(OpenTo(paths, s, &range));
   return sizes;
 }
 
@@ -288,6 +327,9 @@ int CompileCommand(const std::vector<std::string>& args) {
   flags.Add("constants_beside", &s.constants_beside, "the same, each FILE's in the folder that it is in");
   flags.Add("samples", &s.samples,
             "modules like the FILEs, separated by commas, of which code is made that the FILEs share");
+  flags.Add("pieces", &s.pieces,
+            "of FILEs that differ in one size: its value in each, from 1 on, so that the program is for any size; the "
+            "last FILE is only compared");
   flags.Add(
       "shapes", &s.shapes,
       "of the inputs where the file leaves sizes open, as [8,4],[8], or the values of its symbols, as b=8,n=17; "

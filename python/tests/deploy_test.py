@@ -146,3 +146,21 @@ def test_a_profile_names_what_takes_the_time(tmp_path):
 
 def test_headers_are_in_the_package():
     assert "xc_load_program" in open(os.path.join(xla.get_include(), "xc", "xc.h"), encoding="utf-8").read()
+
+
+def test_a_size_without_an_end(tmp_path):
+    path = tmp_path / "any.xcp"
+    w = np.random.default_rng(0).random((5, 3), np.float32)
+    layer = xla.compile(lambda x, y: (np.tanh(x @ w) * y[:, None], (x.T * y)))
+    layer.export(path, np.ones((4, 5), np.float32), np.ones(4, np.float32), any_size=[0, 0])
+    program = xla.load(path)
+    for n in (1, 4, 33, 1000, 70001 % 65536):
+        x, y = np.random.default_rng(n).random((n, 5), np.float32), np.random.default_rng(n).random(n, np.float32)
+        for own, want in zip(program(x, y), layer.__wrapped__(x, y)):
+            np.testing.assert_allclose(own, want, rtol=1e-5)
+    with pytest.raises(ValueError, match="dimension 0 of input 0 is 65537; the program was compiled for any size"):
+        program(np.ones((65537, 5), np.float32), np.ones(65537, np.float32))
+    with pytest.raises(ValueError, match="no dimension 2"):
+        layer.export(path, np.ones((4, 5)), np.ones(4), any_size=[2, 0])
+    with pytest.raises(RuntimeError, match="combines elements of the batch"):
+        xla.compile(np.sum).export(path, np.ones(4), any_size=[0])

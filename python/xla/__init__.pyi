@@ -66,6 +66,7 @@ class CompiledFunction(Generic[_P, _R]):
         *args: Any,
         cpu: str | Sequence[str] = ...,
         also: Sequence[tuple[Any, ...]] = ...,
+        any_size: Sequence[int | None] = ...,
         **kwargs: Any,
     ) -> None: ...
     def cache_info(self) -> _CacheInfo: ...

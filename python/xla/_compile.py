@@ -372,10 +372,12 @@ class CompiledFunction(_core.Dispatcher):
         """
         return self.lower(*args, **kwargs).profile(threads=int(self._settings[4]))
 
-    def export(self, path, /, *args, cpu=(), also=(), **kwargs):
+    def export(self, path, /, *args, cpu=(), also=(), any_size=(), **kwargs):
         """Compiles the function for arguments like these ahead of time, to the file `path`: see Lowered.export. `also` is a
         list of tuples of other arguments, which differ from these in sizes alone: the file is for them, too. Each of a few
-        sizes has code of its own; more than four share code, where it serves them.
+        sizes has code of its own; more than four share code, where it serves them. `any_size` has, for each array (of
+        containers, their leaves), the dimension that may be of any size, the same in all, or None; elements along it must
+        be computed apart from each other, as those of a batch are.
 
         >>> import os, tempfile
         >>> with tempfile.TemporaryDirectory() as folder:
@@ -387,17 +389,24 @@ class CompiledFunction(_core.Dispatcher):
         ...     path = os.path.join(folder, "f.xcp")
         ...     xla.compile(np.negative).export(path, np.ones(3), also=[(np.ones(4),), (np.ones(5),)])
         ...     xla.load(path)(np.ones(5))
+        ...     xla.compile(np.matmul).export(path, np.ones((8, 3)), np.ones((3, 2)), any_size=[0, None])
+        ...     xla.load(path)(np.ones((12345, 3)), np.ones((3, 2))).shape
         array([-1., -1., -1., -1., -1.])
+        (12345, 2)
         """
         every = [args, *also]
         lowered = [self.lower(*each, **kwargs) for each in every]
-        samples = []
+        _, static, _, structure, own, donated = self._signature(args, kwargs)
+        samples, caller = [], self._caller(static)
+        trace_of = lambda others: trace(self.__wrapped__, self._name, structure, others, caller, donated)
+        if any_size:
+            traced_at = lambda n: trace_of(_sizes.with_any_size(own, () if also else any_size, n))
+            program = lambda n: Lowered(self._name, traced_at(n), self._options, lowered[0]._leaves)._program()
+            programs = [[program(n) for n in sizes] for sizes in (_sizes.PIECES, _sizes.SAMPLES_OF_ANY)]
+            return _deploy.export(*programs, path, cpu, _sizes.PIECES)
         if len(every) > _MOST_OWN_SIZES:
-            _, static, _, structure, _, donated = self._signature(args, kwargs)
-            caller = self._caller(static)
-            trace_of = lambda others: trace(self.__wrapped__, self._name, structure, others, caller, donated)
-            signatures = [self._signature(each, kwargs)[4] for each in every]
-            found = _sizes.samples_of(signatures, lowered[0]._traced, trace_of)
+            found = [self._signature(each, kwargs)[4] for each in every]
+            found = _sizes.samples_of(found, lowered[0]._traced, trace_of)
             samples = [Lowered(self._name, traced, self._options, lowered[0]._leaves) for traced in found]
         _deploy.export([each._program() for each in lowered], [each._program() for each in samples], path, cpu)
 

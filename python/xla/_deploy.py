@@ -155,10 +155,13 @@ def profile(lowered, threads, runs):
             return Profile(found, file.read(), other.read())
 
 
-def export(programs, samples, path, cpus):
+def export(programs, samples, path, cpus, pieces=()):
     """Compiles HLO ahead of time to the file `path`. `programs`: of one function at different sizes, each HLO text, the
     arrays that are its last parameters, and the number of the others. `samples`, as `programs` or empty, are what code
-    for all of them is made of."""
+    for all of them is made of. `pieces`: the values of a size without an end in each program; the last one is only
+    compared."""
+    written = {}  # constants: files
+
     with tempfile.TemporaryDirectory() as folder:
 
         def write(kind, i, program):
@@ -169,10 +172,15 @@ def export(programs, samples, path, cpus):
             with open(source, "w", encoding="utf-8") as file:
                 file.write(hlo)
             for j, constant in enumerate(constants):
+                target = os.path.join(own, f"{num_arguments + j}.npy")
+                known = written.setdefault(id(constant), (target, constant))[0]
+                if known != target:
+                    os.link(known, target)
+                    continue
                 array = np.asarray(constant)
                 if array.dtype.kind == "V":
                     array = array.view(np.dtype(f"u{array.dtype.itemsize}"))
-                np.save(os.path.join(own, f"{num_arguments + j}.npy"), np.ascontiguousarray(array))
+                np.save(target, np.ascontiguousarray(array))
             return source
 
         sources = [write("program", i, program) for i, program in enumerate(programs)]
@@ -181,6 +189,8 @@ def export(programs, samples, path, cpus):
             flags.append("--constants_beside")
         if samples:
             flags.append("--samples=" + ",".join(write("sample", i, sample) for i, sample in enumerate(samples)))
+        if pieces:
+            flags.append("--pieces=" + ",".join(map(str, pieces)))
         _tool("compile", *sources, "-o", os.path.abspath(os.fspath(path)), *flags)
 
 

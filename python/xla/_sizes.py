@@ -44,6 +44,29 @@ def _with_sizes(signatures, sizes):
     return tuple(s if isinstance(s, type) else (s[0], tuple(next(rest) for _ in s[1])) for s in signatures)
 
 
+# Sizes to compile a size without an end for: pieces of all others, the last one to see whether it is the same program.
+PIECES = [*range(1, 33), *(2**i for i in range(6, 13)), 1 << 16]
+SAMPLES_OF_ANY = [139, 523, 3, 128, 12]  # code is made of
+
+
+def with_any_size(signatures, dims, size):
+    """The signatures with `size` in dimension dims[i] of array i, if that is not None."""
+    if len(dims) != len(signatures):
+        raise ValueError(
+            f"any_size= is without also=, and has a dimension or None for each of {len(signatures)} arrays"
+        )
+    changed = []
+    for i, (signature, dim) in enumerate(zip(signatures, dims)):
+        if dim is None:
+            changed.append(signature)
+            continue
+        shape = () if isinstance(signature, type) else signature[1]
+        if not 0 <= dim < len(shape):
+            raise ValueError(f"any_size: array {i} has the shape {shape}, and no dimension {dim}")
+        changed.append((signature[0], (*shape[:dim], size, *shape[dim + 1 :])))
+    return tuple(changed)
+
+
 def _is_prime(n):
     return n > 1 and all(n % d for d in range(2, int(n**0.5) + 1))
 
