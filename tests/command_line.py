@@ -241,7 +241,7 @@ def names(check, small):
     """What files are called in messages and reports."""
     for command in (["replay"], ["opt"], ["reduce", "--against=interpreter"], ["view", "-o", "x.html"]):
         check.refused("error: unfit.hlo: ", command[0], "unfit.hlo", *command[1:])
-    check.refused("unknown opcode 'addd'; did you mean 'add'?", "opt", "misspelt.hlo")
+    check.refused("unknown opcode 'addd'; did you mean `add`?", "opt", "misspelt.hlo")
     with open("graph.pbtxt", encoding="utf-8") as graph:
         done = subprocess.run(
             [check.xla, "graph", "-", "--json"], stdin=graph, capture_output=True, text=True, check=False

@@ -31,9 +31,7 @@ std::optional<AsyncSugar> FindAsyncSugar(absl::string_view name) {
 std::string UnknownOpcode(absl::string_view written) {
   std::vector<std::string> names;
   for (int i = 0; i < kOpcodeCount; ++i) names.emplace_back(OpcodeName(static_cast<HloOpcode>(i)));
-  const std::string meant = Closest(written, names);
-  return absl::StrCat("unknown opcode '", written, "'",
-                      meant.empty() ? "" : absl::StrCat("; did you mean '", meant, "'?"));
+  return absl::StrCat("unknown opcode '", written, "'", DidYouMean(written, names));
 }
 
 // How many shapes `shape` consists of, itself included, and how deep they are nested; counted up to `most` only.

@@ -94,9 +94,9 @@ TEST(Parser, Attributes) {
 
 TEST(Parser, Instructions) {
   ExpectError("ROOT r = f32[4] frobnicate(a)", "unknown opcode 'frobnicate'");
-  ExpectError("ROOT r = f32[4] addd(a, b)", "unknown opcode 'addd'; did you mean 'add'?");
-  ExpectError("ROOT r = f32[4] dynamic_slice(a, b)", "unknown opcode 'dynamic_slice'; did you mean 'dynamic-slice'?");
-  ExpectError("ROOT r = f32[4] mulitply(a, b)", "unknown opcode 'mulitply'; did you mean 'multiply'?");
+  ExpectError("ROOT r = f32[4] addd(a, b)", "unknown opcode 'addd'; did you mean `add`?");
+  ExpectError("ROOT r = f32[4] dynamic_slice(a, b)", "unknown opcode 'dynamic_slice'; did you mean `dynamic-slice`?");
+  ExpectError("ROOT r = f32[4] mulitply(a, b)", "unknown opcode 'mulitply'; did you mean `multiply`?");
   ExpectError("ROOT r = f32[4] add(a)", "add takes 2 operands, found 1");
   ExpectError("ROOT r = f32[4] negate(a, b)", "negate takes 1 operand, found 2");
   ExpectError("a = f32[4] negate(b)", "instruction 'a' is defined twice");
