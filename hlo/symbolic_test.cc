@@ -99,5 +99,18 @@ TEST(SymbolicTest, RefusesBadHeaders) {
   }
 }
 
+TEST(SymbolicTest, RangesMayHaveNoEnd) {
+  const auto text =
+      SymbolicText::Parse("HloModule m, symbols={b=8..:8, n=2.., k}\nf32[$(2*b+k)] f32[$(n/2)] f32[$b] nn");
+  ASSERT_TRUE(text.ok()) << text.status();
+  EXPECT_EQ(text->symbols()[0].ToString(), "b=8..:8");
+  EXPECT_EQ(text->symbols()[1].ToString(), "n=2..");
+  EXPECT_TRUE(text->symbols()[1].Check(INT64_MAX).ok());
+  EXPECT_FALSE(text->symbols()[0].Check(4).ok());
+  EXPECT_TRUE(text->OnlyAddsAndMultiplies("b") && text->OnlyAddsAndMultiplies("k"));
+  EXPECT_FALSE(text->OnlyAddsAndMultiplies("n"));
+  EXPECT_FALSE(SymbolicText::Parse("HloModule m, symbols={b=..8}\n").ok());
+}
+
 }  // namespace
 }  // namespace xc

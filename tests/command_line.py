@@ -30,6 +30,13 @@ ENTRY main {
 }
 """
 
+HALF = """HloModule half, symbols={n=2..}
+ENTRY e {
+  x = f32[$n] parameter(0)
+  y = f32[$(n/2)] parameter(1)
+  ROOT z = (f32[$n], f32[$(n/2)]) tuple(x, y)
+}
+"""
 TRANSFERS = """HloModule transfers
 ENTRY e {
   t = token[] after-all()
@@ -144,6 +151,7 @@ def write_files(small):
         "wide.hlo": "HloModule m\nENTRY e { p = s32[1,2] parameter(0) ROOT a = s32[1,2] negate(p) }\n",
         "evaluated.hlo": EVALUATED,
         "twice.mlir": STABLEHLO,
+        "half.hlo": HALF,
         "open.mlir": OPEN,
         "symbolic.hlo": SYMBOLIC,
         "unknown.hlo": UNKNOWN,
@@ -345,6 +353,7 @@ def symbols(check):
     check.refused(
         "has no end, or too many values", "compile", "unknown.hlo", "-o", "x.xcp", "--shapes=[1..99999,2],[2]"
     )
+    check.refused("may only add and multiply it", "compile", "half.hlo", "-o", "x.xcp")
     check.refused("has to begin at 1024 at most", "compile", "unknown.hlo", "-o", "x.xcp", "--shapes=[9999..,2],[2]")
     done = check.run("compile", "open.mlir", "-o", "open.xcp", "--shapes=[b=1..,2],[2]", "--json")
     check.expect(
