@@ -353,6 +353,7 @@ def symbols(check):
     check.refused(
         "has no end, or too many values", "compile", "unknown.hlo", "-o", "x.xcp", "--shapes=[1..99999,2],[2]"
     )
+    check.refused("--pieces has a number for each FILE", "compile", "half.hlo", "-o", "x.xcp", "--pieces=1,2,4")
     check.refused("may only add and multiply it", "compile", "half.hlo", "-o", "x.xcp")
     check.refused("has to begin at 1024 at most", "compile", "unknown.hlo", "-o", "x.xcp", "--shapes=[9999..,2],[2]")
     done = check.run("compile", "open.mlir", "-o", "open.xcp", "--shapes=[b=1..,2],[2]", "--json")

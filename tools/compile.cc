@@ -237,7 +237,7 @@ absl::StatusOr<SizesAhead> SizesOf(const std::vector<std::string>& paths, const 
   }
   SizesAhead sizes;
   const std::vector<std::string> samples = absl::StrSplit(s.samples, ',', absl::SkipEmpty());
-  if (samples.empty()) {
+  if (samples.empty() && s.pieces.empty()) {
     for (const std::string& path : paths) sizes.own.push_back([path, s] { return ReadSized(path, s, ""); });
     return sizes;
   }
@@ -255,7 +255,7 @@ absl::StatusOr<SizesAhead> SizesOf(const std::vector<std::string>& paths, const 
 
 absl::Status CompileFiles(const std::vector<std::string>& paths, const Settings& s) {
   const absl::Time start = absl::Now();
-  const bool one = paths.size() == 1 && s.samples.empty();
+  const bool one = paths.size() == 1 && s.samples.empty() && s.pieces.empty();
   XC_ASSIGN_OR_RETURN(const SizesAhead sizes, one ? SizesOf(paths[0], s) : SizesOf(paths, s));
   std::vector<std::string> cpus = absl::StrSplit(s.cpu, ',', absl::SkipEmpty());
   if (cpus.empty()) {
