@@ -27,6 +27,23 @@ bool IsGroup(const HloInstruction& i) {
   return i.opcode() == O::kCustomCall && i.custom_call_target() == "xla.sdy.ShardingGroup";
 }
 
+// Whether a call is done by one device for all.
+bool IsOnOneDevice(const HloInstruction& i) {
+  const auto* sharding = i.opcode() == O::kCustomCall ? i.FindAttr<AttrKind::kSharding>() : nullptr;
+  if (sharding == nullptr) return false;
+  const bool each = sharding->type == Sharding::Type::kTuple && !sharding->tuple.empty();
+  return (each ? sharding->tuple[0] : *sharding).type == Sharding::Type::kMaximal;
+}
+
+// Whether an instruction computes with what such a call gives: its results lie whole on every device.
+bool UsesOneDevice(const HloInstruction& i) {
+  if (i.opcode() == O::kTuple || i.opcode() == O::kWhile || i.opcode() == O::kCustomCall) return false;
+  for (const HloInstruction* operand : i.operands()) {
+    if (IsOnOneDevice(operand->opcode() == O::kGetTupleElement ? *operand->operand(0) : *operand)) return true;
+  }
+  return false;
+}
+
 Leaves_ Unknown(const Shape& shape) {
   Leaves_ leaves;
   for (const auto& [index, leaf] : Leaves(shape)) leaves.push_back(DeviceTiling::Replicated(RankOf(*leaf)));
@@ -45,7 +62,7 @@ class Propagation {
       Leaves_ value = Unknown(i->shape());
       if (i->opcode() == O::kParameter) {
         value = std::move(arguments[i->parameter_number()]);
-      } else {
+      } else if (!IsOnOneDevice(*i) && !UsesOneDevice(*i)) {
         std::vector<const Leaves_*> operands;
         for (const HloInstruction* operand : i->operands()) operands.push_back(&values.at(operand));
         XC_RETURN_IF_ERROR(Visit(*i, operands, &value));

@@ -94,6 +94,21 @@ TEST(Propagate, AnnotationsAndTuples) {
             "[x,y]");
 }
 
+TEST(Propagate, CallsOfOneDevice) {
+  const std::string call = "a = f32[8,4] parameter(0), $X\nc = f32[8,4] custom-call(a), custom_call_target=\"f\"";
+  const std::string one = call + ", sharding={maximal device=0}\n";
+  EXPECT_EQ(Entry(call + "\nROOT r = f32[8,4] negate(c)"), "[x,]");
+  EXPECT_EQ(Entry(one + "ROOT r = f32[8,4] negate(c)"), "[,]");
+  EXPECT_EQ(Entry(one + "ROOT r = f32[8,4] add(a, c)"), "[,]");
+  EXPECT_EQ(Entry(one + "n = f32[8,4] negate(c)\nROOT r = f32[8,4] add(a, n)"), "[x,]");
+  EXPECT_EQ(Entry(one + "n = f32[8,4] negate(a)\nROOT r = (f32[8,4], f32[8,4]) tuple(c, n)"), "[,] [x,]");
+  EXPECT_EQ(Entry(one + "ROOT r = f32[8,4] custom-call(c), custom_call_target=\"Sharding\", $Y"), "[y,]");
+  EXPECT_EQ(Entry("a = f32[8,4] parameter(0), $X\nc = (f32[8,4], f32[8,4]) custom-call(a), custom_call_target=\"f\", "
+                  "sharding={{maximal device=0}, {maximal device=0}}\n"
+                  "g = f32[8,4] get-tuple-element(c), index=1\nROOT r = f32[8,4] multiply(a, g)"),
+            "[,]");
+}
+
 TEST(Propagate, Loops) {
   EXPECT_EQ(Results(R"(
 cond { s = (s32[], f32[8,4]) parameter(0)  i = s32[] get-tuple-element(s), index=0  n = s32[] constant(3)

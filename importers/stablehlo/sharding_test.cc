@@ -113,6 +113,25 @@ ENTRY main {
 })");
 }
 
+TEST(Sharding, CallsOfOneDevice) {
+  ExpectHlo(R"(module @m attributes {mhlo.num_partitions = 4 : i32} {
+  sdy.mesh @mesh = <["x"=4]>
+  sdy.mesh @maximal = <[], device_ids=[1]>
+  sdy.mesh @empty = <[]>
+  func.func public @main(%a: tensor<8xf32>) -> tensor<8xf32> {
+    %0 = stablehlo.custom_call @f(%a) {sdy.sharding = #sdy.sharding_per_value<[<@maximal, []>]>} : (tensor<8xf32>) -> tensor<8xf32>
+    %1 = stablehlo.custom_call @f(%0) {sdy.sharding = #sdy.sharding_per_value<[<@empty, [{}]>]>} : (tensor<8xf32>) -> tensor<8xf32>
+    return %1 : tensor<8xf32>
+  }
+})",
+            R"(HloModule m
+ENTRY main {
+  a = f32[8] parameter(0)
+  c = f32[8] custom-call(a), custom_call_target="f", sharding={maximal device=1}
+  ROOT d = f32[8] custom-call(c), custom_call_target="f"
+})");
+}
+
 TEST(Sharding, ManualComputation) {
   ExpectHlo(R"(module @m attributes {mhlo.num_partitions = 2 : i32} {
   sdy.mesh @mesh = <["x"=2]>

@@ -11,7 +11,9 @@
 #include "hlo/base/timeline.h"
 #include "service/pjrt/events.h"
 #include "service/pjrt/executables.h"
+#include "service/pjrt/helper_threads.h"
 #include "service/pjrt/launch_queue.h"
+#include "service/pjrt/python_code.h"
 #include "service/recorder.h"
 
 namespace xc::pjrt {
@@ -327,7 +329,18 @@ absl::Status Execute(LoadedExecutable_Execute_Args* args) {
     RunLater(*args->executable, options, std::move(arguments), args, compiled.devices);
     return absl::OkStatus();
   }
-  XC_ASSIGN_OR_RETURN(std::vector<Results> results, RunOnSeveral(compiled, options, args->argument_lists, &arguments));
+  absl::StatusOr<std::vector<Results>> ran = std::vector<Results>();
+  const auto run = [&] {
+    ran = CatchExceptions([&] { return RunOnSeveral(compiled, options, args->argument_lists, &arguments); });
+  };
+  // What JAX keeps for the caller's thread, such as the mesh of jax.set_mesh, is not for functions of Python that the
+  // program calls: its own client calls them elsewhere. They need Python's lock, which the caller may hold.
+  if (compiled.may_wait || HoldsPythonLock()) {
+    run();
+  } else {
+    CallElsewhere(run);
+  }
+  XC_ASSIGN_OR_RETURN(std::vector<Results> results, std::move(ran));
   for (size_t d = 0; d < count; ++d) {
     MakeBuffers(compiled, *compiled.devices[d], &results[d], args->output_lists[d]);
     if (args->device_complete_events != nullptr) args->device_complete_events[d] = NewEvent(nullptr);

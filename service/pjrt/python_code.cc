@@ -31,4 +31,10 @@ void RunInPython(std::string code, std::initializer_list<const void*> addresses)
   release(state);
 }
 
+bool HoldsPythonLock() {
+  static const auto is_initialized = Symbol<int (*)()>("Py_IsInitialized");
+  static const auto check = Symbol<int (*)()>("PyGILState_Check");
+  return is_initialized != nullptr && check != nullptr && is_initialized() != 0 && check() != 0;
+}
+
 }  // namespace xc::pjrt

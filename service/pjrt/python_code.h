@@ -11,6 +11,9 @@ namespace xc::pjrt {
 // Python; what the code raises is printed on stderr.
 void RunInPython(std::string code, std::initializer_list<const void*> addresses);
 
+// Whether the calling thread holds the lock of such a process's Python.
+bool HoldsPythonLock();
+
 }  // namespace xc::pjrt
 
 #endif  // XC_SERVICE_PJRT_PYTHON_CODE_H_

@@ -168,6 +168,17 @@ void LowerCustomCall(OpLowering& op) {
     pairs.emplace_back("xla.sdy.sharding_rule", std::string(rule->source));
   }
   if (!pairs.empty()) attributes.Set<A::kFrontendAttributes>(std::move(pairs));
+  // Done by one device for all: a mesh without axes has one.
+  if (const Attr* said = op.attrs.Find("sdy.sharding"); said != nullptr && op.lowering.has_devices()) {
+    const auto shardings = ParseShardings(said->source, op.lowering.meshes());
+    if (!shardings.ok()) return op.Fail(std::string(shardings.status().message()));
+    if (!shardings->empty() && (*shardings)[0].mesh.axes.empty() && (*shardings)[0].mesh.device_ids.size() == 1) {
+      Sharding sharding;
+      sharding.type = Sharding::Type::kMaximal;
+      sharding.devices = (*shardings)[0].mesh.device_ids;
+      attributes.Set<A::kSharding>(std::move(sharding));
+    }
+  }
   std::vector<HloComputation*> called;
   if (const Attr* list = op.attrs.Find("called_computations"); list != nullptr) {
     for (const Attr& symbol : list->items) {
