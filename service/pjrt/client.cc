@@ -87,6 +87,7 @@ absl::Status Create(Client_Create_Args* args) {
   }
   client->waits = WaitsByJaxSetting();
   ShareHandlersOfJaxlib();
+  CopyDlpackForJaxlib();
   args->client = client.release();
   return absl::OkStatus();
 }

@@ -18,6 +18,9 @@ namespace xc::pjrt {
 // goes wrong is said on stderr, as such handlers are then missed by name when a program needs them.
 void ShareHandlersOfJaxlib();
 
+// Lets jnp.from_dlpack copy, of arrays of this client. Once for the process, as above.
+void CopyDlpackForJaxlib();
+
 // What JAX's setting `jax_num_cpu_devices` says, which it gives its own client alone; 0 where it says nothing.
 int64_t DevicesOfJaxSetting();
 

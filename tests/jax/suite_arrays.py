@@ -16,6 +16,14 @@ DTYPES = (
 ).split()
 
 
+def placed(offset):
+    """An array of NumPy's that begins so many bytes behind a multiple of 64."""
+    memory = np.zeros(1024, "uint8")
+    start = -memory.ctypes.data % 64 + offset
+    memory[start : start + X.nbytes] = X.view("uint8").ravel()
+    return memory[start : start + X.nbytes].view(X.dtype).reshape(X.shape)
+
+
 def arrays():
     for name in DTYPES:
         values = np.arange(6).reshape(2, 3).astype(jnp.dtype(name))
@@ -31,6 +39,13 @@ def arrays():
     yield "dlpack_device", lambda: str(jnp.asarray(X).__dlpack_device__())
     yield "dlpack_transposed", lambda: np.from_dlpack(jax.jit(lambda x: x.T)(X))
     yield "dlpack_empty", lambda: jnp.from_dlpack(jnp.zeros((0, 3)))
+    for offset in (0, 16):
+        for copy in (None, True, False):
+            yield f"dlpack_from_numpy_{offset}_{copy}", lambda o=offset, c=copy: jnp.from_dlpack(placed(o), copy=c)
+        yield f"dlpack_shares_{offset}", lambda o=offset: [x := placed(o), y := jnp.from_dlpack(x), x.fill(7), y][3]
+        yield f"dlpack_from_jax_{offset}", lambda o=offset: jnp.from_dlpack(jnp.asarray(X)[o // 16 :], copy=True)
+    yield "dlpack_placed", lambda: str(jnp.from_dlpack(placed(16), jax.devices()[0], copy=True).committed)
+    yield "dlpack_no_array", lambda: jnp.from_dlpack(3, copy=True)
     yield "array_interface", lambda: np.asarray(memoryview(jnp.asarray(X)))
     yield "pickle", lambda: __import__("pickle").loads(__import__("pickle").dumps(jnp.asarray(X)))
     yield "copy", lambda: [__import__("copy").deepcopy(jnp.asarray(X)), jnp.asarray(X).copy()]
