@@ -6,6 +6,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "compiler/sharding/agree.h"
 #include "compiler/sharding/independent_dims.h"
 #include "hlo/base/status.h"
 
@@ -16,12 +17,6 @@ using O = HloOpcode;
 using Leaves_ = std::vector<DeviceTiling>;
 
 int64_t RankOf(const Shape& shape) { return shape.IsArray() ? shape.rank() : 0; }
-
-size_t DigitCount(const DeviceTiling& tiling) {
-  size_t count = 0;
-  for (int64_t d = 0; d < tiling.rank(); ++d) count += tiling.dim(d).size();
-  return count;
-}
 
 bool IsGroup(const HloInstruction& i) {
   return i.opcode() == O::kCustomCall && i.custom_call_target() == "xla.sdy.ShardingGroup";
@@ -183,11 +178,14 @@ class Propagation {
       case O::kConvolution:
         Move(x, 0, i.conv_dims().input_batch, to, i.conv_dims().output_batch);
         Move(x, 1, i.conv_dims().kernel_output_feature, to, i.conv_dims().output_feature);
+        for (size_t d = 0; d < i.conv_dims().input_spatial.size(); ++d) {
+          const int64_t from = i.conv_dims().input_spatial[d], into = i.conv_dims().output_spatial[d];
+          if (i.operand(0)->shape().dim(from) == i.shape().dim(into)) Move(x, 0, from, to, into);
+        }
         return absl::OkStatus();
       case O::kGather:
       case O::kCholesky:
       case O::kTriangularSolve:
-      case O::kFft:
       case O::kTopk:
       case O::kSelectAndScatter:
         return VisitByRule(i, x, out);
@@ -200,6 +198,7 @@ class Propagation {
       case O::kReverse:
       case O::kScatter:
       case O::kSort:
+      case O::kFft:
       case O::kReduceWindow:
         Keep(i, x, out);
         if (i.opcode() == O::kScatter) {
@@ -212,16 +211,12 @@ class Propagation {
         break;
     }
     if (to == nullptr || !i.IsElementwise()) return absl::OkStatus();
-    // The operand that is cut by most digits first, so that gradients lie as what they belong to.
     std::vector<const DeviceTiling*> operands;
     for (size_t o = 0; o < x.size(); ++o) {
       if (i.operand(o)->shape().IsArray() && SameDims(i.operand(o)->shape(), i.shape()))
         operands.push_back(&(*x[o])[0]);
     }
-    std::stable_sort(operands.begin(), operands.end(), [](const DeviceTiling* one, const DeviceTiling* other) {
-      return DigitCount(*one) > DigitCount(*other);
-    });
-    for (const DeviceTiling* operand : operands) to->MergeFrom(*operand);
+    to->MergeFrom(Agreed(std::move(operands), to->rank()));
     return absl::OkStatus();
   }
 
@@ -296,32 +291,41 @@ class Propagation {
     to->MergeFrom(one);
   }
 
-  void Keep(const HloInstruction& i, const Operands& x, Leaves_* out) {
+  // Along dimensions that become longer or shorter, parts may be of several sizes until the program's end.
+  static void Keep(const HloInstruction& i, const Operands& x, Leaves_* out) {
     const auto leaves = Leaves(i.shape());
     for (size_t l = 0; l < out->size(); ++l) {
       const size_t o = i.opcode() == O::kSort && l < x.size() ? l : 0;
       const Shape& operand = i.operand(o)->shape();
       const Shape& result = *leaves[l].second;
       if (!operand.IsArray() || !result.IsArray() || operand.rank() != result.rank()) continue;
+      // Of what is joined, or put into an array: first the dimensions that all have whole.
+      if (i.opcode() == O::kConcatenate || i.opcode() == O::kDynamicUpdateSlice) {
+        const size_t count = i.opcode() == O::kConcatenate ? x.size() : 2;
+        Leaves_ whole;
+        std::vector<const DeviceTiling*> along;
+        for (size_t piece = 0; piece < count; ++piece) along.push_back(&(*x[piece])[0]);
+        for (size_t piece = 0; piece < count; ++piece) {
+          whole.push_back(*along[piece]);
+          for (int64_t d = 0; d < result.rank(); ++d) {
+            const bool all =
+                i.opcode() == O::kConcatenate ? i.dimensions()[0] != d : i.operand(1)->shape().dim(d) == result.dim(d);
+            if (!all) whole.back().Clear(d);
+          }
+        }
+        std::vector<const DeviceTiling*> first;
+        for (const DeviceTiling& piece : whole) first.push_back(&piece);
+        (*out)[l].MergeFrom(Agreed(std::move(first), result.rank()));
+        if (i.opcode() == O::kDynamicUpdateSlice) along.resize(1);
+        (*out)[l].MergeFrom(Agreed(std::move(along), result.rank()));
+        continue;
+      }
       for (int64_t d = 0; d < result.rank(); ++d) {
-        MoveEven(x, o, d, result.dim(d), &(*out)[l], d);
-        // Arrays that are sorted together, or joined along another dimension, lie alike.
-        const bool together = i.opcode() == O::kSort || (i.opcode() == O::kConcatenate && i.dimensions()[0] != d);
-        for (size_t other = 0; together && other < x.size(); ++other) {
-          MoveEven(x, other, d, result.dim(d), &(*out)[l], d);
-        }
-        // What is put into an array, or beside it, says where the array says nothing.
-        if (i.opcode() == O::kDynamicUpdateSlice && i.operand(1)->shape().dim(d) == result.dim(d)) {
-          Move(x, 1, d, &(*out)[l], d);
-        }
+        Move(x, o, d, &(*out)[l], d);
+        // Arrays that are sorted together lie alike.
+        for (size_t other = 0; i.opcode() == O::kSort && other < x.size(); ++other) Move(x, other, d, &(*out)[l], d);
       }
     }
-  }
-
-  // Move to a dimension of `size`, where the parts are of one size there.
-  static void MoveEven(const Operands& x, size_t o, int64_t from, int64_t size, DeviceTiling* to, int64_t d) {
-    if (x[o]->empty() || from >= (*x[o])[0].rank() || size % (*x[o])[0].Tiles(from) != 0) return;
-    Move(x, o, from, to, d);
   }
 
   // Dimensions that stay, and the first of those that are joined or split.
@@ -423,8 +427,9 @@ absl::StatusOr<EntryTilings> Follow(const HloModule& module, Propagation& propag
     if (!propagation.groups_grew()) break;
   }
   const HloInstruction* root = module.entry()->root();
+  // Calls, annotations among them, are followed like others.
   if (const auto* sharding = root->FindAttr<AttrKind::kSharding>();
-      sharding != nullptr && root->opcode() != O::kParameter) {
+      sharding != nullptr && root->opcode() != O::kParameter && root->opcode() != O::kCustomCall) {
     XC_ASSIGN_OR_RETURN(tilings.results, propagation.Said(*sharding, root->shape()));
   }
   DropUneven(root->shape(), &tilings.results);

@@ -18,10 +18,10 @@ struct EntryTilings {
 
 // `module` computes whole arrays on `devices` partitions: `sharding` attributes of parameters, and calls "Sharding" and
 // "SPMDShardToFullShape", say how arrays lie. Everything else follows forwards, from operands to results; where
-// operands disagree, the one that is cut most counts, else the first. What one device computes for all (custom calls
-// with a maximal sharding), and what is computed with it, is not cut. Arrays that calls "xla.sdy.ShardingGroup" put
-// into a group lie as any of them. Parts of a result that would not be equal are not cut. InvalidArgument for shardings
-// that do not fit their arrays.
+// operands disagree, along each dimension what they agree on counts (agree.h). What one device computes for all (custom
+// calls with a maximal sharding), and what is computed with it, is not cut. Arrays that calls "xla.sdy.ShardingGroup"
+// put into a group lie as any of them. Parts of a result that would not be equal are not cut. InvalidArgument for
+// shardings that do not fit their arrays.
 absl::StatusOr<EntryTilings> PropagateShardings(const HloModule& module, int64_t devices);
 
 // Takes those calls out, when they have had their effect.

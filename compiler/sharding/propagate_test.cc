@@ -48,11 +48,17 @@ std::string Entry(const std::string& body) { return Results("ENTRY e {\n" + body
 
 TEST(Propagate, Elementwise) {
   EXPECT_EQ(Entry("a = f32[8,4] parameter(0), $X\nROOT r = f32[8,4] negate(a)"), "[x,]");
-  EXPECT_EQ(Entry("a = f32[8,4] parameter(0), $X\nb = f32[8,4] parameter(1), $Y\nROOT r = f32[8,4] add(a, b)"), "[x,]");
+  EXPECT_EQ(Entry("a = f32[8,4] parameter(0), $X\nb = f32[8,4] parameter(1), $Y\nROOT r = f32[8,4] add(a, b)"), "[,]");
   EXPECT_EQ(Entry("a = f32[8,4] parameter(0)\nb = f32[8,4] parameter(1), $XY\nROOT r = f32[8,4] add(a, b)"), "[x,y]");
-  // The one that is cut most, else the first.
+  // Dimensions in which they agree; a digit that they use in several dimensions is where the one has it that is cut
+  // most, else the first.
   EXPECT_EQ(Entry("a = f32[8,4] parameter(0), $Y\nb = f32[8,4] parameter(1), $XY\nROOT r = f32[8,4] add(a, b)"),
-            "[x,y]");
+            "[,y]");
+  EXPECT_EQ(Entry("a = f32[8,4] parameter(0), $XY\nb = f32[8,4] parameter(1), $YX\nROOT r = f32[8,4] add(a, b)"),
+            "[,]");
+  EXPECT_EQ(Entry("a = f32[8,8] parameter(0), $XY\nt = f32[8,8] transpose(a), dimensions={1,0}\n"
+                  "b = f32[8,8] parameter(1), $Y\nROOT r = f32[8,8] subtract(b, t)"),
+            "[y,x]");
 }
 
 TEST(Propagate, Together) {
@@ -61,7 +67,16 @@ TEST(Propagate, Together) {
             "[x,] [x,]");
   EXPECT_EQ(Entry("a = f32[8,4] parameter(0)\nb = f32[8,4] parameter(1), $XY\n"
                   "ROOT r = f32[8,8] concatenate(a, b), dimensions={1}"),
+            "[x,y]");
+  EXPECT_EQ(Entry("a = f32[8,4] parameter(0), $X\nb = f32[4,4] parameter(1), $YX\nz = s32[] parameter(2)\n"
+                  "ROOT r = f32[8,4] dynamic-update-slice(a, b, z, z)"),
+            "[,x]");
+  // As in a roll: of 3 and 5 numbers, the parts are of several sizes.
+  EXPECT_EQ(Entry("a = f32[8,4] parameter(0), $X\nb = f32[3,4] slice(a), slice={[5:8],[0:4]}\n"
+                  "c = f32[5,4] slice(a), slice={[0:5],[0:4]}\nROOT r = f32[8,4] concatenate(b, c), dimensions={0}"),
             "[x,]");
+  EXPECT_EQ(Entry("a = f32[8,4] parameter(0), $X\nROOT b = f32[5,4] slice(a), slice={[0:5],[0:4]}"), "[,]");
+  EXPECT_EQ(Entry("a = c64[8,4] parameter(0), $XY\nROOT r = c64[8,4] fft(a), fft_type=FFT, fft_length={4}"), "[x,y]");
 }
 
 TEST(Propagate, Movement) {
@@ -91,6 +106,10 @@ TEST(Propagate, AnnotationsAndTuples) {
             "[x,] [y,]");
   EXPECT_EQ(Entry("a = f32[8,4] parameter(0), $XY\nb = f32[8,4] custom-call(a), custom_call_target=\"Sharding\", $X, "
                   "backend_config=\"unspecified_dims=[1]\"\nROOT r = f32[8,4] negate(b)"),
+            "[x,y]");
+  // At the end, too.
+  EXPECT_EQ(Entry("a = f32[8,4] parameter(0), $XY\nROOT b = f32[8,4] custom-call(a), custom_call_target=\"Sharding\", "
+                  "$X, backend_config=\"unspecified_dims=[1]\""),
             "[x,y]");
 }
 

@@ -132,6 +132,30 @@ def manual():
     )(X)
 
 
+def propagated():
+    """Results that nothing is said of: operands that lie differently, dimensions that change, open constraints."""
+    m = jax.make_mesh((4, 2), ("x", "y"), axis_types=(jax.sharding.AxisType.Auto,) * 2)
+    values = np.arange(64, dtype="float32").reshape(8, 8) / 7
+    put = lambda spec: jax.device_put(values, NamedSharding(m, spec))
+
+    def run(f, *specs):
+        out = jax.jit(f)(*[put(spec) for spec in specs])
+        return [out, str(out.sharding.spec)]
+
+    specs = (P("x"), P("y"), P("x", "y"), P("y", "x"), P(None, "x"))
+    for one in specs:
+        for other in specs:
+            yield f"add_{one}_{other}", lambda a=one, b=other: run(jnp.add, a, b)
+            yield f"join_{one}_{other}", lambda a=one, b=other: run(lambda x, y: jnp.concatenate([x, y], 1), a, b)
+        yield f"transposed_{one}", lambda a=one: run(lambda x: x + x.T, a)
+        yield f"roll_{one}", lambda a=one: run(lambda x: jnp.roll(x, 1, 0), a)
+        yield f"roll_last_{one}", lambda a=one: run(lambda x: jnp.roll(x, 3, 1), a)
+        yield f"fft_{one}", lambda a=one: run(lambda x: jnp.fft.fft(x).real, a)
+        yield f"scanned_{one}", lambda a=one: run(lambda x: lax.associative_scan(jnp.add, x), a)
+        open_rows = NamedSharding(m, P(P.UNCONSTRAINED, "y"))
+        yield f"open_{one}", lambda a=one, s=open_rows: run(lambda x: lax.with_sharding_constraint(x * 2, s), a)
+
+
 def cases():
-    for group in (collectives, sharded, manual):
+    for group in (collectives, sharded, propagated, manual):
         yield from group()
