@@ -66,6 +66,27 @@ void** SlotOf(const link_map& library, const char* function) {
   return nullptr;
 }
 
+struct Place {
+  uintptr_t base, offset;  // of the library, and from there
+  bool read_only = false;
+};
+
+// Whether the loader has made the place read-only, once it had filled it in.
+bool IsReadOnly(const link_map& library, const void* at) {
+  Place place{library.l_addr, reinterpret_cast<uintptr_t>(at) - library.l_addr};
+  const auto look = [](dl_phdr_info* info, size_t, void* data) {
+    auto* const p = static_cast<Place*>(data);
+    if (info->dlpi_addr != p->base) return 0;
+    for (int i = 0; i < info->dlpi_phnum; ++i) {
+      const Elf64_Phdr& s = info->dlpi_phdr[i];
+      p->read_only |= s.p_type == PT_GNU_RELRO && p->offset >= s.p_vaddr && p->offset < s.p_vaddr + s.p_memsz;
+    }
+    return 1;
+  };
+  dl_iterate_phdr(look, &place);
+  return place.read_only;
+}
+
 }  // namespace
 
 bool KeepStatics(void* library) {
@@ -78,6 +99,7 @@ bool KeepStatics(void* library) {
   auto* const begin = reinterpret_cast<void*>(reinterpret_cast<uintptr_t>(slot) / page * page);
   if (mprotect(begin, page, PROT_READ | PROT_WRITE) != 0) return false;
   __atomic_store_n(slot, reinterpret_cast<void*>(&NeverDestroyed), __ATOMIC_RELEASE);
+  if (IsReadOnly(*map, slot)) mprotect(begin, page, PROT_READ);
   return true;
 }
 

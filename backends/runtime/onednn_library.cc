@@ -97,6 +97,9 @@ Library::Library() {
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
   flags |= RTLD_DEEPBIND;  // other frameworks in the process export their own oneDNN
 #endif
+  // What the host has opened itself stays as it is.
+  void* const of_host = dlopen("libdnnl.so.2", RTLD_LAZY | RTLD_NOLOAD);
+  if (of_host != nullptr) dlclose(of_host);
   void* handle = dlopen("libdnnl.so.2", flags);
   if (handle == nullptr) return;
 #define XC_LOAD(name) \
@@ -109,7 +112,7 @@ Library::Library() {
   if (dnnl_primitive_attr_create(&attr) != dnnl_success) return;
   if (dnnl_primitive_attr_set_scratchpad_mode(attr, dnnl_scratchpad_mode_user) != dnnl_success) return;
   if (dnnl_primitive_attr_set_fpmath_mode(attr, dnnl_fpmath_mode_strict) != dnnl_success) return;
-  keeps_statics = KeepStatics(handle);
+  keeps_statics = of_host == nullptr && KeepStatics(handle);
   ok = true;
 }
 
