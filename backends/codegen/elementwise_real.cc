@@ -85,6 +85,47 @@ V EmitExtreme(llvm::IRBuilderBase& b, bool largest, V x, V y) {
   return b.CreateBitCast(result, type);
 }
 
+// Quotients of 64 bits: as in QuotientOfLanes where all numbers have at most 51, which doubles hold beside 3 2^51.
+V QuotientOfWideLanes(llvm::IRBuilderBase& b, bool is_signed, V x, V y) {
+  llvm::Type *t = x->getType(), *doubles = t->getWithNewType(b.getDoubleTy());
+  const auto I = [&](int64_t value) { return llvm::ConstantInt::get(t, value); };
+  V magic = llvm::ConstantFP::get(doubles, 0x1.8p52), magic_bits = b.CreateBitCast(magic, t);
+  const auto shifted = [&](V v) { return is_signed ? b.CreateAdd(v, I(int64_t{1} << 51)) : v; };
+  V bits = b.CreateOrReduce(b.CreateOr(shifted(x), shifted(y)));
+  V is_short = b.CreateICmpULT(bits, b.getInt64(int64_t{1} << (is_signed ? 52 : 51)));
+  llvm::Function* function = b.GetInsertBlock()->getParent();
+  const auto block = [&](const char* name) { return llvm::BasicBlock::Create(b.getContext(), name, function); };
+  llvm::BasicBlock *fast = block("quotient"), *slow = block("quotient.wide"), *done = block("quotient.done");
+  b.CreateCondBr(is_short, fast, slow);
+  b.SetInsertPoint(fast);
+  const auto number = [&](V v) { return b.CreateFSub(b.CreateBitCast(b.CreateAdd(v, magic_bits), doubles), magic); };
+  V cut = b.CreateUnaryIntrinsic(llvm::Intrinsic::trunc, b.CreateFDiv(number(x), number(y)));
+  V q = b.CreateSub(b.CreateBitCast(b.CreateFAdd(cut, magic), t), magic_bits);
+  b.CreateBr(done);
+  b.SetInsertPoint(slow);
+  V other = is_signed ? b.CreateSDiv(x, y) : b.CreateUDiv(x, y);
+  b.CreateBr(done);
+  b.SetInsertPoint(done);
+  llvm::PHINode* either = b.CreatePHI(t, 2);
+  either->addIncoming(q, fast);
+  either->addIncoming(other, slow);
+  return either;
+}
+
+// The quotient of vectors of integers, which have no instruction of their own, as one of floats with twice their
+// digits: it lies further from a whole number than it can be rounded, and is cut. Null: what is no vector, and
+// constants, which are multiplied by.
+V QuotientOfLanes(llvm::IRBuilderBase& b, bool is_signed, V x, V y) {
+  llvm::Type* t = x->getType();
+  const unsigned width = t->getScalarSizeInBits();
+  if (!t->isVectorTy() || width > 64 || llvm::isa<llvm::Constant>(y)) return nullptr;
+  if (width > 32) return QuotientOfWideLanes(b, is_signed, x, y);
+  llvm::Type* floats = t->getWithNewType(width <= 16 ? b.getFloatTy() : b.getDoubleTy());
+  const auto converted = [&](V v) { return is_signed ? b.CreateSIToFP(v, floats) : b.CreateUIToFP(v, floats); };
+  V q = b.CreateFDiv(converted(x), converted(y));
+  return is_signed ? b.CreateFPToSI(q, t) : b.CreateFPToUI(q, t);
+}
+
 // Quotient and remainder with HLO's answers for division by zero and for MIN / -1. Signed division by 1 stands in for
 // the operands that the machine would trap on.
 V Divide(llvm::IRBuilderBase& b, bool is_signed, bool remainder, V x, V y) {
@@ -100,11 +141,14 @@ V Divide(llvm::IRBuilderBase& b, bool is_signed, bool remainder, V x, V y) {
     bad = b.CreateOr(by_zero, overflow);
   }
   V safe = b.CreateSelect(bad, one, y);
+  V q = QuotientOfLanes(b, is_signed, x, safe);
   if (!remainder) {
-    V q = is_signed ? b.CreateSDiv(x, safe) : b.CreateUDiv(x, safe);  // overflow: MIN / 1 is MIN
+    if (q == nullptr) q = is_signed ? b.CreateSDiv(x, safe) : b.CreateUDiv(x, safe);  // overflow: MIN / 1 is MIN
     return b.CreateSelect(by_zero, minus, q);
   }
-  V r = is_signed ? b.CreateSRem(x, safe) : b.CreateURem(x, safe);  // overflow: MIN % 1 is 0
+  V r = q != nullptr ? b.CreateSub(x, b.CreateMul(q, safe))
+        : is_signed  ? b.CreateSRem(x, safe)
+                     : b.CreateURem(x, safe);  // overflow: MIN % 1 is 0
   return b.CreateSelect(by_zero, x, r);
 }
 

@@ -1,7 +1,10 @@
-// Zeros of either sign, and NaN, among the elements of extremes and sorts; denormal numbers on threads that flush them.
+// Zeros of either sign, and NaN, among the elements of extremes and sorts; denormal numbers on threads that flush them;
+// quotients of integers of all sizes.
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdint>
+#include <limits>
 #include <memory>
 #include <string>
 #include <utility>
@@ -97,6 +100,34 @@ TEST(SpecialNumbers, CanonicalNumbersInTotalOrder) {
   for (const char* type : {"f32", "f64", "bf16"}) {
     SCOPED_TRACE(type);
     Same(kCompared, type, "");
+  }
+}
+
+// All pairs of bytes; of wider types, numbers of all sizes, and multiples of the divisor with what is beside them.
+TEST(SpecialNumbers, QuotientsOfIntegers) {
+  constexpr char kPairs[] = R"(  i = u32[65536] iota(), iota_dimension=0 eight = u32[] constant(8)
+  eights = u32[65536] broadcast(eight), dimensions={} j = u32[65536] shift-right-logical(i, eights)
+  x = T[65536] convert(i) y = T[65536] convert(j)
+  q = T[65536] divide(x, y) r = T[65536] remainder(x, y)
+  ROOT t = (T[65536], T[65536]) tuple(q, r))";
+  for (const char* type : {"s8", "u8"}) Same(kPairs, type, "");
+  constexpr char kBeside[] = R"(  a = T[20,1000] parameter(0) b = T[20,1000] parameter(1) d = T[1000] parameter(2)
+  s = T[20,1000] iota(), iota_dimension=0 ds = T[20,1000] broadcast(d), dimensions={1}
+  one = T[] constant(1) ones = T[20,1000] broadcast(one), dimensions={} two = T[20,1000] add(ones, ones)
+  side = T[20,1000] remainder(ds, two)
+  y = T[20,1000] shift-right-arithmetic(a, s) k = T[20,1000] shift-right-arithmetic(b, s)
+  p = T[20,1000] multiply(y, k) x = T[20,1000] add(p, side)
+  q = T[20,1000] divide(x, y) r = T[20,1000] remainder(x, y) u = T[20,1000] divide(b, y)
+  ROOT t = (T[20,1000], T[20,1000], T[20,1000]) tuple(q, r, u))";
+  for (const char* type : {"s16", "u16", "s32", "u32", "s64", "u64"}) {
+    for (const char* cpu : {"", "x86-64-v3", "x86-64-v2"}) {
+      BothOptions options;
+      options.cpu = cpu;
+      options.low = std::numeric_limits<int32_t>::min();
+      options.high = std::numeric_limits<int32_t>::max();
+      const std::string text = absl::StrCat("HloModule m\nENTRY e {\n", kBeside, "\n}\n");
+      ExpectSame(absl::StrReplaceAll(text, {{"T[", absl::StrCat(type, "[")}}), options);
+    }
   }
 }
 
