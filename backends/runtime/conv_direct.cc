@@ -300,7 +300,9 @@ bool IsByChannels(const ConvDesc& d) {
   if ((type != RtType::kF32 && type != RtType::kF64) || d.rhs_type != d.lhs_type || d.out_type != d.lhs_type) {
     return false;
   }
-  if (d.feature_groups == 1 || d.feature_groups != d.in_features || d.in_features != d.out_features) return false;
+  if (d.batch_groups != 1 || d.feature_groups == 1 || d.feature_groups != d.in_features ||
+      d.in_features != d.out_features)
+    return false;
   return d.lhs_strides[1] == 1 && d.rhs_strides[1] == 1 && d.out_strides[1] == 1 && d.packed == 0 &&
          RowStride(d).has_value();
 }

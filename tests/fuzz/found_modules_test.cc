@@ -55,6 +55,16 @@ ENTRY main {
   z = u4[16] mulhi(c, c)
   ROOT r = (s2[16], s4[16], u4[16]) tuple(x, y, z)
 })"},
+    {"BatchGroupsOfOneFeature", R"(HloModule m
+ENTRY main {
+  a = f32[6,1,9] parameter(0)
+  b = f32[1,6,3] parameter(1)
+  c = f16[4,1] parameter(2)
+  d = f16[1,6] parameter(3)
+  x = f32[2,6,7] convolution(a, b), window={size=3}, dim_labels=bf0_io0->bf0, batch_group_count=3
+  y = f32[2,6] convolution(c, d), window={}, dim_labels=bf_io->bf, batch_group_count=2
+  ROOT r = (f32[2,6,7], f32[2,6]) tuple(x, y)
+})"},
     {"ReductionAlongBoundedSize", R"(HloModule m
 add { x = s32[] parameter(0) y = s32[] parameter(1) ROOT s = s32[] add(x, y) }
 ENTRY main {
