@@ -265,11 +265,12 @@ absl::StatusOr<std::vector<Literal>> RunOnLiterals(const Executable& executable,
     if (input.elided()) {
       return absl::InvalidArgumentError(absl::StrCat("input ", i, " is elided: its elements are not known"));
     }
-    if (parameters[i].IsRowMajor() && reinterpret_cast<uintptr_t>(input.bytes()) % 16 == 0 && input.byte_size() > 0) {
+    if (parameters[i].IsRowMajor() && reinterpret_cast<uintptr_t>(input.bytes()) % 16 == 0 && input.byte_size() > 0 &&
+        !options.guard_pages) {
       parameter_pointers.push_back(input.bytes());
       continue;
     }
-    XC_ASSIGN_OR_RETURN(Block bytes, Block::Allocate(parameters[i].ByteSize()));
+    XC_ASSIGN_OR_RETURN(Block bytes, Block::Allocate(parameters[i].ByteSize(), options.guard_pages));
     if (parameters[i].IsArray()) {
       Literal in_layout = input.Clone();
       *in_layout.mutable_shape() = parameters[i];
@@ -282,12 +283,19 @@ absl::StatusOr<std::vector<Literal>> RunOnLiterals(const Executable& executable,
   std::vector<Block> results;
   std::vector<void*> result_pointers;
   for (const Shape& leaf : leaves) {
-    XC_ASSIGN_OR_RETURN(Block bytes, Block::Allocate(leaf.ByteSize()));
+    XC_ASSIGN_OR_RETURN(Block bytes, Block::Allocate(leaf.ByteSize(), options.guard_pages));
     result_pointers.push_back(bytes.data());
     results.push_back(std::move(bytes));
   }
   std::vector<std::vector<int64_t>> dynamic_sizes;
   XC_RETURN_IF_ERROR(executable.Run(parameter_pointers, result_pointers, options, &dynamic_sizes));
+  for (const std::vector<Block>* blocks : {&owned, &results}) {
+    for (const Block& block : *blocks) {
+      if (!block.PatternIntact()) {
+        return absl::InternalError("the program wrote beside one of its inputs or results: please report it");
+      }
+    }
+  }
   std::vector<Literal> out;
   for (size_t i = 0; i < leaves.size(); ++i) {
     Literal literal(leaves[i]);

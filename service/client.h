@@ -102,7 +102,8 @@ class Client {
 };
 
 // Runs on literals: one per leaf of the entry parameters, in order. Gives one per leaf of the result. Checks number,
-// types and dimensions; elided literals are refused.
+// types and dimensions; elided literals are refused. With options.guard_pages, inputs and results are copies between
+// pages that cannot be accessed, too.
 absl::StatusOr<std::vector<Literal>> RunOnLiterals(const Executable& executable,
                                                    absl::Span<const Literal* const> inputs,
                                                    const RunOptions& options = {});
