@@ -3,9 +3,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "backends/codegen/elementwise_internal.h"
+#include "backends/codegen/rare.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/Intrinsics.h"
-#include "llvm/IR/MDBuilder.h"
 
 namespace xc::codegen {
 namespace {
@@ -55,20 +55,7 @@ V DivideByUniform(ElementEmitter& e, V x, V d) {
   V size = b.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, d);
   V safe = b.CreateAnd(b.CreateFCmpOGE(size, F(d, 0x1p-126)), b.CreateFCmpOLE(size, F(d, 0x1p126)));
   V product = b.CreateFMul(x, e.Splat(reciprocal, lanes));
-  llvm::Function* function = b.GetInsertBlock()->getParent();
-  auto* before = b.GetInsertBlock();
-  auto* divide = llvm::BasicBlock::Create(b.getContext(), "divide", function);
-  auto* after = llvm::BasicBlock::Create(b.getContext(), "", function);
-  // The weights keep LLVM from dividing in all cases and selecting afterwards.
-  b.CreateCondBr(safe, after, divide, llvm::MDBuilder(b.getContext()).createLikelyBranchWeights());
-  b.SetInsertPoint(divide);
-  V quotient = b.CreateFDiv(x, e.Splat(d, lanes));
-  b.CreateBr(after);
-  b.SetInsertPoint(after);
-  llvm::PHINode* result = b.CreatePHI(x->getType(), 2);
-  result->addIncoming(product, before);
-  result->addIncoming(quotient, divide);
-  return result;
+  return EmitUnlessRare(b, b.CreateNot(safe), product, [&] { return b.CreateFDiv(x, e.Splat(d, lanes)); });
 }
 
 }  // namespace

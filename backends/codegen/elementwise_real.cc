@@ -1,5 +1,6 @@
 // Elementwise ops of real floats (f32 and f64 registers) and of integers and pred.
 #include "backends/codegen/elementwise_internal.h"
+#include "backends/codegen/rare.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/Intrinsics.h"
 
@@ -92,24 +93,11 @@ V QuotientOfWideLanes(llvm::IRBuilderBase& b, bool is_signed, V x, V y) {
   V magic = llvm::ConstantFP::get(doubles, 0x1.8p52), magic_bits = b.CreateBitCast(magic, t);
   const auto shifted = [&](V v) { return is_signed ? b.CreateAdd(v, I(int64_t{1} << 51)) : v; };
   V bits = b.CreateOrReduce(b.CreateOr(shifted(x), shifted(y)));
-  V is_short = b.CreateICmpULT(bits, b.getInt64(int64_t{1} << (is_signed ? 52 : 51)));
-  llvm::Function* function = b.GetInsertBlock()->getParent();
-  const auto block = [&](const char* name) { return llvm::BasicBlock::Create(b.getContext(), name, function); };
-  llvm::BasicBlock *fast = block("quotient"), *slow = block("quotient.wide"), *done = block("quotient.done");
-  b.CreateCondBr(is_short, fast, slow);
-  b.SetInsertPoint(fast);
+  V is_wide = b.CreateICmpUGE(bits, b.getInt64(int64_t{1} << (is_signed ? 52 : 51)));
   const auto number = [&](V v) { return b.CreateFSub(b.CreateBitCast(b.CreateAdd(v, magic_bits), doubles), magic); };
   V cut = b.CreateUnaryIntrinsic(llvm::Intrinsic::trunc, b.CreateFDiv(number(x), number(y)));
   V q = b.CreateSub(b.CreateBitCast(b.CreateFAdd(cut, magic), t), magic_bits);
-  b.CreateBr(done);
-  b.SetInsertPoint(slow);
-  V other = is_signed ? b.CreateSDiv(x, y) : b.CreateUDiv(x, y);
-  b.CreateBr(done);
-  b.SetInsertPoint(done);
-  llvm::PHINode* either = b.CreatePHI(t, 2);
-  either->addIncoming(q, fast);
-  either->addIncoming(other, slow);
-  return either;
+  return EmitUnlessRare(b, is_wide, q, [&] { return is_signed ? b.CreateSDiv(x, y) : b.CreateUDiv(x, y); });
 }
 
 // The quotient of vectors of integers, which have no instruction of their own, as one of floats with twice their

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
+#include "backends/codegen/rare.h"
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/Intrinsics.h"
-#include "llvm/IR/MDBuilder.h"
 
 namespace xc::codegen {
 namespace {
@@ -56,24 +56,13 @@ V Extreme::JoinNan(V nan, V x, V y) {
 }
 
 V Extreme::FinishRow(V total, V bits, V nan) {
-  llvm::Function* function = b_.GetInsertBlock()->getParent();
-  auto* before = b_.GetInsertBlock();
-  auto* special = llvm::BasicBlock::Create(b_.getContext(), "extreme.special", function);
-  auto* done = llvm::BasicBlock::Create(b_.getContext(), "extreme.done", function);
   if (!mask_registers_) nan = b_.CreateICmpNE(nan, llvm::Constant::getNullValue(nan->getType()));
   V any_nan = b_.CreateOrReduce(nan);
   V is_zero = b_.CreateFCmpOEQ(total, llvm::ConstantFP::get(total->getType(), 0));
-  b_.CreateCondBr(b_.CreateOr(any_nan, is_zero), special, done,
-                  llvm::MDBuilder(b_.getContext()).createUnlikelyBranchWeights());
-  b_.SetInsertPoint(special);
-  V all = largest_ ? b_.CreateAndReduce(bits) : b_.CreateOrReduce(bits);
-  V found = FinishLanes(total, all, any_nan);
-  b_.CreateBr(done);
-  b_.SetInsertPoint(done);
-  llvm::PHINode* result = b_.CreatePHI(total->getType(), 2);
-  result->addIncoming(total, before);
-  result->addIncoming(found, special);
-  return result;
+  return EmitUnlessRare(b_, b_.CreateOr(any_nan, is_zero), total, [&] {
+    V all = largest_ ? b_.CreateAndReduce(bits) : b_.CreateOrReduce(bits);
+    return FinishLanes(total, all, any_nan);
+  });
 }
 
 V Extreme::FinishLanes(V total, V bits, V nan) {

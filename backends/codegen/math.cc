@@ -4,6 +4,7 @@
 #include <string>
 
 #include "backends/codegen/math_builder.h"
+#include "backends/codegen/rare.h"
 #include "llvm/IR/Function.h"
 #include "llvm/IR/Module.h"
 
@@ -80,20 +81,7 @@ V EmitLibraryCalls(MathBuilder& m, MathOp op, V x, V y) {
 V EmitRareCalls(MathBuilder& m, MathOp op, V x, V y, V rare, V common) {
   llvm::IRBuilderBase& b = m.b;
   V any = m.lanes == 0 ? rare : b.CreateOrReduce(rare);
-  llvm::Function* function = b.GetInsertBlock()->getParent();
-  llvm::BasicBlock* from = b.GetInsertBlock();
-  auto* slow = llvm::BasicBlock::Create(b.getContext(), "rare", function);
-  auto* done = llvm::BasicBlock::Create(b.getContext(), "done", function);
-  b.CreateCondBr(any, slow, done);
-  b.SetInsertPoint(slow);
-  V other = m.Select(rare, EmitLibraryCalls(m, op, x, y), common);
-  llvm::BasicBlock* slow_end = b.GetInsertBlock();
-  b.CreateBr(done);
-  b.SetInsertPoint(done);
-  llvm::PHINode* phi = b.CreatePHI(m.type, 2);
-  phi->addIncoming(common, from);
-  phi->addIncoming(other, slow_end);
-  return phi;
+  return EmitUnlessRare(b, any, common, [&] { return m.Select(rare, EmitLibraryCalls(m, op, x, y), common); });
 }
 
 V EmitMath(llvm::IRBuilderBase& b, MathOp op, bool fma, V x, V y) {
