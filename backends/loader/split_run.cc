@@ -17,13 +17,12 @@ absl::Status Misfit() {
 
 }  // namespace
 
-absl::StatusOr<SplitRun::Array> SplitRun::Whole(const KeyCut& cut, int64_t dim, const FileShape& piece,
+absl::StatusOr<SplitRun::Array> SplitRun::Whole(const KeyCut& cut, int64_t size, int64_t dim, const FileShape& piece,
                                                 FileShape* shape) {
   *shape = piece;
   if (std::find(piece.dynamic.begin(), piece.dynamic.end(), true) != piece.dynamic.end()) return Misfit();
   Array array;
   if (dim < 0) return array;
-  const int64_t size = cut.pieces[0].size;
   if (dim >= static_cast<int64_t>(piece.dims.size()) || piece.dims[dim] % size != 0 || piece.bytes % size != 0) {
     return Misfit();
   }
@@ -45,8 +44,6 @@ absl::StatusOr<SplitRun> SplitRun::Make(const KeyCut& cut, absl::Span<const Sign
   split.rows_ = cut.size;
   split.pieces_ = cut.pieces;
   for (size_t p = 0; p < pieces.size(); ++p) {
-    KeyCut of_piece = cut;
-    of_piece.pieces = {cut.pieces[p]};
     for (const bool in : {true, false}) {
       const std::vector<FileShape>& shapes = in ? *pieces[p].inputs : *pieces[p].outputs;
       const std::vector<int64_t>& dims = in ? cut.open->inputs : cut.open->outputs;
@@ -55,7 +52,7 @@ absl::StatusOr<SplitRun> SplitRun::Make(const KeyCut& cut, absl::Span<const Sign
       if (shapes.size() != dims.size()) return Misfit();
       for (size_t i = 0; i < shapes.size(); ++i) {
         FileShape shape;
-        XC_ASSIGN_OR_RETURN(const Array array, Whole(of_piece, dims[i], shapes[i], &shape));
+        XC_ASSIGN_OR_RETURN(const Array array, Whole(cut, cut.pieces[p].size, dims[i], shapes[i], &shape));
         if (p == 0) {
           arrays.push_back(array);
           whole.push_back(std::move(shape));

@@ -38,7 +38,9 @@ class SplitRun {
     bool rows = false;
     int64_t outer = 1, row_bytes = 0;
   };
-  static absl::StatusOr<Array> Whole(const KeyCut& cut, int64_t dim, const FileShape& piece, FileShape* shape);
+  // Of an array whose piece of `size` rows along `dim` has the shape `piece`; `shape` is set to that of the whole one.
+  static absl::StatusOr<Array> Whole(const KeyCut& cut, int64_t size, int64_t dim, const FileShape& piece,
+                                     FileShape* shape);
   // Both ways between the whole array and the `count` rows from `first` of it.
   void Copy(const Array& array, char* whole, char* part, int64_t first, int64_t count, bool to_part) const;
 

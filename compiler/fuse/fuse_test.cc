@@ -219,6 +219,23 @@ less { k = f32[] parameter(0)
   EXPECT_THAT(fused, HasSubstr("tanh(p1)"));
 }
 
+// What is written over may be read where it is written, by whichever slice; not beside it.
+TEST(Fuse, UpdatesReadWhatTheyWriteOver) {
+  const auto fused = [](const char* start) {
+    return Fuse(absl::StrCat(R"(
+    a = f32[100,100] parameter(0)
+    b = f32[99,99] parameter(1)
+    c = f32[99,99] slice(a), slice={[1:100], )",
+                             start, R"(}
+    d = f32[99,99] add(c, b)
+    one = s32[] constant(1)
+    ROOT u = f32[100,100] dynamic-update-slice(a, d, one, one))")
+                    .c_str());
+  };
+  EXPECT_EQ(fused("[1:100]"), "root = f32[100,100] fusion(p0, p1), kind=kLoop, calls=fused_dynamic-update-slice\n");
+  EXPECT_THAT(fused("[0:99]"), HasSubstr("f32[99,99] slice(p0)"));
+}
+
 TEST(Fuse, UpdateInPlaceKeepsItsTargetOutside) {
   const std::string out = Fuse(R"(
     a = f32[1000] parameter(0)
@@ -242,23 +259,6 @@ constexpr char kNormalization[] = R"(
     c = f32[100,1000] broadcast(t), dimensions={0}
     q = f32[100,1000] divide(d, c)
 )";
-
-// What is written over may be read where it is written, by whichever slice; not beside it.
-TEST(Fuse, UpdatesReadWhatTheyWriteOver) {
-  const auto fused = [](const char* start) {
-    return Fuse(absl::StrCat(R"(
-    a = f32[100,100] parameter(0)
-    b = f32[99,99] parameter(1)
-    c = f32[99,99] slice(a), slice={[1:100], )",
-                             start, R"(}
-    d = f32[99,99] add(c, b)
-    one = s32[] constant(1)
-    ROOT u = f32[100,100] dynamic-update-slice(a, d, one, one))")
-                    .c_str());
-  };
-  EXPECT_EQ(fused("[1:100]"), "root = f32[100,100] fusion(p0, p1), kind=kLoop, calls=fused_dynamic-update-slice\n");
-  EXPECT_THAT(fused("[0:99]"), HasSubstr("f32[99,99] slice(p0)"));
-}
 
 TEST(Stitch, ReductionsAndTheLoopOverTheirRowsAreOneKernel) {
   EXPECT_EQ(
