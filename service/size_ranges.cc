@@ -79,26 +79,62 @@ absl::StatusOr<SymbolicText> WithHeader(const std::vector<std::string>& symbols,
   return SymbolicText::Parse(absl::StrCat(header, "}\n", text));
 }
 
+bool IsOneOf(const std::vector<std::string>& names, const std::string& name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+// Gives the ranges of known.closed an end: a power of two of sizes each, so that they have known.tries combinations at
+// most, and all with a few pieces of the open ones kMost.
+void CloseRanges(const RangesKnown& known, std::vector<Symbol>* symbols) {
+  constexpr int64_t kPieces = 16;
+  int64_t room = SizeRanges::kMost, closed = 0;
+  for (const Symbol& s : *symbols) {
+    const bool endless = s.high == INT64_MAX;
+    if (endless && IsOneOf(known.closed, s.name)) {
+      ++closed;
+    } else {
+      room /= endless ? kPieces : std::max<int64_t>(ValuesOf(s), 1);
+    }
+  }
+  room = std::min(room, known.tries);
+  int64_t each = 1;
+  const auto fits = [&](int64_t n) {
+    for (int64_t i = 0, left = room; i < closed; ++i) {
+      left /= n;
+      if (left == 0) return false;
+    }
+    return true;
+  };
+  while (closed > 0 && fits(2 * each)) each *= 2;
+  for (Symbol& s : *symbols) {
+    const int64_t lowest = std::max<int64_t>(1, Lowest(s));
+    if (s.high != INT64_MAX || !IsOneOf(known.closed, s.name) || lowest > INT64_MAX / s.multiple - each) continue;
+    s.high = (lowest + each - 1) * s.multiple;
+  }
+}
+
 }  // namespace
 
-absl::StatusOr<SizeRanges> SizeRanges::Parse(absl::string_view text) {
+absl::StatusOr<SizeRanges> SizeRanges::Parse(absl::string_view text, const RangesKnown& known) {
   if (text.find_first_of("\n\r\"{}") != absl::string_view::npos) {
     return absl::InvalidArgumentError(absl::StrCat("'", text, "' is no list of shapes"));
   }
   const Named named = NameRanges(text);
   XC_ASSIGN_OR_RETURN(const SymbolicText parsed, WithHeader(named.symbols, named.text));
-  return Make(parsed.symbols(), named.text);
+  return Make(parsed.symbols(), named.text, known);
 }
 
-absl::StatusOr<SizeRanges> SizeRanges::OfSymbols(const std::vector<Symbol>& symbols) {
+absl::StatusOr<SizeRanges> SizeRanges::OfSymbols(const std::vector<Symbol>& symbols, const RangesKnown& known) {
   std::string text;
   for (const Symbol& symbol : symbols) {
     absl::StrAppend(&text, text.empty() ? "" : ",", symbol.name, "=$", symbol.name);
   }
-  return Make(symbols, text);
+  return Make(symbols, text, known);
 }
 
-absl::StatusOr<SizeRanges> SizeRanges::Make(const std::vector<Symbol>& symbols, absl::string_view text) {
+absl::StatusOr<SizeRanges> SizeRanges::Make(std::vector<Symbol> symbols, absl::string_view text,
+                                            const RangesKnown& known) {
+  CloseRanges(known, &symbols);
   std::vector<bool> open(symbols.size());
   for (size_t i = 0; i < symbols.size(); ++i) {
     if (ValuesOf(symbols[i]) == 0) {
@@ -106,18 +142,22 @@ absl::StatusOr<SizeRanges> SizeRanges::Make(const std::vector<Symbol>& symbols, 
     }
     open[i] = symbols[i].high == INT64_MAX;
   }
-  // The longest are open until the others have few enough combinations.
+  // Which of two closed ranges is opened first.
+  const auto before = [&](const Symbol& a, const Symbol& b) {
+    const auto is_apart = [&](const Symbol& s) { return IsOneOf(known.apart, s.name); };
+    return std::make_pair(is_apart(a), ValuesOf(a)) > std::make_pair(is_apart(b), ValuesOf(b));
+  };
   for (;;) {
     int64_t count = 1;
-    size_t longest = symbols.size();
+    size_t first = symbols.size();
     for (size_t i = 0; i < symbols.size(); ++i) {
       if (open[i]) continue;
       const int64_t values = ValuesOf(symbols[i]);
-      if (longest == symbols.size() || values > ValuesOf(symbols[longest])) longest = i;
+      if (first == symbols.size() || before(symbols[i], symbols[first])) first = i;
       count = count > kMost / values ? kMost + 1 : count * values;
     }
     if (count <= kMost) break;
-    open[longest] = true;
+    open[first] = true;
   }
   std::vector<std::string> in, out;
   std::vector<Open> opens;
@@ -156,7 +196,7 @@ absl::Status SizeRanges::SetPieces(int64_t dense, int64_t most) {
   for (const Symbol& symbol : text_.symbols()) {
     if (OpenNamed(symbol.name) == nullptr) closed *= ValuesOf(symbol);
   }
-  for (; dense > 0; dense /= 2) {
+  for (;;) {
     count_ = closed;
     for (Open& open : open_) {
       // What is left of any number of pieces can be made of those from the lowest to before its double.
@@ -168,12 +208,21 @@ absl::Status SizeRanges::SetPieces(int64_t dense, int64_t most) {
       }
       for (int64_t& piece : open.pieces) piece *= open.multiple;
       const auto pieces = static_cast<int64_t>(open.pieces.size());
-      count_ = count_ > kMost / pieces ? kMost + 1 : count_ * pieces;
+      count_ = count_ > INT64_MAX / pieces ? INT64_MAX : count_ * pieces;
     }
     if (count_ <= kMost) return absl::OkStatus();
+    // Many rows in more pieces take little more time than in few.
+    if (dense > 1) {
+      dense /= 2;
+    } else if (each > 1) {
+      each /= 2;
+    } else {
+      break;
+    }
   }
-  return absl::InvalidArgumentError(
-      absl::StrCat("the ranges have more than ", kMost, " combinations of sizes, each of which is tried"));
+  return absl::InvalidArgumentError(absl::StrCat("the ranges have ", count_, " combinations of sizes or more; each is ",
+                                                 "tried, so that there may be ", kMost,
+                                                 ": make one shorter, or give it a step, as n=16..4096:16"));
 }
 
 const SizeRanges::Open* SizeRanges::OpenNamed(const std::string& name) const {

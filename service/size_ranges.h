@@ -12,15 +12,22 @@
 
 namespace xc {
 
+// What is known of the module when its ranges are chosen.
+struct RangesKnown {
+  std::vector<std::string> apart;   // ranges to open first
+  std::vector<std::string> closed;  // ranges without an end that get one
+  int64_t tries = INT64_MAX;        // how many combinations these may have
+};
+
 // A text as ReadModuleOfShapes takes it, `[8,4],[8]` or `b=2,n=17`, with ranges in the place of sizes: `[1..64,4]` has
 // 64 sizes, and `[8..64:8,4]` those that are multiples of 8. A range with a name can be meant again: `[b=1..64,4],[b]`,
 // and `[$(2*b)]` for what follows from it.
 //
-// A range without an end (`b=1..`), and the longest ones where there are more than kMost combinations, are open: they
-// have only the sizes that all others are made of as pieces.
+// A range without an end (`b=1..`) is open: it has only the sizes that all others are made of as pieces. Where there
+// are more than kMost combinations, the longest others are open, too.
 class SizeRanges {
  public:
-  static constexpr int64_t kMost = 65536;  // combinations
+  static constexpr int64_t kMost = 131072;  // combinations
   struct Open {
     std::string name;
     int64_t low = 1, high = INT64_MAX, multiple = 1;
@@ -28,13 +35,15 @@ class SizeRanges {
   };
 
   // InvalidArgument: something else, or too many open ranges for kMost combinations.
-  static absl::StatusOr<SizeRanges> Parse(absl::string_view text);
+  static absl::StatusOr<SizeRanges> Parse(absl::string_view text, const RangesKnown& known = {});
   // The ranges that a text's symbols have.
-  static absl::StatusOr<SizeRanges> OfSymbols(const std::vector<Symbol>& symbols);
+  static absl::StatusOr<SizeRanges> OfSymbols(const std::vector<Symbol>& symbols, const RangesKnown& known = {});
 
+  // With an end only those that are not open; those without a name of their own are called size0, size1, ….
+  const std::vector<Symbol>& ranges() const { return text_.symbols(); }
   const std::vector<Open>& open() const { return open_; }
-  // Gives open ranges as pieces the first `dense` values, fewer if kMost says so, then those that double, as long as
-  // the product of all ranges' is at most `most`, counted in multiples.
+  // Gives open ranges as pieces the first `dense` values, then those that double, as long as the product of all ranges'
+  // is at most `most`, counted in multiples; and fewer of both, if kMost says so.
   absl::Status SetPieces(int64_t dense, int64_t most);
   // Open range number `o` in combination `i`; and the text of that combination with `value` in its place.
   int64_t OpenValue(int64_t i, size_t o) const;
@@ -52,7 +61,7 @@ class SizeRanges {
 
  private:
   SizeRanges(SymbolicText text, SymbolicText outside) : text_(std::move(text)), outside_(std::move(outside)) {}
-  static absl::StatusOr<SizeRanges> Make(const std::vector<Symbol>& symbols, absl::string_view text);
+  static absl::StatusOr<SizeRanges> Make(std::vector<Symbol> symbols, absl::string_view text, const RangesKnown& known);
   static absl::StatusOr<std::string> Bind(const SymbolicText& text, const SymbolValues& values);
   const Open* OpenNamed(const std::string& name) const;
   SymbolValues Values(int64_t i) const;

@@ -49,10 +49,10 @@ TEST(SizeRangesTest, OpenRangesHavePieces) {
   EXPECT_EQ(ranges->OpenValue(9, 0), 32);
   EXPECT_EQ(ranges->With(9, 0, 800).value(), "[800,3],[1600]");
   // Two, which share what they may have; a range that is too long for each size to be tried is one, too.
-  ranges = SizeRanges::Parse("[b=1..,4],[1..100000]");
+  ranges = SizeRanges::Parse("[b=1..,4],[1..200000]");
   ASSERT_TRUE(ranges.ok()) << ranges.status();
   ASSERT_EQ(ranges->open().size(), 2u);
-  EXPECT_EQ(ranges->open()[1].high, 100000);
+  EXPECT_EQ(ranges->open()[1].high, 200000);
   ASSERT_TRUE(ranges->SetPieces(2, 64).ok());
   EXPECT_THAT(ranges->open()[1].pieces, testing::ElementsAre(1, 2, 4, 8));
   EXPECT_EQ(ranges->count(), 16);
@@ -60,6 +60,20 @@ TEST(SizeRangesTest, OpenRangesHavePieces) {
   ASSERT_TRUE(ranges->SetPieces(1, 16).ok());
   EXPECT_THAT(ranges->open()[0].pieces, testing::ElementsAre(3, 4, 5, 8, 16));
   EXPECT_THAT(Error("[100000..]"), HasSubstr("has to begin at 1024 at most"));
+  // The named one is open, and has fewer pieces where the other has many sizes.
+  ranges = SizeRanges::Parse("[b=1..64,n=1..4096]", {{"b"}, {}});
+  ASSERT_TRUE(ranges.ok()) << ranges.status();
+  ASSERT_EQ(ranges->open().size(), 1u);
+  ASSERT_TRUE(ranges->SetPieces(64, 1 << 20).ok());
+  EXPECT_EQ(ranges->open()[0].pieces.size(), 32u);
+  EXPECT_EQ(ranges->open()[0].pieces.back(), 1 << 20);
+  EXPECT_EQ(SizeRanges::Parse("[b=1..64,n=1..4096]")->open()[0].name, "n");
+  // Ranges that get an end: as many sizes as can be tried.
+  ranges = SizeRanges::Parse("[b=1..,n=1..,m=8..:8]", {{"b"}, {"n", "m"}, 5000});
+  ASSERT_TRUE(ranges.ok()) << ranges.status();
+  EXPECT_EQ(ranges->open().size(), 1u);
+  EXPECT_EQ(ranges->ranges()[1].ToString(), "n=1..64");
+  EXPECT_EQ(ranges->ranges()[2].ToString(), "m=8..512:8");
   ranges = SizeRanges::Parse("[1..,1..,1..,3..5]");
   ASSERT_TRUE(ranges->SetPieces(1 << 20, 1).ok());
   EXPECT_LE(ranges->count(), SizeRanges::kMost);
