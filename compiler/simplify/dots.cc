@@ -1,5 +1,6 @@
 // Rewrite rows of dot.
 #include <algorithm>
+#include <numeric>
 
 #include "absl/algorithm/container.h"
 #include "compiler/make.h"
@@ -83,43 +84,68 @@ I* DotTranspose(I* i, PassContext&) {
   return dot;
 }
 
-// dot that sums one product per element -> the product of broadcasts, which fuses; sums begin at 0, so that -0 becomes
-// 0
-I* DotOuter(I* i, PassContext&) {
-  const DotDims& d = i->dot_dims();
-  if (i->FindAttr<AttrKind::kSparsity>() != nullptr || i->FindAttr<AttrKind::kAlgorithm>() != nullptr ||
-      !(IsFloating(i->type()) || IsIntegral(i->type())) || i->shape().is_dynamic()) {
+// dot that sums one product per element, its dimensions in the order `permutation` -> the product of broadcasts, which
+// fuses; sums begin at 0, so that -0 becomes 0.
+I* OuterProduct(I* dot, const Int64List& permutation) {
+  const DotDims& d = dot->dot_dims();
+  if (dot->FindAttr<AttrKind::kSparsity>() != nullptr || dot->FindAttr<AttrKind::kAlgorithm>() != nullptr ||
+      !(IsFloating(dot->type()) || IsIntegral(dot->type()) || IsComplex(dot->type())) || dot->shape().is_dynamic()) {
     return nullptr;
   }
-  // Its factors are exchanged first.
-  if (i->user_count() == 1 && i->users()[0]->opcode() == HloOpcode::kTranspose) return nullptr;
-  // Rounded once, after the sum.
-  const bool narrow = i->type() == ElementType::kF16 || i->type() == ElementType::kBF16;
-  const ElementType type = narrow ? ElementType::kF32 : i->type();
-  I* factors[2];
+  Int64List dims(permutation.size()), place_of(permutation.size());
+  for (size_t k = 0; k < permutation.size(); ++k) {
+    dims[k] = dot->shape().dim(permutation[k]);
+    place_of[permutation[k]] = static_cast<int64_t>(k);
+  }
+  struct Factor {
+    I* array;
+    Int64List sizes, places;  // of the result, for the dimensions that are not summed over
+  } factors[2];
   int64_t next_free = d.lhs_batch.size();
   for (int side : {0, 1}) {
-    I* x = i->operand(side);
-    if (x->type() != i->type() || x->shape().is_dynamic()) return nullptr;
+    auto& [x, sizes, places] = factors[side];
+    x = dot->operand(side);
+    if (x->type() != dot->type() || x->shape().is_dynamic()) return nullptr;
     const Int64List& batch = side == 0 ? d.lhs_batch : d.rhs_batch;
     const Int64List& contracting = side == 0 ? d.lhs_contracting : d.rhs_contracting;
-    Int64List kept, places;  // sizes, and dimensions of the result
     for (int64_t k = 0; k < x->shape().rank(); ++k) {
       if (absl::c_linear_search(contracting, k)) {
         if (x->shape().dim(k) != 1) return nullptr;
         continue;
       }
       const auto at = std::find(batch.begin(), batch.end(), k);
-      kept.push_back(x->shape().dim(k));
-      places.push_back(at == batch.end() ? next_free++ : at - batch.begin());
+      sizes.push_back(x->shape().dim(k));
+      places.push_back(place_of[at == batch.end() ? next_free++ : at - batch.begin()]);
     }
-    if (!std::is_sorted(places.begin(), places.end())) return nullptr;
-    if (!contracting.empty()) x = make::Reshape(x, kept);
-    factors[side] = make::Broadcast(make::Convert(x, type), i->shape().dims(), places);
   }
-  I* product = make::Binary(HloOpcode::kMultiply, factors[0], factors[1]);
-  I* sum = make::Binary(HloOpcode::kAdd, product, make::Full(i->parent(), type, i->shape().dims(), 0));
-  return make::Convert(sum, i->type());
+  // Rounded once, after the sum.
+  const bool narrow = dot->type() == ElementType::kF16 || dot->type() == ElementType::kBF16;
+  const ElementType type = narrow ? ElementType::kF32 : dot->type();
+  for (auto& [x, sizes, places] : factors) {
+    if (sizes.size() != static_cast<size_t>(x->shape().rank())) x = make::Reshape(x, sizes);
+    Int64List order(places.size());  // in which the places grow
+    std::iota(order.begin(), order.end(), 0);
+    std::sort(order.begin(), order.end(), [&p = places](int64_t a, int64_t b) { return p[a] < p[b]; });
+    if (!make::IsIdentity(order)) x = make::Transpose(x, order);
+    std::sort(places.begin(), places.end());
+    x = make::Broadcast(make::Convert(x, type), dims, places);
+  }
+  I* product = make::Binary(HloOpcode::kMultiply, factors[0].array, factors[1].array);
+  I* sum = make::Binary(HloOpcode::kAdd, product, make::Full(dot->parent(), type, dims, 0));
+  return make::Convert(sum, dot->type());
+}
+
+I* DotOuter(I* i, PassContext&) {
+  // With a transpose behind it in one.
+  if (i->user_count() == 1 && i->users()[0]->opcode() == HloOpcode::kTranspose) return nullptr;
+  Int64List order(i->shape().rank());
+  std::iota(order.begin(), order.end(), 0);
+  return OuterProduct(i, order);
+}
+
+I* TransposeOuter(I* i, PassContext&) {
+  I* dot = i->operand(0);
+  return dot->opcode() == HloOpcode::kDot && dot->user_count() == 1 ? OuterProduct(dot, i->dimensions()) : nullptr;
 }
 
 // transpose(dot(a, b)) that exchanges the two free dimensions -> dot(b, a). Of several free dimensions: likewise if the
@@ -160,6 +186,7 @@ absl::Span<const RewriteRow> DotRows() {
       {"dot_empty", HloOpcode::kDot, DotEmpty},
       {"dot_outer", HloOpcode::kDot, DotOuter},
       {"dot_transpose", HloOpcode::kDot, DotTranspose},
+      {"transpose_outer", HloOpcode::kTranspose, TransposeOuter},
       {"transpose_dot", HloOpcode::kTranspose, TransposeDot},
   };
   return kRows;

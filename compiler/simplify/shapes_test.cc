@@ -1,10 +1,16 @@
 // Rewrite rows of ops that move elements, and of ops with called computations: before and after.
+#include "absl/strings/str_cat.h"
 #include "compiler/pass_test_support.h"
 #include "compiler/simplify/simplify.h"
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
 namespace xc {
 namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
 
 std::string Check(const std::string& instructions) {
   return Simplified({SimplifyAlgebra}, "    x = f32[4,6] parameter(0)\n    i = s32[] parameter(1)\n" + instructions,
@@ -255,9 +261,18 @@ TEST(Dots, OfOneProductEach) {
                   "ROOT r = s32[5,4,6] dot(a, b), lhs_batch_dims={0}, rhs_batch_dims={0}"),
             "t0 = s32[5,4,6] broadcast(p2), dimensions={0,1}\nt1 = s32[5,4,6] broadcast(p3), dimensions={0,2}\n"
             "root = s32[5,4,6] multiply(t0, t1)\n");
+  // Complex ones; a batch in any place of the factors, transposed with them or by what follows.
+  EXPECT_THAT(Check("a = c64[4] parameter(2)\n b = c64[6] parameter(3)\n ROOT r = c64[4,6] dot(a, b)"),
+              Not(HasSubstr("dot(")));
+  const std::string factors = "a = f32[7,5] parameter(2)\n b = f32[5] parameter(3)\n";
+  const std::string product = "d = f32[5,7] dot(a, b), lhs_batch_dims={1}, rhs_batch_dims={0}";
+  EXPECT_THAT(Check(absl::StrCat(factors, "ROOT ", product)),
+              AllOf(Not(HasSubstr("dot(")), HasSubstr("f32[5,7] transpose(p2), dimensions={1,0}")));
+  EXPECT_THAT(Check(absl::StrCat(factors, product, "\n ROOT r = f32[7,5] transpose(d), dimensions={1,0}")),
+              AllOf(Not(HasSubstr("dot(")), Not(HasSubstr("transpose")), HasSubstr("broadcast(p3), dimensions={1}")));
   EXPECT_EQ(Check("a = s32[4] parameter(2)\n b = s32[6] parameter(3)\n d = s32[4,6] dot(a, b)\n"
                   "ROOT r = s32[6,4] transpose(d), dimensions={1,0}"),
-            "t0 = s32[6,4] broadcast(p3), dimensions={0}\nt1 = s32[6,4] broadcast(p2), dimensions={1}\n"
+            "t0 = s32[6,4] broadcast(p2), dimensions={1}\nt1 = s32[6,4] broadcast(p3), dimensions={0}\n"
             "root = s32[6,4] multiply(t0, t1)\n");
 }
 
