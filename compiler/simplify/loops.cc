@@ -87,16 +87,26 @@ bool PropagateInvariants(PlainLoop& l, PassContext& context) {
 }
 
 // Computes what is the same in every round once, before the loop, if it costs something and is not much larger than
-// what it is made from.
+// what it is made from; or if it is one of a few arrays that caches hold, and reading its elements takes less than
+// computing them, as of distances between all pairs of points.
 bool HoistInvariants(PlainLoop& l, PassContext& context) {
+  constexpr int64_t kCacheBytes = 1 << 20, kReadAsOperations = 8;
   InvariantCode code(l);
   std::vector<HloInstruction*> hoisted;
+  int64_t cached = 0;
   for (HloInstruction* i : code.order()) {
     if (!code.Costs(i) || !i->shape().IsArray()) continue;
     const bool needed =
         std::any_of(i->users().begin(), i->users().end(), [&](const HloInstruction* u) { return !code.Contains(u); });
     if (!needed) continue;
-    if (ChooseAny(i->shape().ByteSize() <= std::max<int64_t>(2 * code.SourceBytes(i), 4096))) hoisted.push_back(i);
+    const int64_t bytes = i->shape().ByteSize();
+    if (ChooseAny(bytes <= std::max<int64_t>(2 * code.SourceBytes(i), 4096))) {
+      hoisted.push_back(i);
+    } else if (ChooseAny(cached + bytes <= kCacheBytes &&
+                         code.Work(i) >= kReadAsOperations * i->shape().ElementCount())) {
+      hoisted.push_back(i);
+      cached += bytes;
+    }
   }
   if (hoisted.empty()) return false;
   if (hoisted.size() > 64) hoisted.resize(64);

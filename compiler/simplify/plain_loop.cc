@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "compiler/cost_analysis.h"
+
 namespace xc {
 namespace {
 
@@ -15,6 +17,22 @@ bool OnlyElements(const HloInstruction* value) {
 bool IsFree(const HloInstruction* i) {
   const HloOpcode opcode = i->opcode();
   return opcode == HloOpcode::kConvert || (OpcodeCost(opcode) == OpCost::kNone && opcode != HloOpcode::kCopy);
+}
+
+// Of what no reader computes on its way: the value is written and read again.
+bool IsKernelOfItsOwn(HloOpcode opcode) {
+  switch (opcode) {
+    case HloOpcode::kDot:
+    case HloOpcode::kConvolution:
+    case HloOpcode::kFft:
+    case HloOpcode::kSort:
+    case HloOpcode::kScatter:
+    case HloOpcode::kCholesky:
+    case HloOpcode::kTriangularSolve:
+      return true;
+    default:
+      return false;
+  }
 }
 
 }  // namespace
@@ -120,6 +138,25 @@ InvariantCode::InvariantCode(const PlainLoop& loop) : loop_(loop), order_(loop.b
     source_bytes_[i] = bytes;
     if (costs) costly_.insert(i);
   }
+}
+
+int64_t InvariantCode::Work(const HloInstruction* root) const {
+  constexpr int64_t kEach = 8, kMost = int64_t{1} << 40;
+  int64_t work = 0;
+  std::vector<const HloInstruction*> stack = {root};
+  absl::flat_hash_set<const HloInstruction*> seen = {root};
+  while (!stack.empty() && work < kMost) {
+    const HloInstruction* const at = stack.back();
+    stack.pop_back();
+    if (!costly_.contains(at)) continue;
+    const InstructionCost cost = CostOf(at);
+    work += std::min(cost.flops, kMost) + kEach * std::min(cost.transcendentals, kMost);
+    if (at->shape().IsArray() && IsKernelOfItsOwn(at->opcode())) work += kEach * at->shape().ElementCount();
+    for (const HloInstruction* operand : at->operands()) {
+      if (seen.insert(operand).second) stack.push_back(operand);
+    }
+  }
+  return work;
 }
 
 HloInstruction* InvariantCode::CloneBefore(const HloInstruction* root) {

@@ -48,6 +48,9 @@ class InvariantCode {
   bool Costs(const HloInstruction* i) const { return costly_.contains(i); }
   // Bytes of the state that `i` is made from.
   int64_t SourceBytes(const HloInstruction* i) const { return source_bytes_.at(i); }
+  // What computing `i` and the invariant values that it is made from takes, in simple operations on elements: a
+  // transcendental function counts as 8, and so does writing and reading an element of a matrix product or a sort.
+  int64_t Work(const HloInstruction* i) const;
 
   // The value of `i`, which is invariant, before the loop: a copy of all that makes it.
   HloInstruction* CloneBefore(const HloInstruction* i);

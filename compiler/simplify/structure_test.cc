@@ -332,6 +332,44 @@ ENTRY e { a = f32[8] parameter(0)
               Not(HasSubstr("exponential")));
 }
 
+TEST(Loops, InvariantProductsThatCachesHoldMoveOut) {
+  // Of two arrays [n,3], in each round.
+  const auto run = [](int64_t n, absl::string_view value) {
+    return RunPasses({SimplifyLoops}, absl::StrReplaceAll(R"(HloModule m
+cond { s = (s32[], f32[$n,3], f32[$n,$n]) parameter(0)
+  i = s32[] get-tuple-element(s), index=0
+  n = s32[] constant(9)
+  ROOT r = pred[] compare(i, n), direction=LT }
+body { s = (s32[], f32[$n,3], f32[$n,$n]) parameter(0)
+  i = s32[] get-tuple-element(s), index=0
+  one = s32[] constant(1)
+  ni = s32[] add(i, one)
+  x = f32[$n,3] get-tuple-element(s), index=1
+  y = f32[$n,$n] get-tuple-element(s), index=2
+  l = f32[$n,1] slice(x), slice={[0:$n], [0:1]}
+  c = f32[$n] reshape(l)
+  u = f32[$n,$n] broadcast(c), dimensions={0}
+  v = f32[$n,$n] broadcast(c), dimensions={1}
+  d = f32[$n,$n] VALUE
+  ny = f32[$n,$n] add(y, d)
+  ROOT r = (s32[], f32[$n,3], f32[$n,$n]) tuple(ni, x, ny) }
+ENTRY e { a = f32[$n,3] parameter(0)
+  b = f32[$n,$n] parameter(1)
+  z = s32[] constant(0)
+  t = (s32[], f32[$n,3], f32[$n,$n]) tuple(z, a, b)
+  w = (s32[], f32[$n,3], f32[$n,$n]) while(t), condition=cond, body=body
+  ROOT r = f32[$n,$n] get-tuple-element(w), index=2 })",
+                                                          {{"VALUE", value}, {"$n", absl::StrCat(n)}}));
+  };
+  const std::string product = "dot(x, x), lhs_contracting_dims={1}, rhs_contracting_dims={1}";
+  EXPECT_THAT(run(100, product), HasSubstr("dot(p0, p0)"));
+  EXPECT_THAT(run(1000, product), Not(HasSubstr("dot(p0, p0)")));
+  // What takes no more than reading it stays.
+  const std::string grown = "(s32[], f32[100,3], f32[100,100], f32[100,100]) while(";
+  EXPECT_THAT(run(100, "power(u, v)"), HasSubstr(grown));
+  EXPECT_THAT(run(100, "subtract(u, v)"), Not(HasSubstr(grown)));
+}
+
 TEST(Loops, TripCounts) {
   auto count =
       [](const std::string& bound, const std::string& step) {
