@@ -5,11 +5,13 @@
 #include <algorithm>
 #include <atomic>
 #include <cstring>
+#include <type_traits>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "backends/runtime/scratch.h"
 #include "backends/runtime/sort_keys.h"
+#include "backends/runtime/sort_networks.h"
 #include "backends/runtime/sort_records.h"
 #include "hlo/base/status.h"
 
@@ -173,48 +175,84 @@ absl::Status SortRowByKey(RunContext* ctx, const SortDesc& d, const KeyMap<U>& m
   return PlaceRow(ctx, d, in, out, offset, skip, [records](int64_t i) { return T::Index(records[i]); });
 }
 
-// Rows of at most so many elements are sorted by exchanges, without branches and calls for each row.
-constexpr int64_t kShortRow = 8;
-constexpr int64_t kShortRows = 64;  // taken together
-
 // Puts one array's elements of short rows, each row's at `offsets`, where `order` says.
 template <typename T>
 void PlaceShortRows(const SortDesc& d, const void* in, void* out, int64_t rows, const int64_t* offsets,
-                    const uint8_t (*order)[kShortRow]) {
+                    const uint8_t (*order)[kMostInNetwork]) {
   for (int64_t r = 0; r < rows; ++r) {
     const T* row = static_cast<const T*>(in) + offsets[r];
     T* to = static_cast<T*>(out) + offsets[r];
-    T copy[kShortRow];
+    T copy[kMostInNetwork];
     for (int64_t i = 0; i < d.n; ++i) copy[i] = row[i * d.inner];
     for (int64_t i = 0; i < d.n; ++i) to[i * d.inner] = copy[order[r][i]];
   }
 }
 
-template <typename U, typename Record>
+// A block of short rows for sorting networks: keys with their indices below them, if both fit into a lane, keys alone
+// if no index is needed, or both apart.
+template <typename U, bool kKeysAlone>
+struct ShortRows {
+  static constexpr bool kPairs = sizeof(U) == 8;
+  static constexpr int kIndexBits = kKeysAlone || kPairs ? 0 : sizeof(U) <= 2 ? 16 : 32;
+  using Lane = std::conditional_t<sizeof(U) * 8 + kIndexBits <= 32, int32_t, int64_t>;
+  using Bits = std::make_unsigned_t<Lane>;
+  static constexpr Bits kSign = Bits{1} << (sizeof(Bits) * 8 - 1);
+  static constexpr int64_t kLanes = kNetworkLanes * kMostInNetwork;
+
+  void Put(int64_t i, int64_t r, U key) {
+    Bits bits = key;
+    if constexpr (kIndexBits > 0) bits = bits << kIndexBits | static_cast<Bits>(i);
+    // Lanes are signed, and so are their comparisons. Narrow keys alone have room above them.
+    if constexpr (sizeof(U) * 8 + kIndexBits == sizeof(Bits) * 8) bits ^= kSign;
+    keys[i * kNetworkLanes + r] = static_cast<Lane>(bits);
+    if constexpr (kPairs) indices[i * kNetworkLanes + r] = i;
+  }
+  void Sort(int64_t n) {
+    if constexpr (kPairs) {
+      SortLanes(keys, indices, n);
+    } else {
+      SortLanes(keys, n);
+    }
+  }
+  U Key(int64_t i, int64_t r) const {
+    Bits bits = static_cast<Bits>(keys[i * kNetworkLanes + r]);
+    if constexpr (sizeof(U) * 8 + kIndexBits == sizeof(Bits) * 8) bits ^= kSign;
+    return static_cast<U>(bits >> kIndexBits);
+  }
+  uint8_t Index(int64_t i, int64_t r) const {
+    if constexpr (kPairs) return static_cast<uint8_t>(indices[i * kNetworkLanes + r]);
+    return static_cast<uint8_t>(keys[i * kNetworkLanes + r]);
+  }
+
+  alignas(64) Lane keys[kLanes] = {};
+  alignas(64) Lane indices[kPairs ? kLanes : 1] = {};
+};
+
+// Sorts short rows together. With `kKeysAlone` there is one array, and its elements are had back from the keys.
+template <typename U, bool kKeysAlone>
 void SortShortRows(RunContext* ctx, const SortDesc& d, const KeyMap<U>& map, const void* const* in, void* const* out) {
-  using T = Traits<Record>;
   const U* keys = static_cast<const U*>(in[d.key_array]);
-  ctx->ParallelFor(d.outer * d.inner, 1024 / d.n, [&](int64_t begin, int64_t end) {
-    for (int64_t first = begin; first < end; first += kShortRows) {
-      const int64_t rows = std::min(kShortRows, end - first);
-      int64_t offsets[kShortRows];
-      uint8_t order[kShortRows][kShortRow];
+  const int64_t blocks = (d.outer * d.inner + kNetworkLanes - 1) / kNetworkLanes;
+  ctx->ParallelFor(blocks, std::max<int64_t>(1, 64 / d.n), [&](int64_t begin, int64_t end) {
+    ShortRows<U, kKeysAlone> block;
+    for (int64_t b = begin; b < end; ++b) {
+      const int64_t first = b * kNetworkLanes, rows = std::min(kNetworkLanes, d.outer * d.inner - first);
+      int64_t offsets[kNetworkLanes];
+      for (int64_t r = 0; r < rows; ++r) offsets[r] = RowOffset(d, first + r);
       for (int64_t r = 0; r < rows; ++r) {
-        offsets[r] = RowOffset(d, first + r);
-        Record records[kShortRow];
-        for (int64_t i = 0; i < d.n; ++i) {
-          records[i] = T::Make(map(keys[offsets[r] + i * d.inner]), static_cast<uint32_t>(i));
+        for (int64_t i = 0; i < d.n; ++i) block.Put(i, r, map(keys[offsets[r] + i * d.inner]));
+      }
+      block.Sort(d.n);
+      if constexpr (kKeysAlone) {
+        U* to = static_cast<U*>(out[0]);
+        for (int64_t r = 0; r < rows; ++r) {
+          for (int64_t i = 0; i < d.n; ++i) to[offsets[r] + i * d.inner] = map.Inverse(block.Key(i, r));
         }
-        // Records are all different: any order of exchanges gives the same.
-        for (int64_t last = d.n - 1; last > 0; --last) {
-          for (int64_t i = 0; i < last; ++i) {
-            const Record a = records[i], b = records[i + 1];
-            const bool swap = b < a;
-            records[i] = swap ? b : a;
-            records[i + 1] = swap ? a : b;
-          }
-        }
-        for (int64_t i = 0; i < d.n; ++i) order[r][i] = static_cast<uint8_t>(T::Index(records[i]));
+        continue;
+      }
+      uint8_t order[kNetworkLanes][kMostInNetwork];
+      for (int64_t r = 0; r < rows; ++r) {
+        for (int64_t i = 0; i < d.n; ++i) order[r][i] = block.Index(i, r);
       }
       for (int a = 0; a < d.num_arrays; ++a) {
         WithElement(SizeOf(static_cast<RtType>(d.types[a])),
@@ -222,6 +260,12 @@ void SortShortRows(RunContext* ctx, const SortDesc& d, const KeyMap<U>& map, con
       }
     }
   });
+}
+
+// Whether networks sort the rows sooner: a few lanes of theirs are used, or the rows are very short.
+bool SortsByNetwork(const SortDesc& d, bool pairs) {
+  constexpr int64_t kVeryShort = 16, kFewRows = 4;
+  return d.n <= LongestNetworkRow(pairs) && (d.n <= kVeryShort || d.outer * d.inner >= kFewRows);
 }
 
 // Runs `sort_row(offset)` for each row, in parallel where there are several.
@@ -250,11 +294,13 @@ absl::Status ForRows(RunContext* ctx, const SortDesc& d, Row sort_row) {
 template <typename U>
 absl::Status SortByKey(RunContext* ctx, const SortDesc& d, KeyKind kind, const void* const* in, void* const* out) {
   const KeyMap<U> map(static_cast<RtType>(d.types[d.key_array]), kind, static_cast<SortKey>(d.key), d.descending != 0);
-  if constexpr (sizeof(U) <= 4) {
-    if (d.n <= kShortRow) {
-      SortShortRows<U, uint64_t>(ctx, d, map, in, out);
-      return absl::OkStatus();
+  if (SortsByNetwork(d, sizeof(U) == 8)) {
+    if (d.num_arrays == 1 && map.Invertible() && sizeof(U) < 8) {
+      SortShortRows<U, true>(ctx, d, map, in, out);
+    } else {
+      SortShortRows<U, false>(ctx, d, map, in, out);
     }
+    return absl::OkStatus();
   }
   return ForRows(ctx, d, [&](int64_t offset) {
     if constexpr (sizeof(U) == 8) {

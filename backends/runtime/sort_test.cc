@@ -129,10 +129,11 @@ void CheckAll(RtType type) {
   for (SortKey key : {SortKey::kLess, SortKey::kTotalOrder, SortKey::kNanLast}) {
     for (bool descending : {false, true}) {
       for (bool comparator : {false, true}) {
-        for (int64_t n : {1, 2, 17, 300, 1000}) {
+        for (int64_t n : {1, 2, 9, 16, 17, 33, 64, 65, 300, 1000}) {
           for (int arrays : {1, 2, 3}) {
             Check<T>(type, key, descending, 3, n, 1, arrays, comparator, n % 2 == 0, &ctx);
             if (n < 1000) Check<T>(type, key, descending, 2, n, 3, arrays, comparator, n % 2 == 0, &ctx);
+            if (n <= 65) Check<T>(type, key, descending, 37, n, 1, arrays, comparator, n % 2 == 0, &ctx);
           }
         }
         for (int64_t n : {3, 8}) {  // many short rows
