@@ -11,6 +11,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "backends/runtime/conv_direct.h"
+#include "backends/runtime/gemm_bytes.h"
 #include "backends/runtime/gemm_kernels.h"
 #include "backends/runtime/scratch.h"
 #include "backends/runtime/strided_copy.h"
@@ -199,17 +200,19 @@ absl::Status ConvolutionByPatches(RunContext* ctx, const ConvDesc& d, const void
                     position_stride,
                     d.out_strides[1]};
       const GemmKernels& kernels = BestGemmKernels();
-      const int64_t bytes = kernels.gemm_scratch(tile);
+      const bool byte_product = HasByteProduct(tile);
+      const int64_t bytes = byte_product ? 0 : kernels.gemm_scratch(tile);
       if (bytes < 0) {
         return absl::UnimplementedError(
             absl::StrCat("convolution of element types ", d.lhs_type, " and ", d.rhs_type, " to ", d.out_type));
       }
       XC_ASSIGN_OR_RETURN(char* patches, ThreadScratch(run * depth * lhs_size, kKernelScratch));
-      XC_ASSIGN_OR_RETURN(char* scratch, ThreadScratch(bytes, kPackScratch));
       const char* from_image =
           static_cast<const char*>(lhs) + (in_batch * d.lhs_strides[0] + in_feature * d.lhs_strides[1]) * lhs_size;
       GatherBytes(d, g, lhs_size, from_image, first, last, patches);
       tile.a = patches;
+      if (byte_product) return ByteProduct(tile);
+      XC_ASSIGN_OR_RETURN(char* scratch, ThreadScratch(bytes, kPackScratch));
       kernels.gemm(tile, scratch);
       return absl::OkStatus();
     };

@@ -17,6 +17,7 @@
 #include "backends/runtime/conv_layout.h"
 #include "backends/runtime/conv_lines.h"
 #include "backends/runtime/conv_patches.h"
+#include "backends/runtime/gemm_bytes.h"
 #include "backends/runtime/matmul.h"
 #include "backends/runtime/onednn.h"
 #include "backends/runtime/preparation.h"
@@ -379,12 +380,22 @@ absl::Status WeightsConvolution(RunContext* ctx, const ConvDesc& d, const void* 
   return onednn::UnpackWeights(first, Type(d.out_type), sums.data(), out);
 }
 
+// Whether the library sums bytes exactly: with instructions that add in 32 bits and do not saturate on the way.
+bool IsExactByteConvolution(const ConvDesc& d) {
+  const GemmTile tile{Type(d.lhs_type), Type(d.rhs_type), Type(d.out_type), 1, 1, 1};
+  if (tile.a_type != RtType::kS8 || tile.b_type != RtType::kS8 || tile.c_type != RtType::kS32) return false;
+  for (int s = 0; s < d.rank; ++s) {
+    if (d.base_dilation[s] > 1) return false;
+  }
+  return HasByteProduct(tile);
+}
+
 absl::Status ByOneDnn(RunContext* ctx, const ConvDesc& d, const void* lhs, const void* rhs, void* out) {
   if (!use_onednn.load(std::memory_order_relaxed) || !onednn::Available() || d.rank == 0) return Refused();
   const RtType lhs_type = Type(d.lhs_type), out_type = Type(d.out_type);
   const bool f32 = lhs_type == RtType::kF32 && out_type == RtType::kF32;
   const bool bf16 = lhs_type == RtType::kBF16 && (out_type == RtType::kBF16 || out_type == RtType::kF32);
-  if ((!f32 && !bf16) || d.rhs_type != d.lhs_type) return Refused();
+  if ((!f32 && !bf16 && !IsExactByteConvolution(d)) || d.rhs_type != d.lhs_type) return Refused();
   double window = 1, positions = 1;
   bool dilated = false, reversed = false;
   for (int s = 0; s < d.rank; ++s) {

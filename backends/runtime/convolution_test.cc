@@ -22,7 +22,6 @@ struct Case {
   PerDimension in = {}, kernel = {};
   PerDimension stride = {}, base_dilation = {}, window_dilation = {}, pad_low = {}, pad_high = {}, reversed = {};
   int64_t feature_groups = 1, batch_groups = 1;
-
   int rank() const { return static_cast<int>(in.size()); }
 };
 
@@ -421,6 +420,7 @@ TEST(Convolution, AllKindsLayoutsAndKernels) {
         Solve<float>(&ctx, p, RtType::kF32, RtType::kF32, 0);
         Solve<BF16>(&ctx, p, RtType::kBF16, RtType::kBF16, 0.005);
         Solve<BF16, float>(&ctx, p, RtType::kBF16, RtType::kF32, 0);
+        Solve<int8_t, int32_t>(&ctx, p, RtType::kS8, RtType::kS32, 0);
       }
       Solve<double>(&ctx, p, RtType::kF64, RtType::kF64, 0);
       Solve<int32_t>(&ctx, p, RtType::kS32, RtType::kS32, 0);

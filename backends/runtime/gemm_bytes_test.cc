@@ -4,10 +4,13 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <random>
 #include <vector>
+
+#include "backends/runtime/convolution.h"
 
 namespace xc {
 namespace {
@@ -84,6 +87,43 @@ TEST(GemmBytes, WhichAreBetter) {
   EXPECT_FALSE(prefers(64, 32, 32, true));
   EXPECT_FALSE(prefers(64, 32, 256, false));
   EXPECT_FALSE(prefers(2048, 32, 256, true));
+}
+
+// A convolution whose sums are beyond what f32 has all integers of, and odd ones among them, by either kernel.
+TEST(GemmBytes, ConvolutionsAreExact) {
+  constexpr int64_t kIn = 256, kOut = 16, kSide = 5;
+  ConvDesc d;
+  d.lhs_type = d.rhs_type = static_cast<int32_t>(RtType::kS8);
+  d.out_type = static_cast<int32_t>(RtType::kS32);
+  d.rank = 2;
+  d.in_features = kIn;
+  d.out_features = kOut;
+  const auto set = [](int64_t* strides, std::array<int64_t, 5> to) { std::copy(to.begin(), to.end(), strides); };
+  for (int s : {0, 1}) {
+    d.in[s] = kSide;
+    d.kernel[s] = d.out[s] = 3;
+  }
+  set(d.lhs_strides, {kSide * kSide * kIn, 1, kSide * kIn, kIn, 0});
+  set(d.rhs_strides, {kOut, 1, 3 * kIn * kOut, kIn * kOut, 0});
+  set(d.out_strides, {9 * kOut, 1, 3 * kOut, kOut, 0});
+  std::mt19937 random(1);
+  std::vector<int8_t> lhs(kSide * kSide * kIn), rhs(9 * kIn * kOut);
+  for (int8_t& x : lhs) x = random() % 4 == 0 ? -127 : -128;
+  for (int8_t& x : rhs) x = random() % 4 == 0 ? -127 : -128;
+  std::vector<int32_t> expected(9 * kOut), out(9 * kOut);
+  for (int64_t i = 0; i < 9 * 9 * kIn * kOut; ++i) {
+    const int64_t o = i % kOut, f = i / kOut % kIn, w = i / kOut / kIn % 9, p = i / kOut / kIn / 9;
+    const int64_t y = p / 3 + w / 3, x = p % 3 + w % 3;
+    expected[p * kOut + o] += lhs[(y * kSide + x) * kIn + f] * rhs[(w * kIn + f) * kOut + o];
+  }
+  auto executor = NewThreadPoolExecutor(2);
+  RunContext ctx(nullptr, executor.get());
+  for (bool onednn : {true, false}) {
+    SetConvolutionUseOneDnn(onednn);
+    ASSERT_TRUE(Convolution(&ctx, d, lhs.data(), rhs.data(), out.data()).ok());
+    EXPECT_EQ(out, expected) << onednn;
+  }
+  SetConvolutionUseOneDnn(true);
 }
 
 }  // namespace
