@@ -46,7 +46,9 @@ void Products(const GemmTile& t, int64_t count, int64_t a_batch, int64_t b_batch
         for (int v = 0; v < V; ++v) narrow[v] = __builtin_convertvector(sum[r][v], Narrow);
         const T* row = reinterpret_cast<const T*>(narrow);
         T* to = c + (i + r) * t.c_m;
-        if (t.c_n == 1) {
+        if (t.c_n == 1 && t.c_m == t.n && (t.m - i - r) * t.n >= V * lanes) {
+          memcpy(to, row, V * lanes * sizeof(T));  // what is too much is the next rows', which follow
+        } else if (t.c_n == 1) {
           memcpy(to, row, t.n * sizeof(T));
         } else {
           for (int64_t j = 0; j < t.n; ++j) to[j * t.c_n] = row[j];

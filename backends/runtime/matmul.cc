@@ -214,12 +214,13 @@ absl::Status OwnTile(const GemmTile& tile) {
 bool IsInteger(RtType type) { return type >= RtType::kS8 && type <= RtType::kU64; }
 
 // Whether the product is one of many that take less than choosing a kernel does, or as small alone; of bytes also one
-// of many rows, which other kernels widen and pack.
+// of many rows, which other kernels widen and pack, and of floats one of many rows of a few numbers, as points are.
 bool IsTiny(const MatmulDesc& d) {
   if (d.n > kTinySize || d.k > kTinySize || d.a_type != d.b_type || d.a_type != d.c_type) return false;
   const RtType type = Type(d.a_type);
-  if (d.m > kTinySize) return IsInteger(type) && SizeOf(type) <= 2;
-  return IsInteger(type) || type == RtType::kF32 || type == RtType::kF64;
+  const int64_t point = type == RtType::kF32 ? 4 : type == RtType::kF64 ? 6 : 0;
+  if (d.m <= kTinySize) return point > 0 || IsInteger(type);
+  return point > 0 ? std::max(d.n, d.k) <= point : IsInteger(type) && SizeOf(type) <= 2;
 }
 
 // Whether it is a small product whose rows lie at places that take each other's lines in the cache, or one of several
@@ -252,8 +253,7 @@ bool WantOneDnn(const MatmulDesc& d) {
   return !floats || d.m > kSkinnyRows;
 }
 
-// Whether oneDNN would copy the right operand of a few rows, which takes as long as such a product does: it does where
-// its rows are dense and their size is a power of two.
+// Whether oneDNN would copy the right operand of a few rows, which takes as long: dense rows of a power of two.
 bool CopiesRight(const MatmulDesc& d) {
   return Type(d.a_type) == RtType::kF32 && d.m <= BestGemmKernels().unpacked_rows && d.b_n == 1 && d.b_k == d.n &&
          d.n >= 512 && std::has_single_bit(static_cast<uint64_t>(d.n));

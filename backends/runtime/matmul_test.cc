@@ -217,7 +217,7 @@ TEST(Matmul, AllTypesLayoutsAndKernels) {
                              {T::kS64, T::kS64, T::kS64}};
   const int64_t sizes[][5] = {{1, 1, 1, 1, 1},   {1, 1, 1, 70, 33},    {2, 3, 5, 7, 11}, {1, 2, 65, 2, 40},
                               {3, 1, 19, 50, 0}, {1, 1, 37, 101, 300}, {3, 5, 8, 8, 8},  {2, 1, 16, 15, 16},
-                              {1, 3, 3, 9, 2},   {1, 1, 7, 512, 20}};
+                              {1, 3, 3, 9, 2},   {1, 1, 7, 512, 20},   {1, 2, 70, 3, 4}};
   auto executor = NewThreadPoolExecutor(3);
   RunContext ctx(nullptr, executor.get());
   for (bool onednn : {true, false}) {

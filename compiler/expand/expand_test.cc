@@ -298,6 +298,12 @@ TEST(Dots, ProductsWithVectorsAreSumsOfProducts) {
     b = c64[50,2] parameter(1)
     ROOT r = c64[40,2] dot(a, b), lhs_contracting_dims={1}, rhs_contracting_dims={0})"),
               HasSubstr("dot("));
+  // Of a few complex terms: a gate of two qubits on a state.
+  EXPECT_THAT(Simplified({ExpandSmallDots}, R"(
+    a = c64[2,2,2,2] parameter(0)
+    b = c64[16,2,2,16] parameter(1)
+    ROOT r = c64[2,2,16,16] dot(a, b), lhs_contracting_dims={2,3}, rhs_contracting_dims={1,2})"),
+              Not(HasSubstr("dot(")));
 }
 
 TEST(Dots, VectorsOfSeveralBatchesAreSumsOfProducts) {

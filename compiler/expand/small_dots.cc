@@ -102,6 +102,15 @@ bool IsOuter(const HloInstruction* dot) {
   return true;
 }
 
+// Sums of a few complex terms, as a gate of a quantum circuit takes along one dimension of the state.
+bool IsOfFewComplexTerms(const HloInstruction* dot) {
+  constexpr int64_t kFew = 4;
+  if (!IsComplex(SumType(dot))) return false;
+  int64_t terms = 1;
+  for (int64_t d : dot->dot_dims().lhs_contracting) terms *= std::min(dot->operand(0)->shape().dim(d), kFew + 1);
+  return terms <= kFew;
+}
+
 bool IsSmall(const HloInstruction* dot) {
   if (dot->opcode() != HloOpcode::kDot || dot->shape().is_dynamic() || dot->shape().IsZeroSized()) return false;
   if (dot->operand(0)->shape().is_dynamic() || dot->operand(1)->shape().is_dynamic()) return false;
@@ -109,7 +118,7 @@ bool IsSmall(const HloInstruction* dot) {
   if (dot->dot_dims().lhs_contracting.empty() || dot->operand(0)->shape().IsZeroSized()) return false;
   if (SumType(dot) == ElementType::kInvalid) return false;
   return ChooseAny(HasAtMost(dot, kMostMultiplications) || IsInner(dot) || IsOuter(dot) || IsOfVector(dot) ||
-                   IsManyInner(dot));
+                   IsManyInner(dot) || IsOfFewComplexTerms(dot));
 }
 
 // The operand over [batch…, free dimensions of the left…, of the right…, contracted…], `sizes`; its own free dimensions
