@@ -66,6 +66,25 @@ bool ReadsElsewhere(const HloInstruction* value, bool fused) {
   return false;
 }
 
+// Whether a value of a fusion is made by a few simple instructions.
+bool IsShortCode(const HloInstruction* value) {
+  constexpr size_t kFew = 8;
+  std::vector<const HloInstruction*> left = {value};
+  absl::flat_hash_set<const HloInstruction*> seen = {value};
+  while (!left.empty() && seen.size() <= kFew) {
+    const HloInstruction* const i = left.back();
+    left.pop_back();
+    const HloOpcode opcode = i->opcode();
+    const OpCost cost = OpcodeCost(opcode);
+    const bool given = opcode == HloOpcode::kParameter || opcode == HloOpcode::kConstant;
+    if (!given && opcode != HloOpcode::kBroadcast && (!IsElementwise(opcode) || cost > OpCost::kSimple)) return false;
+    for (const HloInstruction* operand : i->operands()) {
+      if (seen.insert(operand).second) left.push_back(operand);
+    }
+  }
+  return seen.size() <= kFew;
+}
+
 // What the kernel computes, in numbers.
 struct Reduction {
   Reduction(const HloInstruction& instruction, const plan::ColumnReduce& the_form, const codegen::CodegenTarget& target)
@@ -79,9 +98,8 @@ struct Reduction {
     narrow = IsNarrowFloat(type) && !halves;
     local_type = narrow ? ElementType::kF32 : type;
     local_shape = WithDefaultLayout(Shape(local_type, {kColumns}));
-    const HloOpcode read = reduce->operand(0)->opcode();
     any_order = (!IsFloating(type) && !IsComplex(type) && op != HloOpcode::kParameter) || (IsFloating(type) && extreme);
-    any_order = any_order && (root == &instruction || read == HloOpcode::kParameter);
+    any_order = any_order && (root == &instruction || IsShortCode(reduce->operand(0)));
     const int lanes = target.vector_bytes / (halves ? 2 : std::max(4, StorageBytes(local_type)));
     batches = Count(form.batch);
     rows = Count(form.rows);
@@ -109,7 +127,7 @@ struct Reduction {
   bool narrow;  // accumulators of narrow floats are f32
   Shape local_shape;
   // Rows may be put together before they join what is there, which is then read and written less often. Only rows that
-  // lie in memory are: the code for others would be there several times.
+  // little code makes are, which is there several times.
   bool any_order;
   int64_t batches, rows, columns;
   // Columns that are taken together, and how often.
