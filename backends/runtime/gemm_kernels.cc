@@ -23,9 +23,10 @@ template <typename Acc>
 constexpr int64_t NR() {
   return kVectors * kVectorBytes / static_cast<int64_t>(sizeof(Acc));
 }
+// The most columns whose packed elements stay in the second cache beside those of the rows.
 template <typename Acc>
 constexpr int64_t NBlock() {
-  return NR<Acc>() * (16 / kVectors) * 2;
+  return NR<Acc>() * 12;
 }
 
 // What a kernel does with its sums.
@@ -102,7 +103,68 @@ void MicroOf(int64_t rows, int vectors, int64_t k, const Panel<Acc>& a, const Pa
   }
 }
 
+template <typename T, typename U>
+constexpr bool kSame = false;
+template <typename T>
+constexpr bool kSame<T, T> = true;
+
 constexpr int64_t RoundUp(int64_t n, int64_t to) { return (n + to - 1) / to * to; }
+
+// One step of a transposition: pairs of elements `step` apart of rows `step` apart change places.
+template <typename Vec, typename Mask, int step, int lanes>
+inline void Exchange(Vec (&rows)[lanes]) {
+  Mask low, high;
+  for (int i = 0; i < lanes; ++i) {
+    const bool second = (i & step) != 0;
+    low[i] = second ? i - step + lanes : i;
+    high[i] = second ? i + lanes : i + step;
+  }
+#pragma GCC unroll 8
+  for (int i = 0; i < lanes; ++i) {
+    if ((i & step) != 0) continue;
+    const Vec x = rows[i], y = rows[i + step];
+    rows[i] = __builtin_shuffle(x, y, low);
+    rows[i + step] = __builtin_shuffle(x, y, high);
+  }
+}
+
+// Whether `n` rows of `n` elements, `n` a vector's, are transposed in registers.
+template <typename Acc, typename T>
+constexpr bool kInRegisters = kSame<Acc, T> && sizeof(Acc) == 8 && kVectorBytes == 64 && kRows == 8;
+
+// to[p * pitch + i] = from[i * row_stride + p] for i and p below 8.
+template <typename Acc>
+inline void Transpose8(const Acc* from, int64_t row_stride, int64_t pitch, Acc* to) {
+  typedef Acc Vec __attribute__((vector_size(kVectorBytes), may_alias, aligned(alignof(Acc))));
+  typedef int64_t Mask __attribute__((vector_size(kVectorBytes)));
+  Vec rows[8];
+#pragma GCC unroll 8
+  for (int i = 0; i < 8; ++i) rows[i] = *reinterpret_cast<const Vec*>(from + i * row_stride);
+  Exchange<Vec, Mask, 4>(rows);
+  Exchange<Vec, Mask, 2>(rows);
+  Exchange<Vec, Mask, 1>(rows);
+#pragma GCC unroll 8
+  for (int p = 0; p < 8; ++p) *reinterpret_cast<Vec*>(to + p * pitch) = rows[p];
+}
+
+// A panel of `count` rows, `pitch` wide, missing rows as 0; elements of one step are neighbours in memory.
+template <typename Acc, typename T>
+void PackRows(const T* from, int64_t count, int64_t k, int64_t k_stride, int64_t pitch, Acc* to) {
+  if constexpr (kSame<Acc, T>) {
+    typedef Acc Vec __attribute__((vector_size(kVectorBytes), may_alias, aligned(alignof(Acc))));
+    if (count == NR<Acc>() && pitch == NR<Acc>()) {
+      for (int64_t p = 0; p < k; ++p, from += k_stride, to += NR<Acc>()) {
+#pragma GCC unroll 4
+        for (int j = 0; j < kVectors; ++j) reinterpret_cast<Vec*>(to)[j] = reinterpret_cast<const Vec*>(from)[j];
+      }
+      return;
+    }
+  }
+  for (int64_t p = 0; p < k; ++p, from += k_stride, to += pitch) {
+    LoadRun(from, count, to);
+    for (int64_t i = count; i < pitch; ++i) to[i] = 0;
+  }
+}
 
 // Copies `rows` x `k` elements into panels of `width` rows, k-major within a panel; the last is as wide as the next
 // multiple of `unit`, missing rows as 0. Element (i, p) stands at from[i * row_stride + p * k_stride].
@@ -110,37 +172,55 @@ template <typename Acc, typename T>
 void Pack(const T* from, int64_t rows, int64_t k, int64_t row_stride, int64_t k_stride, int64_t width, int64_t unit,
           Acc* to) {
   constexpr int64_t kSteps = 16;  // what is written at a time stays in the nearest cache
+  if (row_stride == 1) {
+    // A few steps of all panels at a time: memory is read along its lines.
+    for (int64_t p0 = 0; p0 < k; p0 += kSteps) {
+      const int64_t steps = k - p0 < kSteps ? k - p0 : kSteps;
+      for (int64_t i0 = 0; i0 < rows; i0 += width) {
+        const int64_t count = rows - i0 < width ? rows - i0 : width;
+        const int64_t pitch = count < width ? RoundUp(count, unit) : width;
+        PackRows(from + i0 + p0 * k_stride, count, steps, k_stride, pitch, to + i0 * k + p0 * pitch);
+      }
+    }
+    return;
+  }
   for (int64_t i0 = 0; i0 < rows; i0 += width) {
     const int64_t count = rows - i0 < width ? rows - i0 : width;
     const int64_t pitch = count < width ? RoundUp(count, unit) : width;
     const T* panel = from + i0 * row_stride;
-    if (row_stride == 1) {
-      for (int64_t p = 0; p < k; ++p) {
-        const T* row = panel + p * k_stride;
-        Acc* out = to + p * pitch;
-        LoadRun(row, count, out);
-        for (int64_t i = count; i < pitch; ++i) out[i] = 0;
-      }
-    } else {
-      for (int64_t p0 = 0; p0 < k; p0 += kSteps) {
-        const int64_t end = k - p0 < kSteps ? k : p0 + kSteps;
-        for (int64_t i = 0; i < count; ++i) {
-          const T* row = panel + i * row_stride;
-          if (k_stride == 1 && end == p0 + kSteps) {
-            Acc steps[kSteps];
-            LoadRun(row + p0, kSteps, steps);
-            for (int64_t p = 0; p < kSteps; ++p) to[(p0 + p) * pitch + i] = steps[p];
-            continue;
+    for (int64_t p0 = 0; p0 < k; p0 += kSteps) {
+      const int64_t end = k - p0 < kSteps ? k : p0 + kSteps;
+      const bool whole = k_stride == 1 && end == p0 + kSteps;
+      int64_t i = 0;
+      if constexpr (kInRegisters<Acc, T>) {
+        for (; whole && i + 8 <= count; i += 8) {
+          for (int64_t p = p0; p < end; p += 8) {
+            Transpose8(panel + i * row_stride + p, row_stride, pitch, to + p * pitch + i);
           }
-          for (int64_t p = p0; p < end; ++p) to[p * pitch + i] = Load<Acc>(row[p * k_stride]);
         }
-        for (int64_t i = count; i < pitch; ++i) {
-          for (int64_t p = p0; p < end; ++p) to[p * pitch + i] = 0;
+      }
+      for (; i < count; ++i) {
+        const T* row = panel + i * row_stride;
+        if (whole) {
+          Acc steps[kSteps];
+          LoadRun(row + p0, kSteps, steps);
+          for (int64_t p = 0; p < kSteps; ++p) to[(p0 + p) * pitch + i] = steps[p];
+          continue;
         }
+        for (int64_t p = p0; p < end; ++p) to[p * pitch + i] = Load<Acc>(row[p * k_stride]);
+      }
+      for (i = count; i < pitch; ++i) {
+        for (int64_t p = p0; p < end; ++p) to[p * pitch + i] = 0;
       }
     }
     to += k * pitch;
   }
+}
+
+// `n` cut into the fewest parts of at most `most`, all about as large.
+constexpr int64_t Even(int64_t n, int64_t most) {
+  const int64_t parts = n <= most ? 1 : (n - 1) / most + 1;
+  return (n + parts - 1) / parts;
 }
 
 // Sizes, in elements of Acc, of the three scratch areas: packed A, packed B, sums; each once, or twice for complex.
@@ -151,7 +231,7 @@ struct Areas {
                 : t.k < kKBlock ? t.k
                                 : kKBlock),
         m_block(RoundUp(t.m < kMBlock ? t.m : kMBlock, kRows)),
-        n_block(RoundUp(t.n < NBlock<Acc>() ? t.n : NBlock<Acc>(), NR<Acc>())),
+        n_block(RoundUp(Even(t.n, NBlock<Acc>()), NR<Acc>())),
         a(RoundUp(m_block * k_block, 64)),
         b(RoundUp(n_block * k_block, 64)),
         c(RoundUp(m_block * n_block, 64)) {}
@@ -209,11 +289,6 @@ void Macro(int64_t rows, int64_t cols, int64_t k, const Side<Acc>& a, const Side
     }
   }
 }
-
-template <typename T, typename U>
-constexpr bool kSame = false;
-template <typename T>
-constexpr bool kSame<T, T> = true;
 
 // The side with rows [from, from + count) of an operand of `T` at depths [p, p + k), packed into `scratch` except for
 // whole panels that are read a few times at most.

@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "backends/runtime/gemm_bytes.h"
 #include "backends/runtime/gemm_kernels.h"
+#include "backends/runtime/matmul_plan.h"
 #include "backends/runtime/onednn.h"
 #include "backends/runtime/preparation.h"
 #include "backends/runtime/scratch.h"
@@ -101,71 +102,6 @@ Offsets OffsetsOf(const MatmulDesc& d, int64_t index) {
   return at;
 }
 
-// Bytes of the right operand.
-int64_t RightBytes(const MatmulDesc& d) { return d.n * d.k * SizeOf(Type(d.b_type)); }
-
-// How many batches, rows, columns and steps of the sum one task takes. Depends on the shape and the CPU alone.
-struct Plan {
-  int64_t batch, m, n, k;
-  int64_t m_tiles, n_tiles, k_tiles, batch_tiles;
-};
-
-// Whether sums of parts of a sum are as exact as the result's type.
-bool KeepsSums(RtType c) { return c == RtType::kF32 || c == RtType::kF64 || c == RtType::kC64 || c == RtType::kC128; }
-
-Plan MakePlan(const Problem& p, bool onednn) {
-  constexpr int64_t kTileFlops = int64_t{4} << 20;
-  constexpr int64_t kMaxTiles = 64, kSmallTiles = 4, kSmallTileFlops = int64_t{1} << 20;
-  const MatmulDesc& d = p.d;
-  const RtType type = Type(d.c_type);
-  // What a product costs, in those of f32.
-  const double weight = onednn ? 1 : (type == RtType::kC128 ? 8 : type == RtType::kC64 ? 4 : SizeOf(type) == 8 ? 2 : 1);
-  const double flops = weight * 2.0 * d.m * d.n * std::max<int64_t>(d.k, 16);
-  const double total = flops * p.batches;
-  // A product of a few rows moves a byte for each two operations: smaller tasks pay.
-  const double tile_flops = d.m <= kSkinnyRows ? kTileFlops / 16 * d.m : kTileFlops;
-  // Small products make smaller tasks, for up to four threads.
-  const double small = std::min<double>(kSmallTiles, total / kSmallTileFlops);
-  const int64_t tiles = static_cast<int64_t>(std::clamp<double>(std::max(total / tile_flops, small), 1, kMaxTiles));
-  Plan plan{p.batches, d.m, d.n, d.k, 1, 1, 1, 1};
-  // Batches that share one stride go to one call; others one by one.
-  const int64_t inner = d.num_batch_dims == 0 ? 1 : d.batch[d.num_batch_dims - 1];
-  plan.batch = inner;
-  if (p.batches / inner < tiles) plan.batch = std::max<int64_t>(1, (p.batches + tiles - 1) / tiles);
-  plan.batch = std::min(plan.batch, inner);
-  plan.batch_tiles = p.batches / inner * ((inner - 1) / plan.batch + 1);
-  if (plan.batch_tiles < tiles) {
-    int64_t left = (tiles + plan.batch_tiles - 1) / plan.batch_tiles;
-    // Wide tiles reuse packed rows; columns are cut first while they are many, then rows. Our own kernels pack both
-    // operands for each tile: tiles of whole panels, and not too small.
-    const bool own = !onednn && d.m > kSkinnyRows;
-    // A few rows: long runs of memory, unless it is read from a cache.
-    constexpr int64_t kCached = int64_t{3} << 20;
-    const bool skinny = d.m <= kSkinnyRows;
-    const int64_t n_step = !skinny ? 128 : d.b_n != 1 ? 64 : RightBytes(d) <= kCached ? 256 : 512;
-    const int64_t n_grain = own ? 48 : skinny ? 32 : n_step;
-    const int64_t m_step = own ? 128 : 64, m_grain = own ? 24 : m_step;
-    int64_t n_parts = std::clamp<int64_t>(d.n / std::max(n_step, std::min<int64_t>(d.m, 256)), 1, left);
-    if (skinny && n_parts > 1) n_parts += n_parts % 2;
-    plan.n = ((d.n + n_parts - 1) / n_parts + n_grain - 1) / n_grain * n_grain;
-    plan.n = std::min(plan.n, d.n);
-    n_parts = (d.n - 1) / plan.n + 1;
-    left = (left + n_parts - 1) / n_parts;
-    const int64_t m_parts = std::clamp<int64_t>(d.m / m_step, 1, left);
-    plan.m = std::min(d.m, ((d.m + m_parts - 1) / m_parts + m_grain - 1) / m_grain * m_grain);
-  }
-  plan.m_tiles = (d.m - 1) / plan.m + 1;
-  plan.n_tiles = (d.n - 1) / plan.n + 1;
-  // A small result of long sums: tasks take parts of the sums.
-  constexpr int64_t kMaxSumTiles = 16, kMinSum = 512;
-  if (p.batches == 1 && plan.m_tiles * plan.n_tiles == 1 && tiles > 1 && d.k >= 2 * kMinSum && KeepsSums(type)) {
-    const int64_t parts = std::min({tiles, kMaxSumTiles, d.k / kMinSum});
-    plan.k = (d.k - 1) / parts + 1;
-    plan.k_tiles = (d.k - 1) / plan.k + 1;
-  }
-  return plan;
-}
-
 // c = the sum of `count` dense results.
 template <typename T>
 void AddParts(const MatmulDesc& d, const char* parts, int64_t count, char* c) {
@@ -193,13 +129,14 @@ void AddParts(const MatmulDesc& d, const char* parts, int64_t count, char* c) {
   }
 }
 
-absl::Status OwnTile(const GemmTile& tile) {
+// `skinny`: of a product of a few rows, whose sums have an order of their own.
+absl::Status OwnTile(const GemmTile& tile, bool skinny) {
   const GemmKernels& kernels = BestGemmKernels();
-  if (tile.m <= kSkinnyRows) {
+  if (skinny) {
     XC_ASSIGN_OR_RETURN(char* scratch, ThreadScratch(8 * tile.m * tile.k + 64 * tile.m, kPackScratch));
     if (kernels.skinny(tile, scratch)) return absl::OkStatus();
   }
-  if (tile.m > kSkinnyRows && HasByteProduct(tile)) return ByteProduct(tile);
+  if (!skinny && HasByteProduct(tile)) return ByteProduct(tile);
   const int64_t bytes = kernels.gemm_scratch(tile);
   if (bytes < 0) {
     return absl::UnimplementedError(absl::StrCat("matrix product of element types ", static_cast<int>(tile.a_type),
@@ -362,7 +299,8 @@ absl::Status RunTile(const Problem& p, bool onednn, const Ranges& r) {
       return absl::OkStatus();
     }
   }
-  for (int64_t batch = batch_begin; batch < batch_end; ++batch) XC_RETURN_IF_ERROR(OwnTile(tile_of(batch)));
+  const bool skinny = d.m <= kSkinnyRows;
+  for (int64_t batch = batch_begin; batch < batch_end; ++batch) XC_RETURN_IF_ERROR(OwnTile(tile_of(batch), skinny));
   return absl::OkStatus();
 }
 
@@ -445,7 +383,7 @@ absl::Status Matmul(RunContext* ctx, const MatmulDesc& desc, const void* a, cons
 
   bool onednn = WantOneDnn(d);
   if (!onednn && IsSmallSkinny(p)) return SmallProduct(ctx, p);
-  const Plan plan = MakePlan(p, onednn);
+  const Plan plan = MakePlan(d, p.batches, onednn, ctx->num_threads() == 1);
   if (onednn && plan.n_tiles == 1 && CopiesRight(d)) onednn = false;
   const int64_t per_batch = plan.m_tiles * plan.n_tiles;
   const int64_t inner = d.num_batch_dims == 0 ? 1 : d.batch[d.num_batch_dims - 1];
