@@ -157,6 +157,9 @@ class FusedEmitter {
   V LoadComponent(ElementType type, V base, const Term& offset, int64_t elements);
   // Elements a small stride apart, without reading beyond the last; in lanes outside of `mask` (null: none) zeros.
   V LoadStrided(llvm::Type* scalar, V base, const Term& offset, V mask);
+  // The same for lanes that are mostly all wanted or none, as those beside a border are. Where all are, the first
+  // element is at `first`.
+  V LoadStridedWhere(llvm::Type* scalar, V base, const Term& offset, V first, V mask);
   // Where a masked read of neighbouring elements begins: at `position`, or at the array's first element if no lane is
   // wanted. The mask would keep a page that is not there from being a fault, but that takes hundreds of cycles. So
   // conditions on single lanes count only where many of them may be about places outside of the array.

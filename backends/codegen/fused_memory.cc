@@ -114,6 +114,32 @@ V FusedEmitter::LoadStrided(llvm::Type* scalar, V base, const Term& offset, V ma
   return result;
 }
 
+V FusedEmitter::LoadStridedWhere(llvm::Type* scalar, V base, const Term& offset, V first, V mask) {
+  auto& b = e_.builder();
+  llvm::Type* type = llvm::FixedVectorType::get(scalar, lanes_);
+  llvm::Function* function = b.GetInsertBlock()->getParent();
+  auto block = [&](const char* name) { return llvm::BasicBlock::Create(b.getContext(), name, function); };
+  llvm::BasicBlock *all = block("all"), *not_all = block("not_all"), *some = block("some"), *after = block("after");
+  std::vector<std::pair<V, llvm::BasicBlock*>> values;
+  auto leave = [&](V value) {
+    values.push_back({value, b.GetInsertBlock()});
+    b.CreateBr(after);
+  };
+  b.CreateCondBr(b.CreateAndReduce(mask), all, not_all);
+  b.SetInsertPoint(all);
+  leave(LoadStrided(scalar, base, {first, offset.stride}, nullptr));
+  b.SetInsertPoint(not_all);
+  V none = llvm::Constant::getNullValue(type);
+  values.push_back({none, not_all});
+  b.CreateCondBr(b.CreateOrReduce(mask), some, after);
+  b.SetInsertPoint(some);
+  leave(LoadStrided(scalar, base, offset, mask));
+  b.SetInsertPoint(after);
+  llvm::PHINode* result = b.CreatePHI(type, values.size());
+  for (const auto& [value, from] : values) result->addIncoming(value, from);
+  return result;
+}
+
 V FusedEmitter::LoadHalves(V base, const Term& offset) {
   auto& b = e_.builder();
   V place = b.CreateGEP(b.getInt16Ty(), base, b.CreateSub(offset.base, index_.Const(pair_)));
@@ -161,10 +187,13 @@ V FusedEmitter::LoadComponent(ElementType type, V base, const Term& offset, int6
     const bool backwards = offset.stride < 0;
     Term from = offset;
     if (backwards) from = {b.CreateAdd(offset.base, index_.Const(offset.stride * (lanes_ - 1))), stride};
+    V first = from.base;
     if (mask != nullptr) from.base = MaskedStart(from.base);
     if (whole) mask = nullptr;
     if (backwards && mask != nullptr) mask = b.CreateVectorReverse(mask);
-    V loaded = LoadStrided(scalar, base, from, mask);
+    V loaded = mask != nullptr && stride > 1 && lane_condition_ != nullptr
+                   ? LoadStridedWhere(scalar, base, from, first, mask)
+                   : LoadStrided(scalar, base, from, mask);
     return backwards ? b.CreateVectorReverse(loaded) : loaded;
   }
   V positions = index_.Lanes(offset);

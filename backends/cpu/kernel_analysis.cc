@@ -45,12 +45,12 @@ void KernelShape::TakeVectors() {
   FitLanes();
 }
 
-void KernelShape::TakeShortRows() {
-  constexpr int64_t kShort = 4, kMany = 8;
+void KernelShape::TakeShortRows(int64_t most) {
+  constexpr int64_t kMany = 8;
   const int64_t last = static_cast<int64_t>(dims.size()) - 1;
   if (flat || contiguous >= 0 || most_lanes == 1 || outer.empty() || inner != last) return;
   if (!ChooseAny(dims[outer.back()] >= kMany)) return;
-  const int64_t elements_of_row = ChooseSafe(inner_size <= kShort ? inner_size : 0);
+  const int64_t elements_of_row = ChooseSafe(inner_size <= most ? inner_size : 0);
   if (elements_of_row == 0) return;
   row = elements_of_row;
   inner = outer.back();
@@ -109,6 +109,39 @@ KernelShape ShapeOf(const plan::Nest& nest, const codegen::CodegenTarget& target
   std::vector<int64_t> dims;
   for (const plan::Size& d : nest.dims) dims.push_back(d.constant());
   return ShapeOf(dims, nest.access, target);
+}
+
+int64_t MostOfShortRow(const plan::Nest& nest, const KernelShape& shape, const codegen::CodegenTarget& target) {
+  // Rows that are put together from whole vectors, and by one instruction that takes elements of two in any order.
+  constexpr int64_t kAlways = 5, kPicked = 11, kDivide = 16, kFunction = 20, kGather = 20;
+  const int64_t row = shape.inner_size, lanes = shape.most_lanes;
+  if (ChooseSafe(row <= kAlways || row > kPicked || row <= lanes / 2) || !target.masked_memory) return kAlways;
+  // In half cycles for as many rows as a vector has lanes: what is saved where each of the row's elements is a vector
+  // of full lanes, and what picking and mixing elements takes for each array.
+  int64_t saved = 0, arrays = nest.values.size();
+  std::vector<const HloInstruction*> work(nest.values.begin(), nest.values.end());
+  absl::flat_hash_set<const HloInstruction*> seen;
+  while (!work.empty()) {
+    const HloInstruction* i = work.back();
+    work.pop_back();
+    if (i->IsConstant() || !seen.insert(i).second) continue;
+    if (StorageBytes(i->type()) < 4 && i->type() != ElementType::kPred) return kAlways;
+    if (i->opcode() == HloOpcode::kBroadcast) {
+      const Int64List& kept = i->dimensions();
+      if (std::find(kept.begin(), kept.end(), i->shape().rank() - 1) == kept.end()) saved += 2 * lanes;
+      continue;
+    }
+    if (i->opcode() == HloOpcode::kGather) {
+      saved += (lanes - row) * kGather;
+    } else if (!IsElementwise(i->opcode())) {
+      ++arrays;
+    } else {
+      const bool divides = i->opcode() == HloOpcode::kDivide || i->opcode() == HloOpcode::kSqrt;
+      saved += (lanes - row) * (IsTranscendental(i->opcode()) ? kFunction : divides ? kDivide : 1);
+      work.insert(work.end(), i->operands().begin(), i->operands().end());
+    }
+  }
+  return saved > arrays * (2 * row * (row - 1) - 3 * lanes) ? kPicked : kAlways;
 }
 
 std::vector<const HloInstruction*> RowsBelow(const std::vector<const HloInstruction*>& values, bool* functions) {

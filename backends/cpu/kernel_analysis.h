@@ -43,9 +43,9 @@ struct KernelShape {
   void FitLanes();
   // Raises `lanes` to a full vector, or to what the inner dimension needs.
   void TakeVectors();
-  // Where the rows of a nested shape are too short to fill vectors: sets `row`, with vectors along the dimension
-  // before.
-  void TakeShortRows();
+  // Where the rows of a nested shape are too short to fill vectors, of at most `most` elements: sets `row`, with vectors
+  // along the dimension before.
+  void TakeShortRows(int64_t most = 5);
   // Sets `contiguous` to dimension `d`, along which every input is contiguous or constant, and `tile` if the dimensions
   // are large enough for tiles.
   void TakeTiles(int64_t d, const codegen::CodegenTarget& target);
@@ -53,6 +53,8 @@ struct KernelShape {
 
 // The loop shape of a nest.
 KernelShape ShapeOf(const plan::Nest& nest, const codegen::CodegenTarget& target);
+// The most elements of a row for which TakeShortRows pays in the nest.
+int64_t MostOfShortRow(const plan::Nest& nest, const KernelShape& shape, const codegen::CodegenTarget& target);
 // Lanes for loops over an array that is only read or written, along its last dimension of more than one element.
 int LanesAlong(const Shape& shape, const codegen::CodegenTarget& target);
 

@@ -180,7 +180,9 @@ absl::Status IrEmitter::EmitLoops(const HloInstruction* instruction, const plan:
     shapes.push_back(ShapeOf(nest, codegen_target_));
     KernelShape& shape = shapes.back();
     const auto is_short = [&](const HloInstruction* value) { return IsShort(*value, fusion); };
-    if (std::all_of(nest.values.begin(), nest.values.end(), is_short)) shape.TakeShortRows();
+    if (std::all_of(nest.values.begin(), nest.values.end(), is_short)) {
+      shape.TakeShortRows(MostOfShortRow(nest, shape, codegen_target_));
+    }
     rows.push_back({});
     const bool several = nest.values[0]->shape().IsTuple();
     together.push_back(0);

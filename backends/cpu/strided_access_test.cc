@@ -1,0 +1,84 @@
+// Reads of elements a few places apart beside the borders of what is joined, and rows of a few elements in vectors
+// along the dimension before.
+#include <gtest/gtest.h>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "backends/cpu/testing/run_both.h"
+
+namespace xc::cpu {
+namespace {
+
+void Same(const std::string& body, const std::vector<std::string>& types, double tolerance = 0) {
+  for (const std::string& type : types) {
+    for (const char* cpu : {"", "x86-64-v2", "x86-64-v4"}) {
+      BothOptions options;
+      options.cpu = cpu;
+      options.tolerance = tolerance;
+      const std::string text = absl::StrCat("HloModule m\nENTRY e {\n", body, "\n}\n");
+      ExpectSame(absl::StrReplaceAll(text, {{"T[", absl::StrCat(type, "[")}}), options);
+    }
+  }
+}
+
+// Every row's elements but one of [rows, columns, row] numbers, each rolled along the columns by another step.
+std::string RolledPlaces(int rows, int columns, int row) {
+  std::string body = absl::StrCat("x = T[", rows, ",", columns, ",", row, "] parameter(0)\n");
+  std::string parts;
+  for (int i = 0; i < row; ++i) {
+    const int step = 1 + i % (columns - 1);
+    const auto part = [&](const char* name, int from, int to) {
+      absl::StrAppend(&body, name, i, " = T[", rows, ",", to - from, ",1] slice(x), slice={[0:", rows, "], [", from,
+                      ":", to, "], [", i, ":", i + 1, "]}\n");
+    };
+    part("a", columns - step, columns);
+    part("b", 0, columns - step);
+    absl::StrAppend(&body, "c", i, " = T[", rows, ",", columns, ",1] concatenate(a", i, ", b", i,
+                    "), dimensions={1}\n");
+    absl::StrAppend(&parts, i == 0 ? "" : ", ", "c", i);
+  }
+  return absl::StrCat(body, "ROOT r = T[", rows, ",", columns, ",", row, "] concatenate(", parts, "), dimensions={2}");
+}
+
+TEST(StridedAccess, RolledPlacesOfRows) {
+  for (int row : {2, 3, 5, 9, 11, 13}) {
+    for (int columns : {4, 16, 37}) {
+      Same(RolledPlaces(3, columns, row), {"f32", "f64", "u8", "c64"});
+    }
+  }
+}
+
+// Where all lanes are on one side of a border, nothing is masked.
+TEST(StridedAccess, BordersAreLookedForOnce) {
+  const absl::StatusOr<std::string> code = TextForV4(
+      absl::StrReplaceAll(absl::StrCat("HloModule m\nENTRY e {\n", RolledPlaces(8, 64, 9), "\n}\n"), {{"T[", "f32["}}),
+      "llvm_ir_optimized");
+  if (!code.ok()) GTEST_SKIP() << code.status();
+  EXPECT_NE(code->find("\nall"), std::string::npos) << *code;
+}
+
+// Rows of a few elements whose expressions take more than picking their elements does, and those where they do not.
+TEST(StridedAccess, ShortRowsWithBroadcasts) {
+  for (int row : {5, 6, 9, 11, 12}) {
+    for (int rows : {3, 8, 67}) {
+      const std::string shape = absl::StrCat("T[", rows, ",", row, "]"), short_shape = absl::StrCat("T[", row, "]");
+      std::string body = absl::StrCat("x = ", shape, " parameter(0) p = T[", rows, "] parameter(1) q = ", short_shape,
+                                      " parameter(2) i = s32[", row, ",1] parameter(3) g = ", shape,
+                                      " gather(x, i), offset_dims={0}, collapsed_slice_dims={1}, start_index_map={1}, "
+                                      "index_vector_dim=1, slice_sizes={",
+                                      rows, ",1}\n pb = ", shape, " broadcast(p), dimensions={0} qb = ", shape,
+                                      " broadcast(q), dimensions={1}\n");
+      absl::StrAppend(&body, "m = ", shape, " multiply(pb, qb) s = ", shape, " subtract(x, m) d = ", shape,
+                      " divide(s, qb) e = ", shape, " divide(g, pb) l = pred[", rows, "] compare(p, p), direction=NE\n",
+                      "lb = pred[", rows, ",", row, "] broadcast(l), dimensions={0} ROOT r = ", shape,
+                      " select(lb, d, e)");
+      Same(body, {"f32", "f64"});
+      Same(absl::StrCat("x = ", shape, " parameter(0) p = T[", rows, "] parameter(1) b = ", shape,
+                        " broadcast(p), dimensions={0} ROOT r = ", shape, " add(x, b)"),
+           {"f32", "bf16", "s32", "u8", "c64"});
+    }
+  }
+}
+
+}  // namespace
+}  // namespace xc::cpu
