@@ -43,8 +43,8 @@ struct KernelShape {
   void FitLanes();
   // Raises `lanes` to a full vector, or to what the inner dimension needs.
   void TakeVectors();
-  // Where the rows of a nested shape are too short to fill vectors, of at most `most` elements: sets `row`, with vectors
-  // along the dimension before.
+  // Where the rows of a nested shape are too short to fill vectors, of at most `most` elements: sets `row`, with
+  // vectors along the dimension before.
   void TakeShortRows(int64_t most = 5);
   // Sets `contiguous` to dimension `d`, along which every input is contiguous or constant, and `tile` if the dimensions
   // are large enough for tiles.
