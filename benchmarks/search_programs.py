@@ -15,9 +15,11 @@ import jax.scipy.stats
 from jax import lax, nn
 
 import search_algorithm_programs
+import search_image_programs
 import search_network_programs
 import search_random_numbers
 import search_science_programs
+import search_system_programs
 import search_training_programs
 import search_user_programs
 from module_writer import Case
@@ -448,6 +450,8 @@ def programs():
         ("training", search_training_programs),
         ("science", search_science_programs),
         ("algorithms", search_algorithm_programs),
+        ("images", search_image_programs),
+        ("systems", search_system_programs),
     ):
         for name, function in module.PROGRAMS.items():
             for kind in ("float32", "float64"):

@@ -88,8 +88,11 @@ class ComplexMath {
         const Element sum{m_.Add(e.re, one), e.im};
         return Times({sum.re, m_.Neg(sum.im)}, m_.Div(one, Size2(sum)));
       }
-      case HloOpcode::kSign:
-        return Times(x, m_.Div(one, m_.Sqrt(Size2(x))));
+      case HloOpcode::kSign: {
+        V size2 = Size2(x), zero = m_.Eq(size2, m_.F(0));
+        const Element sign = Times(x, m_.Div(one, m_.Sqrt(m_.Select(zero, one, size2))));
+        return Element{m_.Select(zero, m_.F(0), sign.re), m_.Select(zero, m_.F(0), sign.im)};
+      }
       default:
         return std::nullopt;
     }
@@ -99,15 +102,18 @@ class ComplexMath {
     switch (op) {
       case HloOpcode::kDivide: {
         if (!m_.fma) return std::nullopt;
-        Bounded(x);
+        V zero = BoundedOrZero(x);
         Bounded(y);
         const Sum size = SumOfProducts(y.re, y.re, y.im, y.im);
         V inverse = m_.Div(m_.F(1), size.high);
-        return Element{Quotient(SumOfProducts(x.re, y.re, x.im, y.im), size, inverse),
-                       Quotient(SumOfProducts(x.im, y.re, m_.Neg(x.re), y.im), size, inverse)};
+        // Zeros keep the signs that their products have.
+        const Element products = Product(x, {y.re, m_.Neg(y.im)});
+        V re = Quotient(SumOfProducts(x.re, y.re, x.im, y.im), size, inverse);
+        V im = Quotient(SumOfProducts(x.im, y.re, m_.Neg(x.re), y.im), size, inverse);
+        return Element{m_.Select(zero, products.re, re), m_.Select(zero, products.im, im)};
       }
       case HloOpcode::kSqrt:
-        Bounded(x);
+        BoundedOrZero(x);
         return Sqrt(x);
       case HloOpcode::kRsqrt: {
         if (!m_.fma) return std::nullopt;
@@ -166,9 +172,8 @@ class ComplexMath {
         return WidePower(x, y);
       }
       case HloOpcode::kSign: {
-        Bounded(x);
-        V size = m_.Sqrt(Size2(x));
-        return Element{m_.Div(x.re, size), m_.Div(x.im, size)};
+        V zero = BoundedOrZero(x), size = m_.Select(zero, m_.F(1), m_.Sqrt(Size2(x)));
+        return Element{m_.Select(zero, m_.F(0), m_.Div(x.re, size)), m_.Select(zero, m_.F(0), m_.Div(x.im, size))};
       }
       default:
         return std::nullopt;
@@ -178,9 +183,19 @@ class ComplexMath {
   void Rare(V condition) { rare_ = b_.CreateOr(rare_, condition); }
   // The larger part is of ordinary size. A zero is rare, too.
   void Bounded(Element x) {
-    V a = m_.Abs(x.re), b = m_.Abs(x.im);
-    V size = m_.Select(m_.Gt(a, b), a, b);
+    V size = LargerPart(x);
     Rare(b_.CreateNot(b_.CreateAnd(m_.Gt(size, m_.F(kSmallest)), m_.Lt(size, m_.F(kLargest)))));
+  }
+  // The same for functions whose value at zero is at hand: masked arrays have many. Returns where `x` is zero.
+  V BoundedOrZero(Element x) {
+    V size = LargerPart(x), zero = b_.CreateAnd(m_.Eq(x.re, m_.F(0)), m_.Eq(x.im, m_.F(0)));
+    V ordinary = b_.CreateAnd(m_.Gt(size, m_.F(kSmallest)), m_.Lt(size, m_.F(kLargest)));
+    Rare(b_.CreateNot(b_.CreateOr(ordinary, zero)));
+    return zero;
+  }
+  V LargerPart(Element x) {
+    V a = m_.Abs(x.re), b = m_.Abs(x.im);
+    return m_.Select(m_.Gt(a, b), a, b);
   }
 
   V Size2(Element x) { return m_.Fma(x.re, x.re, m_.Mul(x.im, x.im)); }
@@ -234,7 +249,8 @@ class ComplexMath {
   Element Sqrt(Element x) {
     V size = m_.Sqrt(Size2(x));
     V large = m_.Sqrt(m_.Mul(m_.Add(size, m_.Abs(x.re)), m_.F(0.5)));
-    V small = m_.Div(m_.Mul(m_.Abs(x.im), m_.F(0.5)), large);
+    V by = m_.Select(m_.Eq(large, m_.F(0)), m_.F(1), large);
+    V small = m_.Div(m_.Mul(m_.Abs(x.im), m_.F(0.5)), by);
     V left = m_.SignBit(x.re);
     return {m_.Select(left, small, large), m_.CopySign(m_.Select(left, large, small), x.im)};
   }

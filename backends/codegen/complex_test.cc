@@ -279,6 +279,34 @@ TEST(ComplexMath, SpecialValues) {
   }
 }
 
+// Zeros among other numbers are zeros; a root's imaginary part keeps its sign.
+TEST(ComplexMath, Zeros) {
+  const auto floats = Compile<float>("");
+  const auto doubles = Compile<double>("");
+  const double parts[] = {0.0, -0.0, std::numeric_limits<double>::quiet_NaN()};
+  for (const char* name : {"div", "sqrt"}) {
+    const Case& c = *std::find_if(std::begin(kCases), std::end(kCases),
+                                  [&](const Case& one) { return std::string(one.name) == name; });
+    for (const bool wide : {false, true}) {
+      for (int k = 0; k < 36; ++k) {
+        const double x[] = {parts[k % 3], parts[k / 3 % 3]}, y[] = {k & 1 ? -3.0 : 3.0, k & 2 ? -0.5 : 0.5};
+        double want[2];
+        Find(std::string(wide ? "xc_cmath_wide_" : "xc_cmath_") + name)(x, y, want);
+        std::vector<double> in(2 * kLanes, 0.5), by(2 * kLanes, 2);
+        in[6] = x[0], in[7] = x[1], by[6] = y[0], by[7] = y[1];
+        for (int part : {0, 1}) {
+          const double got = wide ? Emitted<double>(*doubles, c, true, in, by)[6 + part]
+                                  : Emitted<float>(*floats, c, true, in, by)[6 + part];
+          EXPECT_TRUE(std::isnan(want[part])
+                          ? std::isnan(got)
+                          : got == want[part] && (name[0] == 'd' || std::signbit(got) == std::signbit(want[part])))
+              << name << " (" << x[0] << ", " << x[1] << ") " << part << ": " << got << " not " << want[part];
+        }
+      }
+    }
+  }
+}
+
 // As XLA has them: runtime/complex_power.h.
 TEST(ComplexMath, SpecialPowers) {
   const double inf = std::numeric_limits<double>::infinity(), nan = std::numeric_limits<double>::quiet_NaN();

@@ -25,6 +25,14 @@ bool IsDescending(const std::vector<int64_t>& order) {
   return true;
 }
 
+// Whether functions are called for operands such as zero.
+bool HasRareOperands(const HloInstruction& instruction) {
+  const HloOpcode op = instruction.opcode();
+  if (op == HloOpcode::kRemainder) return IsFloating(instruction.type());
+  return IsComplex(instruction.type()) && (op == HloOpcode::kDivide || op == HloOpcode::kSign || IsTranscendental(op) ||
+                                           op == HloOpcode::kSqrt || op == HloOpcode::kRsqrt);
+}
+
 }  // namespace
 
 FusedEmitter::Key FusedEmitter::KeyOf(const HloInstruction* instruction, const Index& position) const {
@@ -114,6 +122,10 @@ absl::StatusOr<Element> FusedEmitter::Emit(const HloInstruction* instruction, co
       const bool scalar = operand->shape().IsScalar() && !shape.IsScalar();
       XC_ASSIGN_OR_RETURN(Element value, Get(operand, scalar ? Index{} : position));
       operands.push_back(value);
+    }
+    if (V wanted = And(tail_, lane_condition_); wanted != nullptr && HasRareOperands(*instruction)) {
+      // What stands in other lanes is zero mostly, which takes a call in each of them.
+      for (Element& value : operands) value = e_.Select(wanted, value, e_.Constant(instruction->type(), 1));
     }
     return EmitElementwise(e_, *instruction, operands);
   }
