@@ -428,5 +428,24 @@ ENTRY e {
 )");
 }
 
+// Products by a few numbers and of a few complex rows, with free and contracted dimensions on all sides of each other.
+TEST(LibraryOps, ProductsByAFewNumbers) {
+  BothOptions options;
+  options.tolerance = 1e-5;
+  ExpectSame(R"(HloModule m
+ENTRY e { a = c64[2,2,3,20] parameter(0) b = c64[3,20,2] parameter(1)
+  r = c64[2,2,2] dot(a, b), lhs_contracting_dims={2,3}, rhs_contracting_dims={0,1}
+  c = c64[2,2] parameter(2) s = c64[2,2,2,5] parameter(3)
+  t = c64[2,2,2,5] dot(c, s), lhs_contracting_dims={0}, rhs_contracting_dims={1}
+  u = c64[2,2,5,2] dot(s, c), lhs_contracting_dims={2}, rhs_contracting_dims={1}
+  p = f32[50,7,3] parameter(4) q = f32[3,3] parameter(5)
+  v = f32[50,7,3] dot(p, q), lhs_contracting_dims={2}, rhs_contracting_dims={1}
+  w = f32[3,50,7] dot(q, p), lhs_contracting_dims={0}, rhs_contracting_dims={2}
+  g = c64[4,4] parameter(6) gg = c64[2,2,2,2] reshape(g)
+  x = c64[2,2,2,5] dot(gg, s), lhs_contracting_dims={2,3}, rhs_contracting_dims={0,2}
+  ROOT o = (c64[2,2,2], c64[2,2,2,5], c64[2,2,5,2], f32[50,7,3], f32[3,50,7], c64[2,2,2,5]) tuple(r, t, u, v, w, x) })",
+             options);
+}
+
 }  // namespace
 }  // namespace xc::cpu

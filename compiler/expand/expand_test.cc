@@ -306,6 +306,29 @@ TEST(Dots, ProductsWithVectorsAreSumsOfProducts) {
               Not(HasSubstr("dot(")));
 }
 
+// Points turned by a matrix, and gates: with neighbouring dimensions as one.
+TEST(Dots, ProductsByAFewNumbersAreSumsOfProducts) {
+  const auto expanded = [](absl::string_view type, absl::string_view text) {
+    return Simplified({ExpandSmallDots, SimplifyAlgebra}, absl::StrReplaceAll(text, {{"T[", absl::StrCat(type, "[")}}));
+  };
+  constexpr char kPoints[] = R"(
+    a = T[100,3] parameter(0)
+    b = T[3,4] parameter(1)
+    ROOT r = T[100,4] dot(a, b), lhs_contracting_dims={1}, rhs_contracting_dims={0})";
+  EXPECT_THAT(expanded("f32", kPoints), HasSubstr("root = f32[100,4] reduce("));
+  constexpr char kGate[] = R"(
+    a = T[2,2] parameter(0)
+    b = T[2,2,2,2,2,2,2] parameter(1)
+    ROOT r = T[2,2,2,2,2,2,2] dot(a, b), lhs_contracting_dims={1}, rhs_contracting_dims={3})";
+  EXPECT_THAT(expanded("c64", kGate), HasSubstr("= c64[2,8,8] reduce("));
+  EXPECT_THAT(expanded("f32", kGate), HasSubstr("dot("));
+  EXPECT_THAT(expanded("c128", R"(
+    a = T[2,2,3,20] parameter(0)
+    b = T[3,20,2] parameter(1)
+    ROOT r = T[2,2,2] dot(a, b), lhs_contracting_dims={2,3}, rhs_contracting_dims={0,1})"),
+              HasSubstr("= c128[4,2] reduce("));
+}
+
 TEST(Dots, VectorsOfSeveralBatchesAreSumsOfProducts) {
   EXPECT_EQ(Simplified({ExpandSmallDots, SimplifyAlgebra}, R"(
     a = f32[9,32,24] parameter(0)

@@ -1,6 +1,6 @@
-// Products of a few dozen multiplications, inner and outer products of vectors, and those of a matrix and a vector in
-// each of several batches, as sums of products: they are emitted, and fused, where they stand, for a call of a matrix
-// kernel takes longer than they do.
+// Products of a few dozen multiplications, inner and outer products of vectors, those of a matrix and a vector in each
+// of several batches, and those by a matrix of a few numbers, as sums of products: they are emitted, and fused, where
+// they stand, for a call of a matrix kernel takes longer than they do.
 #include <algorithm>
 #include <map>
 
@@ -102,13 +102,80 @@ bool IsOuter(const HloInstruction* dot) {
   return true;
 }
 
-// Sums of a few complex terms, as a gate of a quantum circuit takes along one dimension of the state.
-bool IsOfFewComplexTerms(const HloInstruction* dot) {
+int64_t ContractedElements(const HloInstruction* dot) {
+  int64_t count = 1;
+  for (int64_t d : dot->dot_dims().lhs_contracting) count *= dot->operand(0)->shape().dim(d);
+  return count;
+}
+
+// Sums of a few terms, by a matrix of a few rows or columns: rotations of points, gates of a state. Kernels for floats
+// are as good where the sums do not go along the large operand's rows.
+bool IsByFew(const HloInstruction* dot) {
   constexpr int64_t kFew = 4;
-  if (!IsComplex(SumType(dot))) return false;
-  int64_t terms = 1;
-  for (int64_t d : dot->dot_dims().lhs_contracting) terms *= std::min(dot->operand(0)->shape().dim(d), kFew + 1);
-  return terms <= kFew;
+  const DotDims& dims = dot->dot_dims();
+  if (!dims.lhs_batch.empty() || ContractedElements(dot) > kFew) return false;
+  const int large = FreeElements(dot, 0) > FreeElements(dot, 1) ? 0 : 1;
+  if (FreeElements(dot, 1 - large) > kFew) return false;
+  const Int64List& contracted = large == 0 ? dims.lhs_contracting : dims.rhs_contracting;
+  return !IsFloating(SumType(dot)) || contracted.back() == dot->operand(large)->shape().rank() - 1;
+}
+
+// Sums over long rows of complex numbers, of which there are a few in each operand.
+bool IsOfFewComplexRows(const HloInstruction* dot) {
+  constexpr int64_t kFew = 4, kShortRow = 16;
+  if (!IsComplex(SumType(dot)) || !dot->dot_dims().lhs_batch.empty()) return false;
+  return FreeElements(dot, 0) <= kFew && FreeElements(dot, 1) <= kFew && ContractedElements(dot) >= kShortRow;
+}
+
+// Joins neighbouring dimensions of an operand that are not contracted, and all that are if `join`: then they are
+// neighbours in order. Gives the operand and where the contracted ones are.
+HloInstruction* JoinDimensions(HloInstruction* x, const Int64List& contracted, bool join, Int64List* contracted_now) {
+  Int64List sizes;
+  contracted_now->assign(contracted.size(), 0);
+  bool free_before = false;
+  for (int64_t d = 0; d < x->shape().rank(); ++d) {
+    const auto place = absl::c_find(contracted, d) - contracted.begin();
+    const bool free = place == static_cast<int64_t>(contracted.size());
+    if (!sizes.empty() && ((free && free_before) || (!free && join && place > 0))) {
+      sizes.back() *= x->shape().dim(d);
+    } else {
+      sizes.push_back(x->shape().dim(d));
+    }
+    if (!free) (*contracted_now)[place] = static_cast<int64_t>(sizes.size()) - 1;
+    free_before = free;
+  }
+  if (join) contracted_now->resize(1);
+  return make::Reshape(x, sizes);
+}
+
+struct FewDimensions {
+  HloInstruction *lhs, *rhs;
+  DotDims dims;
+  Int64List sizes;  // of the result
+};
+
+// A product without batches with as few dimensions as it takes: loops along dimensions of a few elements each fill no
+// vectors.
+FewDimensions WithFewDimensions(const HloInstruction* dot) {
+  const DotDims& dims = dot->dot_dims();
+  const auto neighbours = [](const Int64List& list) {
+    for (size_t i = 1; i < list.size(); ++i) {
+      if (list[i] != list[i - 1] + 1) return false;
+    }
+    return true;
+  };
+  const bool join = neighbours(dims.lhs_contracting) && neighbours(dims.rhs_contracting);
+  FewDimensions now;
+  now.lhs = JoinDimensions(dot->operand(0), dims.lhs_contracting, join, &now.dims.lhs_contracting);
+  now.rhs = JoinDimensions(dot->operand(1), dims.rhs_contracting, join, &now.dims.rhs_contracting);
+  const auto add = [&](const Shape& shape, const Int64List& contracted) {
+    for (int64_t d = 0; d < shape.rank(); ++d) {
+      if (!absl::c_linear_search(contracted, d)) now.sizes.push_back(shape.dim(d));
+    }
+  };
+  add(now.lhs->shape(), now.dims.lhs_contracting);
+  add(now.rhs->shape(), now.dims.rhs_contracting);
+  return now;
 }
 
 bool IsSmall(const HloInstruction* dot) {
@@ -118,7 +185,7 @@ bool IsSmall(const HloInstruction* dot) {
   if (dot->dot_dims().lhs_contracting.empty() || dot->operand(0)->shape().IsZeroSized()) return false;
   if (SumType(dot) == ElementType::kInvalid) return false;
   return ChooseAny(HasAtMost(dot, kMostMultiplications) || IsInner(dot) || IsOuter(dot) || IsOfVector(dot) ||
-                   IsManyInner(dot) || IsOfFewComplexTerms(dot));
+                   IsManyInner(dot) || IsByFew(dot) || IsOfFewComplexRows(dot));
 }
 
 // The operand over [batch…, free dimensions of the left…, of the right…, contracted…], `sizes`; its own free dimensions
@@ -188,8 +255,6 @@ absl::StatusOr<bool> ExpandSmallDots(HloModule* module, PassContext& context) {
     XC_RETURN_IF_ERROR(context.CheckDeadline());
     for (HloInstruction* dot : computation->PostOrder()) {
       if (!IsSmall(dot)) continue;
-      const DotDims dims = dot->dot_dims();
-      HloInstruction *lhs = dot->operand(0), *rhs = dot->operand(1);
       const ElementType type = SumType(dot);
       HloComputation*& sum = sums[type];
       if (sum == nullptr) sum = make::Combiner(module, HloOpcode::kAdd, type);
@@ -207,15 +272,21 @@ absl::StatusOr<bool> ExpandSmallDots(HloModule* module, PassContext& context) {
         replace(SumsAsTheyLie(dot, type, sum));
         continue;
       }
-      Int64List sizes = dot->shape().dims();
+      const bool join = ChooseAny(!HasAtMost(dot, kMostMultiplications) && (IsByFew(dot) || IsOfFewComplexRows(dot)));
+      const auto [lhs, rhs, dims, result] =
+          join ? WithFewDimensions(dot)
+               : FewDimensions{dot->operand(0), dot->operand(1), dot->dot_dims(), dot->shape().dims()};
+      Int64List sizes = result;
       for (int64_t d : dims.lhs_contracting) sizes.push_back(lhs->shape().dim(d));
       const int64_t batch = dims.lhs_batch.size(), contracted = dims.lhs_contracting.size();
       HloInstruction* a = Spread(lhs, type, dims.lhs_batch, dims.lhs_contracting, batch, sizes);
       HloInstruction* b =
           Spread(rhs, type, dims.rhs_batch, dims.rhs_contracting, lhs->shape().rank() - contracted, sizes);
       Int64List reduced;
-      for (int64_t d = 0; d < contracted; ++d) reduced.push_back(dot->shape().rank() + d);
-      replace(make::Reduce(make::Binary(HloOpcode::kMultiply, a, b), make::Scalar(computation, type, 0), reduced, sum));
+      for (int64_t d = 0; d < contracted; ++d) reduced.push_back(static_cast<int64_t>(result.size()) + d);
+      HloInstruction* zero = make::Scalar(computation, type, 0);
+      HloInstruction* total = make::Reduce(make::Binary(HloOpcode::kMultiply, a, b), zero, reduced, sum);
+      replace(make::Reshape(total, dot->shape().dims()));
     }
   }
   return changed;
