@@ -16,6 +16,7 @@ from jax import lax, nn
 
 import search_algorithm_programs
 import search_image_programs
+import search_layer_programs
 import search_network_programs
 import search_random_numbers
 import search_science_programs
@@ -451,10 +452,11 @@ def programs():
         ("science", search_science_programs),
         ("algorithms", search_algorithm_programs),
         ("images", search_image_programs),
+        ("layers", search_layer_programs),
         ("systems", search_system_programs),
     ):
         for name, function in module.PROGRAMS.items():
-            for kind in ("float32", "float64"):
+            for kind in getattr(module, "KINDS", ("float32", "float64")):
                 found[f"jax/{folder}/{name}/{kind}"] = (function, kind, module.DIMS)
     for name, function in search_random_numbers.PROGRAMS.items():
         found[f"jax/random/{name}"] = (function, "uint32", search_random_numbers.DIMS)
