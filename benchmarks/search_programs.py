@@ -20,6 +20,7 @@ import search_layer_programs
 import search_network_programs
 import search_random_numbers
 import search_science_programs
+import search_signal_programs
 import search_system_programs
 import search_training_programs
 import search_user_programs
@@ -453,6 +454,7 @@ def programs():
         ("algorithms", search_algorithm_programs),
         ("images", search_image_programs),
         ("layers", search_layer_programs),
+        ("signals", search_signal_programs),
         ("systems", search_system_programs),
     ):
         for name, function in module.PROGRAMS.items():

@@ -191,7 +191,7 @@ V FusedEmitter::LoadComponent(ElementType type, V base, const Term& offset, int6
     if (mask != nullptr) from.base = MaskedStart(from.base);
     if (whole) mask = nullptr;
     if (backwards && mask != nullptr) mask = b.CreateVectorReverse(mask);
-    V loaded = mask != nullptr && stride > 1 && lane_condition_ != nullptr
+    V loaded = mask != nullptr && stride > 1 && lane_condition_ != nullptr && tail_ == nullptr
                    ? LoadStridedWhere(scalar, base, from, first, mask)
                    : LoadStrided(scalar, base, from, mask);
     return backwards ? b.CreateVectorReverse(loaded) : loaded;

@@ -33,6 +33,12 @@ bool FusedEmitter::IsCostly(const HloInstruction* array) {
     case HloOpcode::kFusion:
       costly = true;
       break;
+    case HloOpcode::kDivide:
+      costly = IsIntegral(array->type());
+      break;
+    case HloOpcode::kRemainder:
+      costly = true;
+      break;
     case HloOpcode::kBroadcast: {
       // What all lanes share is taken out of their loop, unless it is in a branch there.
       const Int64List& kept = array->dimensions();

@@ -454,6 +454,10 @@ ROOT q = T[9,13,44] pad(d, one), padding=1_1x1_1x1_1)",
   Same(R"(x = T[6,5] parameter(0) e = T[6,5] exponential(x) t = T[6,5] tanh(x)
 c = T[6,10] concatenate(e, t), dimensions={1} ROOT r = T[6,10] add(c, c))",
        {"f32", "f64"}, 1e-6);
+  Same(R"(x = T[6,5] parameter(0) y = T[6,5] parameter(1) e = T[6,5] remainder(x, y) t = T[6,5] divide(x, y)
+c = T[6,10] concatenate(e, t), dimensions={1} d = T[12,5] concatenate(t, e), dimensions={0}
+f = T[6,10] reshape(d) ROOT r = T[6,10] add(c, f))",
+       {"s32", "u8", "s64", "f32"});
 }
 
 TEST(MemoryAccess, GathersOfComplexNumbers) {

@@ -113,9 +113,11 @@ int64_t ContractedElements(const HloInstruction* dot) {
 bool IsByFew(const HloInstruction* dot) {
   constexpr int64_t kFew = 4;
   const DotDims& dims = dot->dot_dims();
-  if (!dims.lhs_batch.empty() || ContractedElements(dot) > kFew) return false;
+  if (ContractedElements(dot) > kFew) return false;
   const int large = FreeElements(dot, 0) > FreeElements(dot, 1) ? 0 : 1;
   if (FreeElements(dot, 1 - large) > kFew) return false;
+  // Kernels take each batch by itself, but for small products of real numbers.
+  if (!dims.lhs_batch.empty()) return IsComplex(SumType(dot)) && FreeElements(dot, large) <= kFew;
   const Int64List& contracted = large == 0 ? dims.lhs_contracting : dims.rhs_contracting;
   return !IsFloating(SumType(dot)) || contracted.back() == dot->operand(large)->shape().rank() - 1;
 }
@@ -272,7 +274,8 @@ absl::StatusOr<bool> ExpandSmallDots(HloModule* module, PassContext& context) {
         replace(SumsAsTheyLie(dot, type, sum));
         continue;
       }
-      const bool join = ChooseAny(!HasAtMost(dot, kMostMultiplications) && (IsByFew(dot) || IsOfFewComplexRows(dot)));
+      const bool join = ChooseAny(!HasAtMost(dot, kMostMultiplications) && dot->dot_dims().lhs_batch.empty() &&
+                                  (IsByFew(dot) || IsOfFewComplexRows(dot)));
       const auto [lhs, rhs, dims, result] =
           join ? WithFewDimensions(dot)
                : FewDimensions{dot->operand(0), dot->operand(1), dot->dot_dims(), dot->shape().dims()};

@@ -176,6 +176,18 @@ TEST(Fuse, CopiesAreLimited) {
   EXPECT_LE(copies, 3 * kCount);
 }
 
+// Wherever a fusion reads it, a constant of one number is part of it.
+TEST(Fuse, ConstantsAreReadAtAnyNumberOfPositions) {
+  std::string text =
+      "x = s32[1200] parameter(0)\n c = s32[] constant(17)\n b = s32[1200] broadcast(c), dimensions={}\n"
+      "q = s32[1200] remainder(x, b)\n v0 = s32[100] slice(q), slice={[0:100]}\n";
+  for (int i = 1; i < 12; ++i) {
+    absl::StrAppend(&text, "s", i, " = s32[100] slice(b), slice={[", i, ":", 100 + i, "]}\n", i == 11 ? "ROOT " : "",
+                    "v", i, " = s32[100] add(v", i - 1, ", s", i, ")\n");
+  }
+  EXPECT_THAT(Fuse(text.c_str()), Not(HasSubstr("s32[1200] broadcast(")));
+}
+
 TEST(Fuse, BarrierKeepsItsSidesApart) {
   const std::string out = Fuse(R"(
     a = f32[1000] parameter(0)

@@ -211,7 +211,10 @@ Decision FusionGroup::CanAdd(const HloInstruction* producer, const std::vector<E
   if (!IsCodeConstant(producer) && instruction_count_ + 1 > target.max_fused_instructions * parts) {
     return Decision::No("the fusion has its full number of instructions");
   }
-  if (evaluations.size() > kMaxPositions) return Decision::No("it is read at too many positions");
+  // A constant that is not fused is written as an array, and nothing knows any more what is divided by.
+  if (!IsCodeConstant(producer) && evaluations.size() > kMaxPositions) {
+    return Decision::No("it is read at too many positions");
+  }
   if (Interleaves(*producer)) {
     for (const HloInstruction* user : producer->users()) {
       if (Contains(user) && !(user->operand(0) != producer && JoinsIndices(user, 1))) {
