@@ -116,6 +116,12 @@ absl::StatusOr<Element> FusedEmitter::Emit(const HloInstruction* instruction, co
   if (auto it = memory_.find(instruction); it != memory_.end()) return Load(instruction, it->second, position);
   const Shape& shape = instruction->shape();
   if (instruction->opcode() == HloOpcode::kSelect && kept_row_ == nullptr) return EmitSelect(instruction, position);
+  // Not where operands are scalars, whose values have no position.
+  if (instruction->opcode() == HloOpcode::kAnd && instruction->type() == ElementType::kPred && lanes_ > 1 &&
+      !shape.IsScalar() && SameDims(instruction->operand(0)->shape(), shape) &&
+      SameDims(instruction->operand(1)->shape(), shape)) {
+    return EmitAnd(instruction, position);
+  }
   if (IsElementwise(instruction->opcode())) {
     std::vector<Element> operands;
     for (const HloInstruction* operand : instruction->operands()) {

@@ -128,6 +128,7 @@ class FusedEmitter {
   absl::StatusOr<Element> EmitIndexed(const HloInstruction* instruction, const std::vector<Term>& at);
   std::vector<const HloInstruction*> OnlyFor(const HloInstruction* select, int64_t side) const;
   absl::StatusOr<Element> EmitSelect(const HloInstruction* select, const Index& position);
+  absl::StatusOr<Element> EmitAnd(const HloInstruction* both, const Index& position);
   absl::StatusOr<Element> EmitPad(const HloInstruction* pad, const std::vector<Term>& at);
   // The dimension along which lanes are neighbours, if all others are the same in all lanes and the operand's elements
   // stand two or four apart there.

@@ -1,7 +1,9 @@
-// Selections between values of which one takes functions to compute: it is computed where a lane wants it.
+// Selections between values of which one takes functions to compute, and conditions that one flag decides for all
+// lanes: they are computed where a lane wants them.
 #include <algorithm>
 
 #include "absl/container/flat_hash_set.h"
+#include "backends/codegen/elementwise.h"
 #include "backends/codegen/fused_emitter.h"
 #include "compiler/fuse/emittable.h"
 #include "llvm/IR/IRBuilder.h"
@@ -86,6 +88,25 @@ absl::StatusOr<Element> FusedEmitter::EmitSelect(const HloInstruction* select, c
     XC_ASSIGN_OR_RETURN(values[side], InBranch(wanted, [&] { return get(select->operand(side + 1)); }));
   }
   return e_.Select(condition.re, values[0], values[1]);
+}
+
+absl::StatusOr<Element> FusedEmitter::EmitAnd(const HloInstruction* both, const Index& position) {
+  Element values[2];
+  for (int side = 0; side < 2; ++side) {
+    const HloInstruction *flag = both->operand(side), *other = both->operand(1 - side);
+    if (other->user_count() != 1 || !IsCostly(other) || IsCostly(flag)) continue;
+    XC_ASSIGN_OR_RETURN(values[side], Get(flag, position));
+    if (IsVector(values[side].re)) continue;
+    return InBranch(values[side].re, [&]() -> absl::StatusOr<Element> {
+      XC_ASSIGN_OR_RETURN(const Element value, Get(other, position));
+      return e_.Splat(value, lanes_);
+    });
+  }
+  for (int side = 0; side < 2; ++side) {
+    if (values[side]) continue;
+    XC_ASSIGN_OR_RETURN(values[side], Get(both->operand(side), position));
+  }
+  return EmitElementwise(e_, *both, values);
 }
 
 }  // namespace xc::codegen

@@ -187,5 +187,19 @@ TEST(SpecialNumbers, ComplexNumbersBehindTheEnd) {
   EXPECT_NE(code->find("double 1.000000e+00, double 1.000000e+00, double 1.000000e+00>"), std::string::npos) << *code;
 }
 
+// A flag for all elements, on either side of a condition that takes quotients, which are left out where it is not set.
+TEST(SpecialNumbers, QuotientsUnderAFlag) {
+  constexpr char kBody[] =
+      "x = T[70] parameter(0) y = T[] parameter(1) f = T[] parameter(2) yb = T[70] broadcast(y), dimensions={}\n"
+      "z = T[] constant(0) zb = T[70] broadcast(z), dimensions={} r = T[70] remainder(x, yb)\n"
+      "c = pred[70] compare(r, zb), direction=EQ q = T[70] divide(x, yb) d = pred[70] compare(q, zb), direction=GT\n"
+      "p = pred[] compare(f, z), direction=$0 pb = pred[70] broadcast(p), dimensions={}\n"
+      "a = pred[70] and(pb, c) b = pred[70] and(d, pb) e = pred[70] and(a, b) u = T[70] convert(e)\n"
+      "ROOT t = (pred[70], T[70]) tuple(e, u)";
+  for (const char* type : {"s32", "u8", "s64", "f32", "f64"}) {
+    for (const char* flag : {"NE", "EQ"}) Same(absl::Substitute(kBody, flag), type, "");
+  }
+}
+
 }  // namespace
 }  // namespace xc::cpu
