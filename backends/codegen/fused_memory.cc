@@ -1,5 +1,6 @@
 // Loads and stores of the fused emitter: uniform, contiguous, strided and gathered, with and without masks.
 #include <algorithm>
+#include <bit>
 
 #include "absl/types/span.h"
 #include "backends/codegen/fused_emitter.h"
@@ -305,23 +306,25 @@ llvm::Constant* FirstLanes(llvm::IRBuilderBase& b, int lanes, int64_t count) {
   return llvm::ConstantVector::get(bits);
 }
 
-// Each step interleaves vectors half the number apart; as many steps as an index has bits transpose the tile.
-static std::vector<llvm::Value*> Transposed(llvm::IRBuilderBase& b, std::vector<llvm::Value*> tile) {
-  const int side = static_cast<int>(tile.size());
+// Element k of the result, over all its vectors, is lane k / n of vector k % n of `vectors`, a power of two n of them.
+// Each step interleaves vectors half the number apart, as many steps as the number has bits. Of as many vectors as
+// lanes, the result is the tile transposed.
+static std::vector<llvm::Value*> Interleaved(llvm::IRBuilderBase& b, std::vector<llvm::Value*> vectors) {
+  const int count = static_cast<int>(vectors.size()), lanes = ElementEmitter::Lanes(vectors[0]);
   std::vector<int> low, high;
-  for (int i = 0; i < side / 2; ++i) {
-    low.insert(low.end(), {i, side + i});
-    high.insert(high.end(), {side / 2 + i, side + side / 2 + i});
+  for (int i = 0; i < lanes / 2; ++i) {
+    low.insert(low.end(), {i, lanes + i});
+    high.insert(high.end(), {lanes / 2 + i, lanes + lanes / 2 + i});
   }
-  for (int step = 1; step < side; step *= 2) {
+  for (int step = 1; step < count; step *= 2) {
     std::vector<llvm::Value*> next;
-    for (int i = 0; i < side / 2; ++i) {
-      next.push_back(b.CreateShuffleVector(tile[i], tile[i + side / 2], low));
-      next.push_back(b.CreateShuffleVector(tile[i], tile[i + side / 2], high));
+    for (int i = 0; i < count / 2; ++i) {
+      next.push_back(b.CreateShuffleVector(vectors[i], vectors[i + count / 2], low));
+      next.push_back(b.CreateShuffleVector(vectors[i], vectors[i + count / 2], high));
     }
-    tile = std::move(next);
+    vectors = std::move(next);
   }
-  return tile;
+  return vectors;
 }
 
 std::vector<Element> FusedEmitter::TransposeTile(absl::Span<const Element> columns) {
@@ -329,7 +332,7 @@ std::vector<Element> FusedEmitter::TransposeTile(absl::Span<const Element> colum
   for (const Element& column : columns) tile.push_back(e_.Splat(column, lanes_).re);
   tile.resize(lanes_, llvm::PoisonValue::get(tile[0]->getType()));
   std::vector<Element> rows;
-  for (V row : Transposed(e_.builder(), std::move(tile))) rows.push_back({row, nullptr});
+  for (V row : Interleaved(e_.builder(), std::move(tile))) rows.push_back({row, nullptr});
   return rows;
 }
 
@@ -347,7 +350,7 @@ void FusedEmitter::StoreTile(const Shape& shape, V base, const Index& position, 
     std::vector<V> tile;
     for (const Element& column : columns) tile.push_back(e_.ToMemory(shape.type(), e_.Splat(column, lanes_).*part));
     tile.resize(lanes_, llvm::PoisonValue::get(tile[0]->getType()));
-    return Transposed(b, std::move(tile));
+    return Interleaved(b, std::move(tile));
   };
   const std::vector<V> re = turn(&Element::re), im = is_complex ? turn(&Element::im) : std::vector<V>();
   std::vector<int> mix;
@@ -389,10 +392,12 @@ void FusedEmitter::StoreAlternately(const Shape& shape, V base, const Index& pos
   for (const Element& value : values) lanes.push_back(e_.ToMemory(shape.type(), e_.Splat(value, lanes_).re));
   llvm::Type* scalar = e_.MemoryType(shape.type());
   const llvm::Align align(scalar->getScalarSizeInBits() / 8);
+  const bool by_halves = std::has_single_bit(static_cast<uint64_t>(count));
+  if (by_halves) lanes = Interleaved(b, std::move(lanes));
   for (int64_t part = 0; part < count; ++part) {
     // Element k of the row is lane k / count of value k % count.
-    V row = lanes[0];
-    for (int64_t i = 1; i < count; ++i) {
+    V row = lanes[by_halves ? part : 0];
+    for (int64_t i = 1; i < count && !by_halves; ++i) {
       std::vector<int> pick;
       for (int64_t k = part * lanes_; k < (part + 1) * lanes_; ++k) {
         const int lane = static_cast<int>(k / count), at_row = static_cast<int>(k - part * lanes_);
