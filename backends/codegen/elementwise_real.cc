@@ -102,12 +102,13 @@ V QuotientOfWideLanes(llvm::IRBuilderBase& b, bool is_signed, V x, V y) {
 
 // The quotient of vectors of integers, which have no instruction of their own, as one of floats with twice their
 // digits: it lies further from a whole number than it can be rounded, and is cut. Null: what is no vector, and
-// constants, which are multiplied by.
+// constants of up to 32 bits, by whose reciprocals LLVM multiplies.
 V QuotientOfLanes(llvm::IRBuilderBase& b, bool is_signed, V x, V y) {
   llvm::Type* t = x->getType();
   const unsigned width = t->getScalarSizeInBits();
-  if (!t->isVectorTy() || width > 64 || llvm::isa<llvm::Constant>(y)) return nullptr;
+  if (!t->isVectorTy() || width > 64) return nullptr;
   if (width > 32) return QuotientOfWideLanes(b, is_signed, x, y);
+  if (llvm::isa<llvm::Constant>(y)) return nullptr;
   llvm::Type* floats = t->getWithNewType(width <= 16 ? b.getFloatTy() : b.getDoubleTy());
   const auto converted = [&](V v) { return is_signed ? b.CreateSIToFP(v, floats) : b.CreateUIToFP(v, floats); };
   V q = b.CreateFDiv(converted(x), converted(y));
@@ -121,12 +122,13 @@ V Divide(llvm::IRBuilderBase& b, bool is_signed, bool remainder, V x, V y) {
   V zero = llvm::ConstantInt::get(t, 0), one = llvm::ConstantInt::get(t, 1),
     minus = llvm::ConstantInt::getSigned(t, -1);
   V by_zero = b.CreateICmpEQ(y, zero);
-  V overflow = nullptr;
   V bad = by_zero;
-  if (is_signed) {
+  V negated = b.CreateICmpEQ(y, minus);
+  const auto* known = llvm::dyn_cast<llvm::Constant>(negated);
+  // A constant stays one: the builder does not see that what is and-ed with false is false.
+  if (is_signed && (known == nullptr || !known->isNullValue())) {
     V min = llvm::ConstantInt::get(t, llvm::APInt::getSignedMinValue(t->getScalarSizeInBits()));
-    overflow = b.CreateAnd(b.CreateICmpEQ(x, min), b.CreateICmpEQ(y, minus));
-    bad = b.CreateOr(by_zero, overflow);
+    bad = b.CreateOr(by_zero, b.CreateAnd(b.CreateICmpEQ(x, min), negated));
   }
   V safe = b.CreateSelect(bad, one, y);
   V q = QuotientOfLanes(b, is_signed, x, safe);

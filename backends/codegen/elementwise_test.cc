@@ -45,6 +45,28 @@ absl::Status Emit(HloOpcode opcode, ElementType type) {
   return EmitElementwise(emitter, *instruction, elements).status();
 }
 
+// Quotients by a constant: instructions that divide, of floats or of integers by what is no constant.
+TEST(Elementwise, ConstantDivisorsStayConstant) {
+  for (bool is_signed : {false, true}) {
+    llvm::LLVMContext context;
+    llvm::Module module("m", context);
+    auto* lanes = llvm::FixedVectorType::get(llvm::Type::getInt32Ty(context), 16);
+    auto* function = llvm::Function::Create(llvm::FunctionType::get(lanes, {lanes}, false),
+                                            llvm::Function::ExternalLinkage, "f", module);
+    llvm::IRBuilder<> builder(llvm::BasicBlock::Create(context, "", function));
+    ElementEmitter emitter(builder, CodegenTarget());
+    const ElementType type = is_signed ? ElementType::kS32 : ElementType::kU32;
+    auto p = HloInstruction::CreateParameter(0, Shape(type, {}), "p");
+    auto divide = HloInstruction::Create(HloOpcode::kDivide, Shape(type, {}), {p.get(), p.get()});
+    const Element operands[] = {Element{function->getArg(0)}, Element{llvm::ConstantInt::get(lanes, 107)}};
+    ASSERT_TRUE(EmitElementwise(emitter, *divide, operands).ok());
+    for (const llvm::Instruction& i : *builder.GetInsertBlock()) {
+      EXPECT_NE(i.getOpcode(), llvm::Instruction::FDiv);
+      if (i.isIntDivRem()) EXPECT_TRUE(llvm::isa<llvm::Constant>(i.getOperand(1)));
+    }
+  }
+}
+
 TEST(Elementwise, WhatIsKnownHasCode) {
   int known = 0;
   for (int i = 0; i < kOpcodeCount; ++i) {
