@@ -371,7 +371,8 @@ TEST(StableHlo, LongNamesOfPlaces) {
   EXPECT_EQ((*module)->entry()->root()->attr<AttrKind::kMetadata>().op_name, name.substr(0, 999));
 }
 
-// Layouts that JAX asks for at the entry; "auto" leaves them to the compiler.
+// Layouts that JAX asks for at the entry; "auto" leaves them to the compiler, which does
+// not move what is only transposed.
 TEST(StableHlo, LayoutModesAreLayoutsOfTheEntry) {
   auto module = ParseStableHlo(
       R"(func.func public @main(%x: tensor<2x3xf32> {mhlo.layout_mode = "{0,1}"}, %y: tensor<2x3xf32> {mhlo.layout_mode = "auto"}) -> (tensor<2x3xf32> {mhlo.layout_mode = "{0,1}"}) {
@@ -384,6 +385,15 @@ TEST(StableHlo, LayoutModesAreLayoutsOfTheEntry) {
   EXPECT_EQ(config.entry_parameter_layouts[0].ToString(), "f32[2,3]{0,1}");
   EXPECT_EQ(config.entry_parameter_layouts[1].ToString(), "f32[2,3]{1,0}");
   EXPECT_EQ(config.entry_result_layout.ToString(), "f32[2,3]{0,1}");
+  module = ParseStableHlo(
+      R"(func.func public @main(%x: tensor<2x3x5xf32> {mhlo.layout_mode = "auto"}) -> (tensor<5x2x3xf32> {mhlo.layout_mode = "auto"}) {
+  %0 = stablehlo.transpose %x, dims = [2, 0, 1] : (tensor<2x3x5xf32>) -> tensor<5x2x3xf32>
+  %1 = stablehlo.add %0, %0 : tensor<5x2x3xf32>
+  return %1 : tensor<5x2x3xf32>
+})");
+  ASSERT_TRUE(module.ok()) << module.status();
+  EXPECT_EQ((*module)->config().entry_parameter_layouts[0].ToString(), "f32[2,3,5]{2,1,0}");
+  EXPECT_EQ((*module)->config().entry_result_layout.ToString(), "f32[5,2,3]{0,2,1}");
   ExpectRefused(
       R"(func.func public @main(%x: tensor<2x3xf32> {mhlo.layout_mode = "{0,0}"}) -> tensor<2x3xf32> {
   return %x : tensor<2x3xf32>

@@ -205,7 +205,7 @@ def layouts():
         )
         x = jax.device_put(X, c.input_formats[0][0])
         y = c(x)
-        return [y, str(y.format.layout == c.output_formats.layout)]
+        return [y, str(y.format.layout == c.output_formats.layout), str(y.format.layout.major_to_minor)]
 
     yield "layout_auto", automatic
     yield "layout_constraint", lambda: jax.jit(

@@ -286,6 +286,35 @@ const Attr* LayoutMode(const AttrList& attributes) {
   return any ? nullptr : mode;
 }
 
+bool MayChooseLayout(const AttrList& attributes) {
+  const Attr* const mode = FindAttr(attributes, "mhlo.layout_mode");
+  return mode != nullptr && mode->text == "auto";
+}
+
+// The order of dimensions, minor first, in which transposes at the end of `value` need not move anything.
+std::vector<int64_t> NaturalOrder(const HloInstruction* value) {
+  std::vector<const HloInstruction*> transposes;
+  for (const HloInstruction* next = value; next != nullptr;) {
+    value = next;
+    next = nullptr;
+    if (value->opcode() == HloOpcode::kTranspose) {
+      transposes.push_back(value);
+      next = value->operand(0);
+    } else if (value->IsElementwise()) {
+      for (const HloInstruction* operand : value->operands()) {
+        const bool spread = operand->opcode() == HloOpcode::kBroadcast || operand->shape().rank() == 0;
+        if (next == nullptr && !spread) next = operand;
+      }
+    }
+  }
+  std::vector<int64_t> order = Layout::Descending(value->shape().rank()).minor_to_major;
+  for (; !transposes.empty(); transposes.pop_back()) {
+    const std::vector<int64_t>& dims = transposes.back()->dimensions();
+    for (int64_t& dim : order) dim = std::find(dims.begin(), dims.end(), dim) - dims.begin();
+  }
+  return order;
+}
+
 // The number of the memory that the attributes ask for: XLA's for the host's, and the next for the part of it that is
 // not pinned, for which XLA's layouts have none.
 int64_t MemorySpace(const AttrList& attributes) {
@@ -297,8 +326,9 @@ int64_t MemorySpace(const AttrList& attributes) {
 
 }  // namespace
 
-// Gives `shape` the layout and the memory that its attributes ask for.
-absl::Status Lowering::SetEntryLayout(const std::vector<AttrList>& lists, size_t i, Shape* shape) const {
+// Gives `shape` the layout and the memory that its attributes ask for. `value`: what a result is; null for arguments.
+absl::Status Lowering::SetEntryLayout(const std::vector<AttrList>& lists, size_t i, const HloInstruction* value,
+                                      Shape* shape) const {
   *shape = WithDefaultLayout(*shape);
   if (i >= lists.size() || !shape->IsArray()) return absl::OkStatus();
   if (const Attr* mode = LayoutMode(lists[i]); mode != nullptr && shape->rank() > 0) {
@@ -311,6 +341,7 @@ absl::Status Lowering::SetEntryLayout(const std::vector<AttrList>& lists, size_t
     }
     *shape->mutable_layout() = given->layout();
   }
+  if (value != nullptr && MayChooseLayout(lists[i])) shape->mutable_layout()->minor_to_major = NaturalOrder(value);
   if (const int64_t space = MemorySpace(lists[i]); space != 0) shape->mutable_layout()->memory_space = space;
   return absl::OkStatus();
 }
@@ -318,7 +349,7 @@ absl::Status Lowering::SetEntryLayout(const std::vector<AttrList>& lists, size_t
 // The layouts that JAX asks for, and XLA's number for the host's memory for what it puts there.
 absl::Status Lowering::SetEntryLayouts(const Function& entry, HloModule* module) const {
   const auto asks = [](const AttrList& attributes) {
-    return MemorySpace(attributes) != 0 || LayoutMode(attributes) != nullptr;
+    return MemorySpace(attributes) != 0 || LayoutMode(attributes) != nullptr || MayChooseLayout(attributes);
   };
   const auto any = [&](const std::vector<AttrList>& lists) { return std::any_of(lists.begin(), lists.end(), asks); };
   if (!any(entry.argument_attributes) && !any(entry.result_attributes)) return absl::OkStatus();
@@ -327,14 +358,17 @@ absl::Status Lowering::SetEntryLayouts(const Function& entry, HloModule* module)
   config.entry_parameter_layouts.clear();
   for (const HloInstruction* parameter : module->entry()->parameters()) {
     Shape shape = parameter->shape();
-    XC_RETURN_IF_ERROR(SetEntryLayout(entry.argument_attributes, config.entry_parameter_layouts.size(), &shape));
+    XC_RETURN_IF_ERROR(
+        SetEntryLayout(entry.argument_attributes, config.entry_parameter_layouts.size(), nullptr, &shape));
     config.entry_parameter_layouts.push_back(std::move(shape));
   }
-  config.entry_result_layout = WithDefaultLayout(module->entry()->root()->shape());
+  const HloInstruction* const root = module->entry()->root();
+  config.entry_result_layout = WithDefaultLayout(root->shape());
   Shape& result = config.entry_result_layout;
-  if (!result.IsTuple()) return SetEntryLayout(entry.result_attributes, 0, &result);
+  if (!result.IsTuple()) return SetEntryLayout(entry.result_attributes, 0, root, &result);
   for (int64_t i = 0; i < result.tuple_size(); ++i) {
-    XC_RETURN_IF_ERROR(SetEntryLayout(entry.result_attributes, i, &result.mutable_tuple_shapes()[i]));
+    const HloInstruction* const value = root->opcode() == HloOpcode::kTuple ? root->operand(i) : nullptr;
+    XC_RETURN_IF_ERROR(SetEntryLayout(entry.result_attributes, i, value, &result.mutable_tuple_shapes()[i]));
   }
   return absl::OkStatus();
 }

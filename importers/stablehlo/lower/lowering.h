@@ -127,7 +127,8 @@ class Lowering {
   bool FoldOperation(const Operation& op, Frame& frame);
   absl::Status CountOperation(const Operation& op);
   absl::Status SetModuleConfig(const Function& entry, HloModule* module) const;
-  absl::Status SetEntryLayout(const std::vector<AttrList>& attributes, size_t i, Shape* shape) const;
+  absl::Status SetEntryLayout(const std::vector<AttrList>& attributes, size_t i, const HloInstruction* value,
+                              Shape* shape) const;
   absl::Status SetEntryLayouts(const Function& entry, HloModule* module) const;
   static void Tag(const Operation& op, const Attr& tags, Frame& frame);
   Metadata MetadataOf(const Location& location);
