@@ -11,16 +11,11 @@
 
 namespace xc::pjrt {
 
-namespace {
-
-// What the machine has. Larger blocks can be reserved, but not be filled.
 size_t BytesOfMachine() {
   static const size_t bytes =
       static_cast<size_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<size_t>(sysconf(_SC_PAGE_SIZE));
   return bytes;
 }
-
-}  // namespace
 
 absl::StatusOr<std::shared_ptr<Storage>> Storage::Allocate(size_t bytes) {
   if (bytes > BytesOfMachine()) {

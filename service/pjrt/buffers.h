@@ -18,6 +18,9 @@
 
 namespace xc::pjrt {
 
+// What the machine has of memory. Larger blocks can be reserved, but not be filled.
+size_t BytesOfMachine();
+
 // Memory that buffers refer to: the plugin's own, or somebody else's who is told when it is no longer needed.
 class Storage {
  public:

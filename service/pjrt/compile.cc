@@ -195,6 +195,7 @@ void DescribeResults(CompiledProgram* compiled) {
     // Tokens are arrays without elements to JAX.
     const Shape shape = leaf.IsToken() ? Shape(ElementType::kPred, {0}) : leaf;
     compiled->result_shapes.push_back(shape);
+    compiled->too_large |= static_cast<size_t>(shape.ByteSize()) > BytesOfMachine();
     compiled->result_memories.push_back(MemoryOf(leaf));
     compiled->result_types.push_back(ToBufferType(shape.type()));
     compiled->flat_dims.insert(compiled->flat_dims.end(), shape.dims().begin(), shape.dims().end());

@@ -241,7 +241,10 @@ Error* Executable_GetCompiledMemoryStats(Executable_GetCompiledMemoryStats_Args*
   }
   args->generated_code_size_in_bytes = compiled.executable().size_bytes();
   args->argument_size_in_bytes = bytes(parameters);
+  // XLA's results, if they are several, are a tuple: a table of pointers.
+  const size_t results = compiled.result_leaves().size();
   args->output_size_in_bytes = bytes(compiled.result_leaves());
+  if (results > 1) args->output_size_in_bytes += static_cast<int64_t>(results * sizeof(void*));
   args->alias_size_in_bytes = aliased;
   args->temp_size_in_bytes = compiled.executable().temp_bytes();
   args->host_generated_code_size_in_bytes = 0;

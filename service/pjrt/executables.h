@@ -55,6 +55,8 @@ struct CompiledProgram {
   std::vector<size_t> memory_kind_sizes;
   // Whether runs may be put into the queue: they call nobody's functions, and nobody can see when they happen.
   bool may_wait = false;
+  // A result is larger than any memory here: a call says so itself.
+  bool too_large = false;
 
   // What a run took. Runs that took 100 µs, on average of the last few, are worth being waited for elsewhere.
   void NoteRun(int64_t nanoseconds) const {

@@ -282,7 +282,7 @@ bool IsForLater(const LoadedExecutable& loaded, absl::Span<const Arguments> argu
     if (!own.row_major) return false;
     waiting |= own.waiting;
   }
-  return waiting || loaded.compiled->takes_long();
+  return waiting || (loaded.compiled->takes_long() && !loaded.compiled->too_large);
 }
 
 absl::Status Execute(LoadedExecutable_Execute_Args* args) {

@@ -41,6 +41,7 @@ def main():
     large = jax.jit(lambda x: jnp.broadcast_to(x.sum(), (1 << 25, 1 << 20)) * 2)
     x = jnp.ones((384, 384)) * 0.01
     long(x).block_until_ready()
+    at_once = error_of(lambda: large(x))
 
     y = long(x)
     returned_before = not y.is_ready()
@@ -53,8 +54,7 @@ def main():
         "and in what is computed of it": "RESOURCE_EXHAUSTED" in errors[1],
         "results before it are right": bool(np.isfinite(np.asarray(y)).all()),
         "what comes after it runs": float((long(x) + 1).sum()) > 0,
-        "a call of nothing that runs raises it itself": "RESOURCE_EXHAUSTED"
-        in error_of(lambda: jax.block_until_ready(large(x))),
+        "a call of nothing that runs raises it itself": "RESOURCE_EXHAUSTED" in at_once,
     }
 
     # A buffer that is given away is computed in place, at once or when its program's turn has come.

@@ -38,8 +38,15 @@ def compiled_functions():
 
     def memory():
         m = compiled().memory_analysis()
+        several = jax.jit(lambda x: (x * 2, x.sum())).lower(X).compile().memory_analysis()
         names = sorted(n for n in dir(m) if n.endswith("_bytes"))
-        return [str(names), str(m.argument_size_in_bytes), str(m.output_size_in_bytes), str(m.alias_size_in_bytes)]
+        return [
+            str(names),
+            str(m.argument_size_in_bytes),
+            str(m.output_size_in_bytes),
+            str(m.alias_size_in_bytes),
+            str(several.output_size_in_bytes),
+        ]
 
     yield "compiled_memory", memory
     yield "memory_proto", lambda: str(type(compiled().memory_analysis().serialized_hlo_proto))
