@@ -8,6 +8,7 @@
 #include "backends/runtime/arena.h"
 #include "backends/runtime/device_group.h"
 #include "compiler/sharding/manual.h"
+#include "compiler/sharding/mesh_axes.h"
 #include "compiler/sharding/unreduced.h"
 #include "hlo/base/status.h"
 #include "hlo/devices/device_groups.h"
@@ -82,6 +83,7 @@ absl::StatusOr<std::shared_ptr<const DeviceProgram>> DeviceProgram::Compile(Clie
           absl::StrCat("a module of whole arrays has ", program->replicas_, " replicas, should have one"));
     }
     XC_ASSIGN_OR_RETURN(program->tilings_, PropagateShardings(*module, devices));
+    DropMesh(module.get());
     for (const DeviceTiling& tiling : program->tilings_.parameters) {
       program->parameter_shardings_.push_back(tiling.ToSharding(devices));
     }

@@ -204,7 +204,7 @@ std::vector<std::pair<int64_t, std::pair<int64_t, int64_t>>> CountedDims(const H
   return counted;
 }
 
-ShardingRule OfGather(const HloInstruction& i) {
+ShardingRule OfGather(const HloInstruction& i, bool counts) {
   RuleBuilder builder(i);
   const GatherDims& dims = i.gather_dims();
   const Int64List& sizes = i.attr<AttrKind::kSliceSizes>();
@@ -223,7 +223,7 @@ ShardingRule OfGather(const HloInstruction& i) {
       if (dims.start_indices_batching_dims[b] == from) operands.emplace_back(0, dims.operand_batching_dims[b]);
     }
     for (const auto& [position, counted] : CountedDims(i)) {
-      if (counted.second == from) operands.emplace_back(0, counted.first);
+      if (counts && counted.second == from) operands.emplace_back(0, counted.first);
     }
     builder.Share(operands, {{0, d}});
     ++from;
@@ -281,7 +281,7 @@ DeviceTiling TilingByUpdates(const HloInstruction& scatter, const DeviceTiling& 
   return result;
 }
 
-std::optional<ShardingRule> IndependentDims(const HloInstruction& i) {
+std::optional<ShardingRule> IndependentDims(const HloInstruction& i, bool counted) {
   for (const HloInstruction* operand : i.operands()) {
     if (!operand->shape().IsArray()) return std::nullopt;
   }
@@ -290,7 +290,7 @@ std::optional<ShardingRule> IndependentDims(const HloInstruction& i) {
   }
   switch (i.opcode()) {
     case O::kGather:
-      return OfGather(i);
+      return OfGather(i, counted);
     case O::kCholesky:
     case O::kTriangularSolve:
     case O::kFft:

@@ -13,8 +13,8 @@ namespace xc {
 
 // Of gathers (batches, positions of indices, slices of whole dimensions), decompositions and solvers, Fourier
 // transforms, top-k, select-and-scatter, and custom calls that say that they have batches; nothing for other
-// instructions.
-std::optional<ShardingRule> IndependentDims(const HloInstruction& i);
+// instructions. `counted`: a gather's positions count as a batch, too, where its indices count them.
+std::optional<ShardingRule> IndependentDims(const HloInstruction& i, bool counted = true);
 
 // How the arrays of `i` lie by its rule, where the operands lie as `operands` says.
 absl::StatusOr<RuleTilings> TilingsByRule(const ShardingRule& rule, const HloInstruction& i,

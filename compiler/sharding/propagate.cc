@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "compiler/sharding/agree.h"
 #include "compiler/sharding/independent_dims.h"
+#include "compiler/sharding/mesh_axes.h"
 #include "hlo/base/status.h"
 
 namespace xc {
@@ -48,8 +49,8 @@ Leaves_ Unknown(const Shape& shape) {
 class Propagation {
  public:
   // Remembers how the operands of `watched`, if it is not null, lie.
-  explicit Propagation(int64_t devices, const HloInstruction* watched = nullptr)
-      : devices_(devices), watched_(watched) {}
+  explicit Propagation(int64_t devices, MeshAxes axes = {}, const HloInstruction* watched = nullptr)
+      : devices_(devices), axes_(std::move(axes)), watched_(watched) {}
 
   absl::StatusOr<Leaves_> Run(const HloComputation& computation, std::vector<Leaves_> arguments) {
     absl::flat_hash_map<const HloInstruction*, Leaves_> values;
@@ -60,6 +61,7 @@ class Propagation {
       } else if (!IsOnOneDevice(*i) && !UsesOneDevice(*i)) {
         std::vector<const Leaves_*> operands;
         for (const HloInstruction* operand : i->operands()) operands.push_back(&values.at(operand));
+        if (i->opcode() == O::kReshape) operands = {&values.at(Reshaped(*i))};
         XC_RETURN_IF_ERROR(Visit(*i, operands, &value));
       }
       LieAsGroups(*i, &value);
@@ -75,6 +77,7 @@ class Propagation {
   absl::StatusOr<Leaves_> Result(const HloInstruction& i, const std::vector<Leaves_>& operands) {
     Leaves_ value = Unknown(i.shape());
     std::vector<const Leaves_*> given;
+    alone_ = true;
     for (const Leaves_& operand : operands) given.push_back(&operand);
     XC_RETURN_IF_ERROR(Visit(i, given, &value));
     return value;
@@ -99,6 +102,7 @@ class Propagation {
       }
       XC_ASSIGN_OR_RETURN(said.emplace_back(),
                           DeviceTiling::FromSharding(each ? sharding.tuple[i] : sharding, leaf.rank(), devices_));
+      axes_.Recognize(devices_, &said.back());
     }
     return said;
   }
@@ -328,12 +332,23 @@ class Propagation {
     }
   }
 
-  // Dimensions that stay, and the first of those that are joined or split.
-  static void VisitReshape(const HloInstruction& i, const Operands& x, DeviceTiling* to) {
-    const Int64List &from = i.operand(0)->shape().dims(), &into = i.shape().dims();
+  // What a reshape is of, and those that it follows on.
+  const HloInstruction* Reshaped(const HloInstruction& i) const {
+    const HloInstruction* from = i.operand(0);
+    while (!alone_ && from->opcode() == O::kReshape) from = from->operand(0);
+    return from;
+  }
+
+  // Dimensions that stay, and those that are joined or split: what cuts them goes along the first of their parts, as
+  // far as it divides that, and along the next where each has one element left.
+  void VisitReshape(const HloInstruction& i, const Operands& x, DeviceTiling* to) const {
+    const DeviceTiling& tiling = (*x[0])[0];
+    const Int64List &from = Reshaped(i)->shape().dims(), &into = i.shape().dims();
+    DeviceTiling result = DeviceTiling::Replicated(to->rank());
+    result.set_order(tiling.order());
     size_t a = 0, b = 0;
     while (a < from.size() && b < into.size()) {
-      const size_t first_a = a, first_b = b;
+      size_t d = a, e = b;
       int64_t product_a = from[a++], product_b = into[b++];
       while (product_a != product_b) {
         if (product_a < product_b) {
@@ -344,15 +359,22 @@ class Propagation {
           product_b *= into[b++];
         }
       }
-      // Dimensions of one element before it do not matter.
-      size_t lead_a = first_a, lead_b = first_b;
-      while (lead_a + 1 < a && from[lead_a] == 1) ++lead_a;
-      while (lead_b + 1 < b && into[lead_b] == 1) ++lead_b;
-      if ((*x[0])[0].rank() > static_cast<int64_t>(lead_a) &&
-          into[lead_b] % std::max<int64_t>((*x[0])[0].Tiles(lead_a), 1) == 0) {
-        Move(x, 0, lead_a, to, lead_b);
+      int64_t room = into[e];
+      for (bool more = true; more && d < a; more = more && tiling.Tiles(d) == from[d], ++d) {
+        while (d + 1 < a && from[d] == 1) ++d;  // may be cut, too, as long as it is not a result's
+        const std::vector<DeviceTiling::Digit>& digits = tiling.dim(d);
+        for (const auto& [first, end] : axes_.Split(digits)) {
+          while (room == 1 && e + 1 < b) room = into[++e];
+          int64_t tiles = 1;
+          for (size_t n = first; n < end; ++n) tiles *= digits[n].size;
+          more = more && room % tiles == 0;
+          if (!more) break;
+          room /= tiles;
+          for (size_t n = first; n < end; ++n) result.Append(e, digits[n]);
+        }
       }
     }
+    to->MergeFrom(result);
   }
 
   static void VisitDot(const HloInstruction& i, const Operands& x, DeviceTiling* to) {
@@ -374,8 +396,8 @@ class Propagation {
   }
 
   // The results by what operands and results have in common.
-  static absl::Status VisitByRule(const HloInstruction& i, const Operands& x, Leaves_* out) {
-    const std::optional<ShardingRule> rule = IndependentDims(i);
+  absl::Status VisitByRule(const HloInstruction& i, const Operands& x, Leaves_* out) const {
+    const std::optional<ShardingRule> rule = IndependentDims(i, /*counted=*/alone_);
     if (!rule.has_value()) return absl::OkStatus();
     std::vector<DeviceTiling> operands;
     for (const Leaves_* operand : x) operands.push_back((*operand)[0]);
@@ -385,21 +407,13 @@ class Propagation {
   }
 
   int64_t devices_;
+  MeshAxes axes_;
+  bool alone_ = false;  // one instruction is looked at: what it follows on is not known
   const HloInstruction* watched_;
   std::vector<DeviceTiling> at_watched_;
   absl::flat_hash_map<std::string, DeviceTiling> groups_;  // by their numbers, as written
   bool groups_grew_ = false;
 };
-
-// Without dimensions whose parts would differ in size.
-void DropUneven(const Shape& shape, Leaves_* tilings) {
-  const auto leaves = Leaves(shape);
-  for (size_t l = 0; l < leaves.size(); ++l) {
-    for (int64_t d = 0; d < (*tilings)[l].rank(); ++d) {
-      if (leaves[l].second->dim(d) % (*tilings)[l].Tiles(d) != 0) (*tilings)[l].Clear(d);
-    }
-  }
-}
 
 absl::StatusOr<EntryTilings> Follow(const HloModule& module, Propagation& propagation) {
   EntryTilings tilings;
@@ -432,14 +446,14 @@ absl::StatusOr<EntryTilings> Follow(const HloModule& module, Propagation& propag
       sharding != nullptr && root->opcode() != O::kParameter && root->opcode() != O::kCustomCall) {
     XC_ASSIGN_OR_RETURN(tilings.results, propagation.Said(*sharding, root->shape()));
   }
-  DropUneven(root->shape(), &tilings.results);
+  MeshAxes::Of(module).DropUneven(root->shape(), &tilings.results);
   return tilings;
 }
 
 }  // namespace
 
 absl::StatusOr<EntryTilings> PropagateShardings(const HloModule& module, int64_t devices) {
-  Propagation propagation(devices);
+  Propagation propagation(devices, MeshAxes::Of(module));
   return Follow(module, propagation);
 }
 
@@ -453,7 +467,8 @@ void DropShardingGroups(HloModule* module) {
 
 absl::StatusOr<std::vector<DeviceTiling>> OperandTilings(const HloModule& module, int64_t devices,
                                                          const HloInstruction* call) {
-  Propagation propagation(devices, call);
+  const MeshAxes axes = MeshAxes::Of(module);
+  Propagation propagation(devices, axes, call);
   XC_RETURN_IF_ERROR(Follow(module, propagation).status());
   std::vector<DeviceTiling> tilings = propagation.at_watched();
   // The entry does not reach it.
@@ -468,7 +483,7 @@ absl::StatusOr<std::vector<DeviceTiling>> OperandTilings(const HloModule& module
       return absl::UnimplementedError(absl::StrCat(call->name(), ": has an operand that is no array"));
     }
     Leaves_ leaves = {std::move(tilings[o])};
-    DropUneven(call->operand(o)->shape(), &leaves);
+    axes.DropUneven(call->operand(o)->shape(), &leaves);
     tilings[o] = std::move(leaves[0]);
   }
   return tilings;
@@ -477,7 +492,7 @@ absl::StatusOr<std::vector<DeviceTiling>> OperandTilings(const HloModule& module
 absl::StatusOr<std::vector<DeviceTiling>> ResultTilings(const HloInstruction& instruction, int64_t devices,
                                                         const std::vector<std::vector<DeviceTiling>>& operands) {
   XC_ASSIGN_OR_RETURN(Leaves_ result, Propagation(devices).Result(instruction, operands));
-  DropUneven(instruction.shape(), &result);
+  MeshAxes().DropUneven(instruction.shape(), &result);
   return result;
 }
 

@@ -83,8 +83,41 @@ TEST(Propagate, Movement) {
   EXPECT_EQ(Entry("a = f32[8,4] parameter(0), $XY\nROOT r = f32[4,8] transpose(a), dimensions={1,0}"), "[y,x]");
   EXPECT_EQ(Entry("a = f32[8,4] parameter(0), $XY\nROOT r = f32[8,2,2] reshape(a)"), "[x,y,]");
   EXPECT_EQ(Entry("a = f32[8,4] parameter(0), $X\nROOT r = f32[32] reshape(a)"), "[x]");
+  EXPECT_EQ(Entry("a = f32[8,4] parameter(0), $XY\nb = f32[32] reshape(a)\nROOT r = f32[8,4] reshape(b)"), "[x,y]");
+  EXPECT_EQ(Entry("a = f32[8,4] parameter(0), $XY\nz = s32[] parameter(1)\nb = f32[1,4] dynamic-slice(a, z, z), "
+                  "dynamic_slice_sizes={1,4}\nROOT r = f32[4] reshape(b)"),
+            "[y]");
   EXPECT_EQ(Entry("a = f32[8,4] parameter(0), $XY\nROOT r = f32[3,8,4] broadcast(a), dimensions={1,2}"), "[,x,y]");
   EXPECT_EQ(Entry("a = f32[8,4] parameter(0), $XY\nROOT r = f32[8,2] slice(a), slice={[0:8],[0:2]}"), "[x,y]");
+}
+
+// With the mesh's axes known, what a dimension is cut by goes over to others, or is dropped, axis by axis.
+TEST(Propagate, WholeAxes) {
+  const auto shape = [](int x, int y, const std::string& body) {
+    auto module = ParseModule(absl::StrCat(
+        "HloModule m, num_partitions=8, frontend_attributes={xla.sdy.meshes=\"{mesh = #sdy.mesh<[\\\"x\\\"=", x,
+        ", \\\"y\\\"=", y, "]>}\"}\nENTRY e {\na = f32[24,4] parameter(0), sharding={devices=[8,1]<=[8]}\n", body,
+        "\n}"));
+    if (!module.ok()) return module.status().ToString();
+    auto tilings = PropagateShardings(**module, 8);
+    if (!tilings.ok()) return std::string(tilings.status().message());
+    auto part = tilings->results[0].ShardShape((*module)->entry()->root()->shape());
+    return part.ok() ? part->ToString(false) : part.status().ToString();
+  };
+  const std::string slice = "ROOT r = f32[6,4] slice(a), slice={[0:6],[0:4]}";
+  EXPECT_EQ(shape(4, 2, slice), "f32[6,4]");
+  EXPECT_EQ(shape(2, 4, slice), "f32[3,4]");
+  EXPECT_EQ(shape(8, 1, slice), "f32[6,4]");
+  const std::string split = "ROOT r = f32[4,6,4] reshape(a)";
+  EXPECT_EQ(shape(4, 2, split), "f32[1,3,4]");
+  EXPECT_EQ(shape(2, 4, split), "f32[2,6,4]");
+  EXPECT_EQ(shape(2, 4, "ROOT r = f32[2,12,4] reshape(a)"), "f32[1,3,4]");
+  EXPECT_EQ(shape(2, 4, "b = f32[4,6,4] reshape(a)\nc = f32[4,6,4] negate(b)\nROOT r = f32[24,4] reshape(c)"),
+            "f32[12,4]");
+  // Of other numbers of devices, and what is no mesh: nothing is known.
+  EXPECT_EQ(shape(3, 2, slice), "f32[6,4]");
+  EXPECT_EQ(shape(-2, -4, slice), "f32[6,4]");
+  EXPECT_EQ(shape(100, 100, slice), "f32[6,4]");
 }
 
 TEST(Propagate, ProductsAndSums) {

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "compiler/cost_analysis.h"
+#include "compiler/sharding/mesh_axes.h"
 #include "compiler/sharding/partition.h"
 #include "compiler/sharding/propagate.h"
 #include "compiler/sharding/unreduced.h"
@@ -83,6 +84,7 @@ absl::StatusOr<std::unique_ptr<HloModule>> PartsOf(const CompiledProgram& compil
   XC_RETURN_IF_ERROR(InlineCalls(module.get(), context).status());
   XC_ASSIGN_OR_RETURN(EntryTilings tilings, PropagateShardings(*module, compiled.num_partitions));
   DropShardingGroups(module.get());
+  DropMesh(module.get());
   const EntryTilings as_given = tilings;
   XC_RETURN_IF_ERROR(StackUnreduced(module.get(), &tilings));
   XC_RETURN_IF_ERROR(PartitionModule(module.get(), tilings));

@@ -142,6 +142,7 @@ def propagated():
         out = jax.jit(f)(*[put(spec) for spec in specs])
         return [out, str(out.sharding.spec)]
 
+    count = 0
     specs = (P("x"), P("y"), P("x", "y"), P("y", "x"), P(None, "x"))
     for one in specs:
         for other in specs:
@@ -152,8 +153,25 @@ def propagated():
         yield f"roll_last_{one}", lambda a=one: run(lambda x: jnp.roll(x, 3, 1), a)
         yield f"fft_{one}", lambda a=one: run(lambda x: jnp.fft.fft(x).real, a)
         yield f"scanned_{one}", lambda a=one: run(lambda x: lax.associative_scan(jnp.add, x), a)
+        yield f"diagonal_{one}", lambda a=one: run(jnp.diagonal, a)
         open_rows = NamedSharding(m, P(P.UNCONSTRAINED, "y"))
         yield f"open_{one}", lambda a=one, s=open_rows: run(lambda x: lax.with_sharding_constraint(x * 2, s), a)
+
+    # Cut by two axes: of shorter dimensions, whole axes stay.
+    for one in (P(("x", "y")), P(("y", "x")), P(None, ("x", "y"))):
+        for function in (
+            lambda x: x[2:6],
+            lambda x: x[::4],
+            lambda x: x.reshape(4, 2, 8),
+            lambda x: x.reshape(2, 4, 8),
+            lambda x: x.reshape(4, 16),
+            lambda x: x.reshape(-1).reshape(8, 8),
+            lambda x: jnp.pad(x, ((0, 4), (0, 0))),
+            lambda x: x.reshape(4, 2, 8).sum(1),
+            jax.grad(lambda x: (x.reshape(4, 2, 8).sum(1) ** 2).sum()),
+        ):
+            yield f"axes_{one}_{count}", lambda a=one, f=function: run(f, a)
+            count += 1
 
 
 def cases():

@@ -2,6 +2,7 @@
 #include "importers/stablehlo/lower/lowering.h"
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/str_join.h"
 #include "importers/stablehlo/lower/lower.h"
 
 namespace xc::stablehlo {
@@ -243,6 +244,26 @@ Op Lowering::Get(Frame& frame, const Value* value) {
   return frame.values[value] = lowered;
 }
 
+namespace {
+
+// The axes of the meshes of several devices, as XLA writes them; nothing where they are one axis, or not all alike.
+std::string MeshText(const Meshes& meshes) {
+  std::string text;
+  for (const auto& [name, mesh] : meshes) {
+    if (DevicesOf(mesh) == 1) continue;
+    std::vector<std::string> axes;
+    for (const DeviceMesh::Axis& axis : mesh.axes) axes.push_back(absl::StrCat("\"", axis.name, "\"=", axis.size));
+    std::string ids = absl::StrJoin(mesh.device_ids, ", ");
+    if (!ids.empty()) ids = absl::StrCat(", device_ids=[", ids, "]");
+    const std::string one = absl::StrCat("{mesh = #sdy.mesh<[", absl::StrJoin(axes, ", "), "]", ids, ">}");
+    if (axes.size() < 2 || !mesh.iota_reshape_dims.empty() || (!text.empty() && text != one)) return "";
+    text = one;
+  }
+  return text;
+}
+
+}  // namespace
+
 absl::Status Lowering::SetModuleConfig(const Function& entry, HloModule* module) const {
   ModuleConfig& config = module->config();
   for (const auto& [name, attr] : program_.attributes) {
@@ -255,6 +276,9 @@ absl::Status Lowering::SetModuleConfig(const Function& entry, HloModule* module)
   // A mesh of all devices says how many there are, too.
   for (const auto& [name, mesh] : program_.meshes) {
     if (config.num_partitions == 1 && DevicesOf(mesh) > 1) config.num_partitions = DevicesOf(mesh);
+  }
+  if (const std::string mesh = MeshText(program_.meshes); !mesh.empty()) {
+    config.frontend_attributes.emplace_back("xla.sdy.meshes", mesh);
   }
   for (size_t i = 0; i < entry.argument_attributes.size(); ++i) {
     for (const auto& [name, attr] : entry.argument_attributes[i]) {
