@@ -169,6 +169,7 @@ const CompiledProgram::Costs& CompiledProgram::costs() const {
     if (!module.ok()) return;
     const InstructionCost cost = CostOf((*module)->entry());
     const auto add = [this](std::string name, int64_t value) {
+      if (value == 0) return;  // XLA's analysis says nothing of it
       NamedValue named = {};
       named.struct_size = sizeof(NamedValue);
       Give(costs_.names.emplace_back(std::move(name)), &named.name, &named.name_size);

@@ -22,6 +22,9 @@ def compiled_functions():
     yield "compiled_cost_names", lambda: str(
         sorted(k for k in compiled().cost_analysis() if k in ("flops", "bytes accessed", "transcendentals"))
     )
+    plain = lambda c: str(sorted(k for k in c.cost_analysis() if "{" not in k))
+    yield "cost_without_flops", lambda: plain(jax.jit(jnp.sin).lower(X).compile())
+    yield "cost_of_moving", lambda: plain(jax.jit(lambda x: x.T).lower(X).compile())
     operands = ("bytes accessed0{}", "bytes accessedout{}", "utilization0{}")
     yield "compiled_cost_operands", lambda: str([compiled().cost_analysis()[k] > 0 for k in operands])
 
