@@ -17,6 +17,7 @@ from jax import lax, nn
 import search_algorithm_programs
 import search_image_programs
 import search_layer_programs
+import search_library_programs
 import search_network_programs
 import search_random_numbers
 import search_science_programs
@@ -454,6 +455,7 @@ def programs():
         ("algorithms", search_algorithm_programs),
         ("images", search_image_programs),
         ("layers", search_layer_programs),
+        ("libraries", search_library_programs),
         ("signals", search_signal_programs),
         ("systems", search_system_programs),
     ):
