@@ -28,6 +28,8 @@ inline Plan MakePlan(const MatmulDesc& d, int64_t batches, bool onednn, bool one
   constexpr int64_t kTileFlops = int64_t{4} << 20;
   constexpr int64_t kMaxTiles = 64, kSmallTiles = 4, kSmallTileFlops = int64_t{1} << 20;
   const RtType type = static_cast<RtType>(d.c_type);
+  // The library has its best kernels for bytes (AMX) only where the right operand is dense, and packs that each time.
+  const bool bytes = onednn && SizeOf(static_cast<RtType>(d.b_type)) == 1;
   // What a product costs, in those of f32.
   const double weight = onednn ? 1 : (type == RtType::kC128 ? 8 : type == RtType::kC64 ? 4 : SizeOf(type) == 8 ? 2 : 1);
   const double flops = weight * 2.0 * d.m * d.n * std::max<int64_t>(d.k, 16);
@@ -54,8 +56,9 @@ inline Plan MakePlan(const MatmulDesc& d, int64_t batches, bool onednn, bool one
     const bool skinny = d.m <= kSkinnyRows;
     const int64_t n_step = !skinny ? 128 : d.b_n != 1 ? 64 : RightBytes(d) <= kCached ? 256 : 512;
     const int64_t n_grain = own ? 48 : skinny ? 32 : n_step;
-    const int64_t m_step = own ? 128 : 64, m_grain = own ? 24 : m_step;
-    int64_t n_parts = std::clamp<int64_t>(d.n / std::max(n_step, std::min<int64_t>(d.m, 256)), 1, left);
+    const int64_t m_step = own ? 128 : bytes ? std::max<int64_t>(32, d.m / 4) : 64, m_grain = own ? 24 : m_step;
+    const int64_t most_n = bytes ? 1 : left;
+    int64_t n_parts = std::clamp<int64_t>(d.n / std::max(n_step, std::min<int64_t>(d.m, 256)), 1, most_n);
     if (skinny && n_parts > 1) n_parts += n_parts % 2;
     plan.n = ((d.n + n_parts - 1) / n_parts + n_grain - 1) / n_grain * n_grain;
     plan.n = std::min(plan.n, d.n);
@@ -74,7 +77,7 @@ inline Plan MakePlan(const MatmulDesc& d, int64_t batches, bool onednn, bool one
     plan.k_tiles = (d.k - 1) / plan.k + 1;
   }
   // Alone, a thread packs each operand once: what an element's sum is does not depend on the tile that it is in.
-  if (one_thread && !onednn && d.m > kSkinnyRows) {
+  if (one_thread && (!onednn || bytes) && d.m > kSkinnyRows) {
     plan.m = d.m;
     plan.n = d.n;
     plan.m_tiles = plan.n_tiles = 1;
