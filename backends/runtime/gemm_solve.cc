@@ -126,31 +126,70 @@ void SubtractAll(int64_t rows, int64_t columns, int64_t k, const T* a, int64_t l
   }
 }
 
+#if defined(__AVX512F__)
+// The first `count` lanes in memory.
+inline __m512 LoadPart(const float* from, int64_t count) { return _mm512_maskz_loadu_ps((1u << count) - 1, from); }
+inline __m512d LoadPart(const double* from, int64_t count) { return _mm512_maskz_loadu_pd((1u << count) - 1, from); }
+inline void StorePart(float* to, int64_t count, __m512 x) { _mm512_mask_storeu_ps(to, (1u << count) - 1, x); }
+inline void StorePart(double* to, int64_t count, __m512d x) { _mm512_mask_storeu_pd(to, (1u << count) - 1, x); }
+inline float Sum(__m512 x) { return _mm512_reduce_add_ps(x); }
+inline double Sum(__m512d x) { return _mm512_reduce_add_pd(x); }
+#else
+template <typename T, typename Vec>
+T Sum(const Vec& x) {
+  constexpr int64_t kLanes = kVectorBytes / sizeof(T);
+  T part[kLanes];
+  memcpy(part, &x, sizeof(part));
+  for (int64_t half = kLanes / 2; half > 0; half /= 2) {
+    for (int64_t l = 0; l < half; ++l) part[l] += part[l + half];
+  }
+  return part[0];
+}
+#endif
+
 // (1, tail)' * c for C columns at once, each as one vector of sums, then what they become.
 template <typename T, int C>
 void ReflectColumns(int64_t n, const T* tail, T tau, T* c, int64_t ldc) {
   typedef T Vec __attribute__((vector_size(kVectorBytes), may_alias, aligned(alignof(T))));
   constexpr int64_t kLanes = kVectorBytes / sizeof(T);
-  const int64_t whole = n / kLanes * kLanes;
+  const int64_t whole = n / kLanes * kLanes, rest = n - whole;
   Vec sum[C] = {};
   for (int64_t i = 0; i < whole; i += kLanes) {
     const Vec v = *reinterpret_cast<const Vec*>(tail + i);
 #pragma GCC unroll 4
     for (int j = 0; j < C; ++j) sum[j] += v * *reinterpret_cast<const Vec*>(c + j * ldc + 1 + i);
   }
+#if defined(__AVX512F__)
+  Vec rest_of[C], last = {};
+  if (rest > 0) {
+    last = (Vec)LoadPart(tail + whole, rest);
+#pragma GCC unroll 4
+    for (int j = 0; j < C; ++j) {
+      rest_of[j] = (Vec)LoadPart(c + j * ldc + 1 + whole, rest);
+      sum[j] += last * rest_of[j];
+    }
+  }
+#pragma GCC unroll 4
   for (int j = 0; j < C; ++j) {
     T* column = c + j * ldc;
-    T part[kLanes];
-    memcpy(part, &sum[j], sizeof(part));
-    for (int64_t i = whole; i < n; ++i) part[i - whole] += tail[i] * column[1 + i];
-    for (int64_t half = kLanes / 2; half > 0; half /= 2) {
-      for (int64_t l = 0; l < half; ++l) part[l] += part[l + half];
-    }
-    const T dot = (column[0] + part[0]) * tau;
+    const T dot = (column[0] + Sum(sum[j])) * tau;
+    column[0] -= dot;
+    sum[j] = dot - Vec{};
+    if (rest > 0) StorePart(column + 1 + whole, rest, rest_of[j] - last * sum[j]);
+  }
+#else
+  for (int j = 0; j < C; ++j) {
+    T* column = c + j * ldc;
+    T part[kLanes] = {};
+    for (int64_t i = 0; i < rest; ++i) part[i] = tail[whole + i] * column[1 + whole + i];
+    Vec parts;
+    memcpy(&parts, part, sizeof(parts));
+    const T dot = (column[0] + Sum<T>(sum[j] + parts)) * tau;
     column[0] -= dot;
     sum[j] = dot - Vec{};
     for (int64_t i = whole; i < n; ++i) column[1 + i] -= tail[i] * dot;
   }
+#endif
   for (int64_t i = 0; i < whole; i += kLanes) {
     const Vec v = *reinterpret_cast<const Vec*>(tail + i);
 #pragma GCC unroll 4
