@@ -46,10 +46,10 @@ def cpus():
 
 
 def last_words(text):
-    """Of what a process wrote to its error output: the error, without a trace and without marks below a line."""
+    """Of what a process wrote to its error output: the error, without a trace, marks below a line and folders of files."""
     lines = [line.strip() for line in text.splitlines() if re.search(r"\w", line)]
     errors = [line for line in lines if re.search(r"error: |(Error|Exception|Failure): \S", line)]
-    return (errors or lines or ["no message"])[-1][:300]
+    return re.sub(r"(?<![\w.])/(?:[\w.-]+/)+", "", (errors or lines or ["no message"])[-1])[:300]
 
 
 def child(command, timeout=600.0, environment=None):
