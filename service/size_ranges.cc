@@ -83,11 +83,11 @@ bool IsOneOf(const std::vector<std::string>& names, const std::string& name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-// Gives the ranges of known.closed an end: a power of two of sizes each, so that they have known.tries combinations at
-// most, and all with a few pieces of the open ones kMost.
+// Gives the ranges of known.closed an end: a power of two of sizes each, so that there are known.tries combinations at
+// most with the others and a few pieces of the open ones.
 void CloseRanges(const RangesKnown& known, std::vector<Symbol>* symbols) {
   constexpr int64_t kPieces = 16;
-  int64_t room = SizeRanges::kMost, closed = 0;
+  int64_t room = std::min(SizeRanges::kMost, known.tries), closed = 0;
   for (const Symbol& s : *symbols) {
     const bool endless = s.high == INT64_MAX;
     if (endless && IsOneOf(known.closed, s.name)) {
@@ -96,7 +96,6 @@ void CloseRanges(const RangesKnown& known, std::vector<Symbol>* symbols) {
       room /= endless ? kPieces : std::max<int64_t>(ValuesOf(s), 1);
     }
   }
-  room = std::min(room, known.tries);
   int64_t each = 1;
   const auto fits = [&](int64_t n) {
     for (int64_t i = 0, left = room; i < closed; ++i) {
@@ -179,6 +178,7 @@ absl::StatusOr<SizeRanges> SizeRanges::Make(std::vector<Symbol> symbols, absl::s
   XC_ASSIGN_OR_RETURN(SymbolicText outside, WithHeader(out, text));
   SizeRanges ranges(std::move(inside), std::move(outside));
   ranges.open_ = std::move(opens);
+  if (!known.closed.empty()) ranges.most_ = std::min(kMost, known.tries);
   XC_RETURN_IF_ERROR(ranges.SetPieces(1, 1));
   return ranges;
 }
@@ -210,7 +210,7 @@ absl::Status SizeRanges::SetPieces(int64_t dense, int64_t most) {
       const auto pieces = static_cast<int64_t>(open.pieces.size());
       count_ = count_ > INT64_MAX / pieces ? INT64_MAX : count_ * pieces;
     }
-    if (count_ <= kMost) return absl::OkStatus();
+    if (count_ <= most_) return absl::OkStatus();
     // Many rows in more pieces take little more time than in few.
     if (dense > 1) {
       dense /= 2;
@@ -221,7 +221,7 @@ absl::Status SizeRanges::SetPieces(int64_t dense, int64_t most) {
     }
   }
   return absl::InvalidArgumentError(absl::StrCat("the ranges have ", count_, " combinations of sizes or more; each is ",
-                                                 "tried, so that there may be ", kMost,
+                                                 "tried, so that there may be ", most_,
                                                  ": make one shorter, or give it a step, as n=16..4096:16"));
 }
 

@@ -16,7 +16,7 @@ namespace xc {
 struct RangesKnown {
   std::vector<std::string> apart;   // ranges to open first
   std::vector<std::string> closed;  // ranges without an end that get one
-  int64_t tries = INT64_MAX;        // how many combinations these may have
+  int64_t tries = INT64_MAX;        // then, how many combinations there may be
 };
 
 // A text as ReadModuleOfShapes takes it, `[8,4],[8]` or `b=2,n=17`, with ranges in the place of sizes: `[1..64,4]` has
@@ -43,7 +43,7 @@ class SizeRanges {
   const std::vector<Symbol>& ranges() const { return text_.symbols(); }
   const std::vector<Open>& open() const { return open_; }
   // Gives open ranges as pieces the first `dense` values, then those that double, as long as the product of all ranges'
-  // is at most `most`, counted in multiples; and fewer of both, if kMost says so.
+  // is at most `most`, counted in multiples; and fewer of both, if there are to be fewer combinations.
   absl::Status SetPieces(int64_t dense, int64_t most);
   // Open range number `o` in combination `i`; and the text of that combination with `value` in its place.
   int64_t OpenValue(int64_t i, size_t o) const;
@@ -68,7 +68,7 @@ class SizeRanges {
 
   SymbolicText text_, outside_;  // of open ranges, both have what is outside
   std::vector<Open> open_;
-  int64_t count_ = 1;
+  int64_t count_ = 1, most_ = kMost;
 };
 
 }  // namespace xc
