@@ -7,18 +7,13 @@
 #include <cstring>
 
 #include "absl/strings/str_cat.h"
+#include "backends/runtime/clones.h"
 #include "hlo/base/status.h"
 
 namespace xc {
 namespace {
 
 constexpr int kBlock = 128;  // counts computed together
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define XC_CLONES
-#else
-#define XC_CLONES __attribute__((target_clones("avx512f", "avx2", "default")))
-#endif
 
 inline uint32_t Rotate(uint32_t x, int by) { return x << by | x >> (32 - by); }
 

@@ -2,12 +2,8 @@
 
 #include <algorithm>
 
-// Several versions, of which the processor chooses one; sanitizers' runtimes are not there yet when it does.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define XC_NETWORK_CLONES
-#else
-#define XC_NETWORK_CLONES __attribute__((target_clones("avx512f", "avx2", "default")))
-#endif
+#include "backends/runtime/clones.h"
+
 #define XC_NETWORK_INLINE inline __attribute__((always_inline))
 
 namespace xc {
@@ -54,9 +50,9 @@ int64_t LongestNetworkRow(bool pairs) {
   return (pairs ? avx512 : avx2) ? kMostInNetwork : 16;
 }
 
-XC_NETWORK_CLONES void SortLanes(int32_t* block, int64_t n) { SortBlock(block, n); }
-XC_NETWORK_CLONES void SortLanes(int64_t* block, int64_t n) { SortBlock(block, n); }
-XC_NETWORK_CLONES void SortLanes(int64_t* keys, int64_t* indices, int64_t n) {
+XC_CLONES void SortLanes(int32_t* block, int64_t n) { SortBlock(block, n); }
+XC_CLONES void SortLanes(int64_t* block, int64_t n) { SortBlock(block, n); }
+XC_CLONES void SortLanes(int64_t* keys, int64_t* indices, int64_t n) {
   ForExchanges(
       n, [ keys, indices ](int64_t low, int64_t high) __attribute__((always_inline)) {
         for (int64_t r = 0; r < kNetworkLanes; r += 8) {
