@@ -199,6 +199,11 @@ struct ShortRows {
   static constexpr Bits kSign = Bits{1} << (sizeof(Bits) * 8 - 1);
   static constexpr int64_t kLanes = kNetworkLanes * kMostInNetwork;
 
+  // Makes all lanes of rows of `n` elements numbers, also of those that no row is put into.
+  void Clear(int64_t n) {
+    std::fill_n(keys, n * kNetworkLanes, 0);
+    if constexpr (kPairs) std::fill_n(indices, n * kNetworkLanes, 0);
+  }
   void Put(int64_t i, int64_t r, U key) {
     Bits bits = key;
     if constexpr (kIndexBits > 0) bits = bits << kIndexBits | static_cast<Bits>(i);
@@ -224,8 +229,8 @@ struct ShortRows {
     return static_cast<uint8_t>(keys[i * kNetworkLanes + r]);
   }
 
-  alignas(64) Lane keys[kLanes] = {};
-  alignas(64) Lane indices[kPairs ? kLanes : 1] = {};
+  alignas(64) Lane keys[kLanes];
+  alignas(64) Lane indices[kPairs ? kLanes : 1];
 };
 
 // Sorts short rows together. With `kKeysAlone` there is one array, and its elements are had back from the keys.
@@ -235,6 +240,7 @@ void SortShortRows(RunContext* ctx, const SortDesc& d, const KeyMap<U>& map, con
   const int64_t blocks = (d.outer * d.inner + kNetworkLanes - 1) / kNetworkLanes;
   ctx->ParallelFor(blocks, std::max<int64_t>(1, 64 / d.n), [&](int64_t begin, int64_t end) {
     ShortRows<U, kKeysAlone> block;
+    block.Clear(d.n);
     for (int64_t b = begin; b < end; ++b) {
       const int64_t first = b * kNetworkLanes, rows = std::min(kNetworkLanes, d.outer * d.inner - first);
       int64_t offsets[kNetworkLanes];
