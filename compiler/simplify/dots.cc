@@ -1,6 +1,5 @@
 // Rewrite rows of dot.
 #include <algorithm>
-#include <numeric>
 
 #include "absl/algorithm/container.h"
 #include "compiler/make.h"
@@ -123,8 +122,7 @@ I* OuterProduct(I* dot, const Int64List& permutation) {
   const ElementType type = narrow ? ElementType::kF32 : dot->type();
   for (auto& [x, sizes, places] : factors) {
     if (sizes.size() != static_cast<size_t>(x->shape().rank())) x = make::Reshape(x, sizes);
-    Int64List order(places.size());  // in which the places grow
-    std::iota(order.begin(), order.end(), 0);
+    Int64List order = make::Iota(places.size());  // in which the places grow
     std::sort(order.begin(), order.end(), [&p = places](int64_t a, int64_t b) { return p[a] < p[b]; });
     if (!make::IsIdentity(order)) x = make::Transpose(x, order);
     std::sort(places.begin(), places.end());
@@ -138,9 +136,7 @@ I* OuterProduct(I* dot, const Int64List& permutation) {
 I* DotOuter(I* i, PassContext&) {
   // With a transpose behind it in one.
   if (i->user_count() == 1 && i->users()[0]->opcode() == HloOpcode::kTranspose) return nullptr;
-  Int64List order(i->shape().rank());
-  std::iota(order.begin(), order.end(), 0);
-  return OuterProduct(i, order);
+  return OuterProduct(i, make::Iota(i->shape().rank()));
 }
 
 I* TransposeOuter(I* i, PassContext&) {

@@ -102,8 +102,13 @@ bool HoistInvariants(PlainLoop& l, PassContext& context) {
     const int64_t bytes = i->shape().ByteSize();
     if (ChooseAny(bytes <= std::max<int64_t>(2 * code.SourceBytes(i), 4096))) {
       hoisted.push_back(i);
-    } else if (ChooseAny(cached + bytes <= kCacheBytes &&
-                         code.Work(i) >= kReadAsOperations * i->shape().ElementCount())) {
+      continue;
+    }
+    const auto takes_more = [&] {
+      const int64_t reading = kReadAsOperations * i->shape().ElementCount();
+      return code.Work(i, reading) == reading;
+    };
+    if (ChooseAny(bytes <= kCacheBytes - cached && takes_more())) {
       hoisted.push_back(i);
       cached += bytes;
     }

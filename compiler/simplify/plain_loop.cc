@@ -140,23 +140,23 @@ InvariantCode::InvariantCode(const PlainLoop& loop) : loop_(loop), order_(loop.b
   }
 }
 
-int64_t InvariantCode::Work(const HloInstruction* root) const {
-  constexpr int64_t kEach = 8, kMost = int64_t{1} << 40;
+int64_t InvariantCode::Work(const HloInstruction* root, int64_t most) const {
+  constexpr int64_t kEach = 8;
   int64_t work = 0;
   std::vector<const HloInstruction*> stack = {root};
   absl::flat_hash_set<const HloInstruction*> seen = {root};
-  while (!stack.empty() && work < kMost) {
+  while (!stack.empty() && work < most) {
     const HloInstruction* const at = stack.back();
     stack.pop_back();
     if (!costly_.contains(at)) continue;
     const InstructionCost cost = CostOf(at);
-    work += std::min(cost.flops, kMost) + kEach * std::min(cost.transcendentals, kMost);
+    work += std::min(cost.flops, most) + kEach * std::min(cost.transcendentals, most);
     if (at->shape().IsArray() && IsKernelOfItsOwn(at->opcode())) work += kEach * at->shape().ElementCount();
     for (const HloInstruction* operand : at->operands()) {
       if (seen.insert(operand).second) stack.push_back(operand);
     }
   }
-  return work;
+  return std::min(work, most);
 }
 
 HloInstruction* InvariantCode::CloneBefore(const HloInstruction* root) {

@@ -50,7 +50,8 @@ class InvariantCode {
   int64_t SourceBytes(const HloInstruction* i) const { return source_bytes_.at(i); }
   // What computing `i` and the invariant values that it is made from takes, in simple operations on elements: a
   // transcendental function counts as 8, and so does writing and reading an element of a matrix product or a sort.
-  int64_t Work(const HloInstruction* i) const;
+  // Not counted any further than `most`.
+  int64_t Work(const HloInstruction* i, int64_t most) const;
 
   // The value of `i`, which is invariant, before the loop: a copy of all that makes it.
   HloInstruction* CloneBefore(const HloInstruction* i);
