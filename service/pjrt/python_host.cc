@@ -87,8 +87,8 @@ def _xc_share_handlers(address, type_address):
     own = client._custom_callback_handler.get("Host") or client._xla.register_custom_call_target
 
     def handler(name, function, platform, api_version=0, traits=0):
+        own(name, function, platform, api_version, traits)  # first: it raises what JAX's users expect
         give(name, function, platform, api_version, traits)
-        own(name, function, platform, api_version, traits)
 
     with client._custom_callback_lock:
         client._custom_callback_handler["Host"] = handler

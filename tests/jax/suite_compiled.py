@@ -228,6 +228,10 @@ def foreign():
     yield "ffi_unknown", lambda: jax.jit(
         lambda x: jax.ffi.ffi_call("no_such_target", jax.ShapeDtypeStruct(x.shape, x.dtype))(x)
     )(X)
+    for name, target in [("number", 3), ("object", object()), ("stages", {"execute": 3})]:
+        yield f"ffi_wrong_{name}", lambda name=name, target=target: jax.ffi.register_ffi_target(
+            f"no_function_{name}", target, platform="cpu"
+        )
     yield "buffer_callback", lambda: (
         jax.jit(
             lambda x: jax.experimental.buffer_callback.buffer_callback(
