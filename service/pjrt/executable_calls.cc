@@ -18,6 +18,7 @@
 #include "service/pjrt/events.h"
 #include "service/pjrt/executables.h"
 #include "service/pjrt/shown_collectives.h"
+#include "service/pjrt/shown_shardings.h"
 
 namespace xc::pjrt {
 namespace {
@@ -158,6 +159,7 @@ absl::StatusOr<std::string> CompiledProgram::OptimizedProto() const {
   ShapeToProto(WithLayouts(EntryResultShape(*module), &result_order), layout->mutable_result());
   *proto.mutable_hlo_module()->mutable_host_program_shape() = *layout;
   if (for_several != nullptr && !for_several->result_shardings().empty()) AddShardings(*for_several, &proto);
+  ListDevicesAsIotas(proto.mutable_hlo_module());
   proto.mutable_config()->set_replica_count(num_replicas);
   proto.mutable_config()->set_num_partitions(num_partitions);
   return proto.SerializeAsString();
