@@ -1,4 +1,4 @@
-// How a result lies that is computed from arrays of its own dimensions, where these lie in several ways.
+// How a result lies that is computed from several arrays, where these lie in several ways.
 #ifndef XC_COMPILER_SHARDING_AGREE_H_
 #define XC_COMPILER_SHARDING_AGREE_H_
 
@@ -6,13 +6,18 @@
 #include <vector>
 
 #include "hlo/devices/device_tiling.h"
+#include "hlo/instruction.h"
 
 namespace xc {
 
 // Along each dimension the array that says most counts, as far as none says otherwise; where that would use a digit
-// twice, the array that is cut by most digits counts, else the first. Arrays with another order of devices than the
-// first that is cut say nothing.
+// twice, the array that is cut by most digits counts, in all or along one dimension, else the first. Arrays with
+// another order of devices than the first that is cut say nothing.
 DeviceTiling Agreed(std::vector<const DeviceTiling*> arrays, int64_t rank);
+
+// The same for a product's batch and free dimensions, but that the operand with more elements counts, else the left
+// one; of the other's dimensions as much is cut as uses no digit twice.
+DeviceTiling AgreedProduct(const HloInstruction& dot, const DeviceTiling& lhs, const DeviceTiling& rhs);
 
 }  // namespace xc
 

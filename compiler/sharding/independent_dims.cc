@@ -366,4 +366,19 @@ ScatterTilings TilingsOfScatter(const HloInstruction& scatter, const DeviceTilin
   return tilings;
 }
 
+bool KeepsOrderedDim(const HloInstruction& i) {
+  const Int64List& dims = i.operand(0)->shape().dims();
+  const int64_t elements = i.operand(0)->shape().ElementCount();
+  if (i.opcode() != O::kSort) return !HasDim(dims, elements);
+  if (dims[i.dimensions()[0]] == elements) return false;
+  if (i.operand_count() != 2) return true;
+  const HloInstruction* positions = i.operand(1);
+  while (positions->opcode() == O::kBroadcast) positions = positions->operand(0);
+  const HloComputation* comparator = i.to_apply();
+  const HloInstruction* root = comparator->root();
+  return positions->opcode() != O::kIota || root->opcode() != O::kCompare ||
+         root->operand(0) != comparator->parameter(0) || root->operand(1) != comparator->parameter(1) ||
+         root->direction() != CompareDirection::kGt;
+}
+
 }  // namespace xc

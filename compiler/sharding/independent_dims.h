@@ -36,6 +36,11 @@ struct ScatterTilings {
 };
 ScatterTilings TilingsOfScatter(const HloInstruction& scatter, const DeviceTiling& result);
 
+// Whether the dimension along which a sort, or a call ApproxTopK, orders its arrays stays cut in its results: not where
+// there is no other, nor where a sort gives the k largest as StableHLO writes it, in falling order with their
+// positions.
+bool KeepsOrderedDim(const HloInstruction& i);
+
 }  // namespace xc
 
 #endif  // XC_COMPILER_SHARDING_INDEPENDENT_DIMS_H_

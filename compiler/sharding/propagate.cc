@@ -177,7 +177,7 @@ class Propagation {
         }
         return absl::OkStatus();
       case O::kDot:
-        VisitDot(i, x, to);
+        to->MergeFrom(AgreedProduct(i, (*x[0])[0], (*x[1])[0]));
         return absl::OkStatus();
       case O::kConvolution:
         Move(x, 0, i.conv_dims().input_batch, to, i.conv_dims().output_batch);
@@ -235,6 +235,7 @@ class Propagation {
         if ((*out)[l].rank() == (*x[0])[l].rank() && !absl::StartsWith(target, "SPMD")) (*out)[l] = (*x[0])[l];
       }
     }
+    if (target == "ApproxTopK" && KeepsOrderedDim(i)) out->assign(out->size(), (*x[0])[0]);
     XC_RETURN_IF_ERROR(VisitByRule(i, x, out));
     const auto* sharding = i.FindAttr<AttrKind::kSharding>();
     if (sharding == nullptr || (target != "Sharding" && target != "SPMDShardToFullShape")) return absl::OkStatus();
@@ -324,7 +325,9 @@ class Propagation {
         (*out)[l].MergeFrom(Agreed(std::move(along), result.rank()));
         continue;
       }
+      const bool whole = i.opcode() == O::kSort && !KeepsOrderedDim(i);
       for (int64_t d = 0; d < result.rank(); ++d) {
+        if (whole && d == i.dimensions()[0]) continue;
         Move(x, o, d, &(*out)[l], d);
         // Arrays that are sorted together lie alike.
         for (size_t other = 0; i.opcode() == O::kSort && other < x.size(); ++other) Move(x, other, d, &(*out)[l], d);
@@ -375,24 +378,6 @@ class Propagation {
       }
     }
     to->MergeFrom(result);
-  }
-
-  static void VisitDot(const HloInstruction& i, const Operands& x, DeviceTiling* to) {
-    const DotDims& dims = i.dot_dims();
-    const auto in = [](const Int64List& list, int64_t d) {
-      return std::find(list.begin(), list.end(), d) != list.end();
-    };
-    int64_t next = 0;
-    for (size_t b = 0; b < dims.lhs_batch.size(); ++b, ++next) {
-      Move(x, 0, dims.lhs_batch[b], to, next);
-      Move(x, 1, dims.rhs_batch[b], to, next);
-    }
-    for (int64_t d = 0; d < i.operand(0)->shape().rank(); ++d) {
-      if (!in(dims.lhs_batch, d) && !in(dims.lhs_contracting, d)) Move(x, 0, d, to, next++);
-    }
-    for (int64_t d = 0; d < i.operand(1)->shape().rank(); ++d) {
-      if (!in(dims.rhs_batch, d) && !in(dims.rhs_contracting, d)) Move(x, 1, d, to, next++);
-    }
   }
 
   // The results by what operands and results have in common.

@@ -26,7 +26,10 @@ std::string Results(std::string body) {
   }
   const char* const less =
       "less { l0 = f32[] parameter(0)  l1 = f32[] parameter(1)  l2 = s32[] parameter(2)  l3 = s32[] parameter(3)\n"
-      "  ROOT l4 = pred[] compare(l0, l1), direction=LT }\n";
+      "  ROOT l4 = pred[] compare(l0, l1), direction=LT }\n"
+      "greater { g0 = f32[] parameter(0)  g1 = f32[] parameter(1)  g2 = s32[] parameter(2)  g3 = s32[] parameter(3)\n"
+      "  ROOT g4 = pred[] compare(g0, g1), direction=GT }\n"
+      "below { b0 = f32[] parameter(0)  b1 = f32[] parameter(1)  ROOT b2 = pred[] compare(b0, b1), direction=LT }\n";
   auto module = ParseModule(absl::StrCat("HloModule m, num_partitions=4\n", less, body));
   if (!module.ok()) return module.status().ToString();
   auto tilings = PropagateShardings(**module, 4);
@@ -56,6 +59,9 @@ TEST(Propagate, Elementwise) {
             "[,y]");
   EXPECT_EQ(Entry("a = f32[8,4] parameter(0), $XY\nb = f32[8,4] parameter(1), $YX\nROOT r = f32[8,4] add(a, b)"),
             "[,]");
+  EXPECT_EQ(Entry("a = f32[8,4] parameter(0), $XY\nb = f32[8,4] parameter(1), sharding={devices=[4,1]<=[4]}\n"
+                  "ROOT r = f32[8,4] add(a, b)"),
+            "[xy,]");
   EXPECT_EQ(Entry("a = f32[8,8] parameter(0), $XY\nt = f32[8,8] transpose(a), dimensions={1,0}\n"
                   "b = f32[8,8] parameter(1), $Y\nROOT r = f32[8,8] subtract(b, t)"),
             "[y,x]");
@@ -89,6 +95,24 @@ TEST(Propagate, Movement) {
             "[y]");
   EXPECT_EQ(Entry("a = f32[8,4] parameter(0), $XY\nROOT r = f32[3,8,4] broadcast(a), dimensions={1,2}"), "[,x,y]");
   EXPECT_EQ(Entry("a = f32[8,4] parameter(0), $XY\nROOT r = f32[8,2] slice(a), slice={[0:8],[0:2]}"), "[x,y]");
+}
+
+// Along the dimension that is ordered arrays stay cut, but where it is the only one, and where the largest are taken.
+TEST(Propagate, Sorts) {
+  EXPECT_EQ(Entry("a = f32[8,4] parameter(0), $XY\nROOT r = f32[8,4] sort(a), dimensions={1}, to_apply=below"),
+            "[x,y]");
+  EXPECT_EQ(Entry("a = f32[8] parameter(0), sharding={devices=[4]<=[4]}\n"
+                  "ROOT r = f32[8] sort(a), dimensions={0}, to_apply=below"),
+            "[]");
+  const std::string pair =
+      "a = f32[8,4] parameter(0), $XY\ni = s32[8,4] iota(), iota_dimension=1\n"
+      "ROOT r = (f32[8,4], s32[8,4]) sort(a, i), dimensions={1}, to_apply=";
+  EXPECT_EQ(Entry(pair + "less"), "[x,y] [x,y]");
+  EXPECT_EQ(Entry(pair + "greater"), "[x,] [x,]");
+  EXPECT_EQ(Entry("a = f32[8,8] parameter(0), $XY\ni = s32[8,8] iota(), iota_dimension=1\nf = f32[] constant(0)\n"
+                  "s = s32[] constant(0)\nROOT r = (f32[8,2], s32[8,2]) custom-call(a, i, f, s), "
+                  "custom_call_target=\"ApproxTopK\", called_computations={greater}, backend_config=\"{}\""),
+            "[x,y] [x,y]");
 }
 
 // With the mesh's axes known, what a dimension is cut by goes over to others, or is dropped, axis by axis.
@@ -127,6 +151,27 @@ TEST(Propagate, ProductsAndSums) {
   EXPECT_EQ(Entry("a = f32[8,4] parameter(0), $XY\nb = f32[4,6] parameter(1), $YX\n"
                   "ROOT r = f32[8,6] dot(a, b), lhs_contracting_dims={1}, rhs_contracting_dims={0}"),
             "[x,]");
+  // Of batch dimensions, what both agree on; else the operand counts that has more elements, or is the left one, and
+  // the other as far as it uses no axis twice.
+  const auto product = [](const std::string& one, const std::string& other, const std::string& k = "4") {
+    return Entry("a = f32[8,8,4] parameter(0), sharding={devices=" + one + "}\nb = f32[8,4," + k +
+                 "] parameter(1), sharding={devices=" + other + "}\nROOT r = f32[8,8," + k +
+                 "] dot(a, b), lhs_batch_dims={0}, rhs_batch_dims={0}, lhs_contracting_dims={2}, "
+                 "rhs_contracting_dims={1}");
+  };
+  const std::string batch_x = "[2,1,1,2]<=[4] last_tile_dim_replicate", batch_xy = "[4,1,1]<=[4]";
+  const std::string batch_y = "[2,1,1,2]<=[2,2]T(1,0) last_tile_dim_replicate";
+  const std::string last_x = "[1,1,2,2]<=[4] last_tile_dim_replicate", middle_y_batch_x = "[2,2,1]<=[4]";
+  const std::string last_xy = "[1,1,4]<=[4]", batch_y_last_x = "[2,1,2]<=[2,2]T(1,0)";
+  EXPECT_EQ(product(batch_x, batch_y), "[,,]");
+  EXPECT_EQ(product(batch_x, batch_xy), "[xy,,]");
+  EXPECT_EQ(product(batch_x, last_x), "[x,,]");
+  EXPECT_EQ(product(batch_x, last_x, "16"), "[,,x]");
+  EXPECT_EQ(product(middle_y_batch_x, last_x, "16"), "[,y,x]");
+  EXPECT_EQ(product(batch_y, last_xy), "[y,,x]");
+  EXPECT_EQ(product(middle_y_batch_x, batch_xy), "[x,y,]");
+  EXPECT_EQ(product(middle_y_batch_x, batch_xy, "32"), "[xy,,]");
+  EXPECT_EQ(product(batch_x, batch_y_last_x, "16"), "[,,x]");
   EXPECT_EQ(Results("add { a = f32[] parameter(0) b = f32[] parameter(1) ROOT r = f32[] add(a, b) }\n"
                     "ENTRY e { a = f32[8,4] parameter(0), $XY\n z = f32[] constant(0)\n"
                     "ROOT r = f32[4] reduce(a, z), dimensions={0}, to_apply=add }"),

@@ -1,6 +1,8 @@
 """Functions whose author says how devices share them (jax.experimental.custom_partitioning), and arrays that are to lie
 alike (shard_alike): with --devices=8."""
 
+import re
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -35,8 +37,48 @@ def alike():
     yield "alike_text", lambda: str("ShardingGroup" in jax.jit(chained).lower(x).compile().as_text())
 
 
+def placed():
+    """Where results lie for which operands disagree, or which are ordered along the dimension that is cut."""
+
+    def told(f, axes, *arrays):
+        m = mesh(*axes)
+        given = [put(np.arange(np.prod(shape), dtype="float32").reshape(shape), m, *spec) for shape, spec in arrays]
+        return [[np.asarray(y), str(y.sharding.spec)] for y in jax.tree.leaves(jax.jit(f)(*given))]
+
+    batch = lambda x, y: jnp.einsum("bij,bjk->bik", x, y)
+    square, cube, long = (8, 8), (8, 8, 8), (8, 8, 16)
+    for name, f, *arrays in [
+        ("left", jnp.matmul, (square, ("x",)), (square, (None, ("x", "y")))),
+        ("larger", jnp.matmul, (square, ("x",)), ((8, 16), (None, "x"))),
+        ("part", jnp.matmul, (square, ("y",)), (square, (None, ("x", "y")))),
+        ("rest", jnp.matmul, (square, (("x", "y"),)), ((8, 16), (None, "y"))),
+        ("batch", batch, (cube, ("x",)), (cube, ("y",))),
+        ("batch_left", batch, (cube, ("x", "y")), (cube, (("x", "y"),))),
+        ("batch_larger", batch, (cube, ("x", "y")), (long, (("x", "y"),))),
+        ("batch_none", batch, (cube, ("x",)), (long, ("y", None, "x"))),
+        ("outer", lambda x, y: jnp.tensordot(x, y, 0), ((8,), ("x",)), ((16, 8), ("x",))),
+    ]:
+        yield f"placed_{name}", lambda f=f, arrays=arrays: told(f, (4, 2), *arrays)
+    for shape, spec in [((8,), ("x",)), ((1, 8), (None, "x")), (square, (None, "x")), (square, ("y", "x"))]:
+        ordered = {
+            "sort": jnp.sort,
+            "argsort": jnp.argsort,
+            "top_k": lambda x: lax.top_k(x, 4),
+            "approx": lambda x: lax.approx_max_k(x, 4),
+        }
+        for name, f in ordered.items():
+            yield f"placed_{name}_{shape}_{spec}", lambda f=f, s=shape, p=spec: told(f, (4, 2), (s, p))
+    for devices in ((4, 2), (2, 4)):
+        m = mesh(*devices)
+        yield f"devices_{devices}", lambda m=m: re.findall(
+            r"parameter\(0\), sharding=\{[^}]*\}",
+            jax.jit(lambda x: x @ x).lower(put(np.ones((8, 8)), m, "y", "x")).compile().as_text(),
+        )
+
+
 def cases():
     yield from alike()
+    yield from placed()
     yield from partitioned()
 
 
