@@ -13,38 +13,60 @@ using codegen::FusedEmitter;
 using codegen::Index;
 using V = llvm::Value*;
 
-absl::Status EmitColumns(const PlannedKernel& k) {
-  const HloInstruction* reduce = k.kernel.columns.reduce;
-  const HloInstruction* root = k.root();
+namespace {
+
+// Threads of one column; 0: the form is that of loops.
+int64_t ThreadsOfColumn(const plan::Kernel& kernel, const HloInstruction& instruction) {
+  const bool fusion = instruction.opcode() == HloOpcode::kFusion;
+  const HloInstruction* root = fusion ? instruction.fused_root() : &instruction;
   // The result has a position for each column of each batch, in their order.
-  const Shape& shape = reduce->shape();
-  const int64_t columns = shape.ElementCount(), blocks = (columns + kWarp - 1) / kWarp;
-  if (root->shape().dims() != shape.dims() || !root->shape().IsRowMajor()) return EmitLoops(k);
+  const Shape& shape = kernel.columns.reduce->shape();
+  if (root->shape().dims() != shape.dims() || !root->shape().IsRowMajor()) return 0;
   constexpr int64_t kManyBlocks = 256, kMostRows = 32;
-  const int64_t rows = blocks >= kManyBlocks ? KernelFunction::kThreads / kWarp : kMostRows;
-  return k.f.ForEachBlock(blocks, static_cast<int>(kWarp * rows), [&](V block) -> absl::Status {
-    auto& b = k.f.b();
-    V thread = k.f.Thread();
-    V row = b.CreateUDiv(thread, k.f.Index(kWarp));
-    V column = b.CreateAdd(b.CreateMul(block, k.f.Index(kWarp)), b.CreateURem(thread, k.f.Index(kWarp)));
-    V last = k.f.Index(columns - 1);
-    V inside = b.CreateICmpULE(column, last);
-    // Threads beyond the last column go along it: all of a block must come to each point where they wait.
-    V number = columns % kWarp == 0 ? column : b.CreateSelect(inside, column, last);
-    FusedEmitter fused(k.f.element(), 1);
-    k.Bind(fused);
-    const Index position = PositionOf(shape.dims(), number);
-    TeamReducer reducer(k.f, Team{Team::Kind::kColumn, rows}, row);
-    XC_ASSIGN_OR_RETURN(const Element sum, reducer.Reduce(fused, reduce, fused.Coordinates(position, shape)));
-    return k.f.If(b.CreateAnd(inside, b.CreateICmpEQ(row, k.f.Index(0))), [&]() -> absl::Status {
-      FusedEmitter result(k.f.element(), 1);
-      k.Bind(result);
-      result.BindValue(reduce, sum);
-      XC_ASSIGN_OR_RETURN(const Element value, result.Get(root, position));
-      result.Store(root->shape(), k.output(0), position, value);
-      return absl::OkStatus();
-    });
+  return (shape.ElementCount() + kWarp - 1) / kWarp >= kManyBlocks ? KernelFunction::kThreads / kWarp : kMostRows;
+}
+
+// What thread `number` does, where `rows` threads are for each column.
+absl::Status EmitColumn(const PlannedKernel& k, int64_t rows, V number) {
+  const HloInstruction* reduce = k.kernel.columns.reduce;
+  const Shape& shape = reduce->shape();
+  const int64_t columns = shape.ElementCount();
+  auto& b = k.f.b();
+  V block = b.CreateUDiv(number, k.f.Index(kWarp * rows)), thread = b.CreateURem(number, k.f.Index(kWarp * rows));
+  V row = b.CreateUDiv(thread, k.f.Index(kWarp));
+  V column = b.CreateAdd(b.CreateMul(block, k.f.Index(kWarp)), b.CreateURem(thread, k.f.Index(kWarp)));
+  V last = k.f.Index(columns - 1);
+  V inside = b.CreateICmpULE(column, last);
+  // Threads beyond the last column go along it: all of a block must come to each point where they wait.
+  if (columns % kWarp != 0) column = b.CreateSelect(inside, column, last);
+  FusedEmitter fused(k.f.element(), 1);
+  k.Bind(fused);
+  const Index position = PositionOf(shape.dims(), column);
+  TeamReducer reducer(k.f, Team{Team::Kind::kColumn, rows}, row);
+  XC_ASSIGN_OR_RETURN(const Element sum, reducer.Reduce(fused, reduce, fused.Coordinates(position, shape)));
+  return k.f.If(b.CreateAnd(inside, b.CreateICmpEQ(row, k.f.Index(0))), [&]() -> absl::Status {
+    FusedEmitter result(k.f.element(), 1);
+    k.Bind(result);
+    result.BindValue(reduce, sum);
+    XC_ASSIGN_OR_RETURN(const Element value, result.Get(k.root(), position));
+    result.Store(k.root()->shape(), k.output(0), position, value);
+    return absl::OkStatus();
   });
+}
+
+}  // namespace
+
+Regions ColumnRegions(const PlannedKernel& k) {
+  const int64_t rows = ThreadsOfColumn(k.kernel, *k.instruction);
+  if (rows == 0) return LoopRegions(k);
+  const int64_t blocks = (k.kernel.columns.reduce->shape().ElementCount() + kWarp - 1) / kWarp;
+  return {{blocks * kWarp * rows, [&k, rows](V number) { return EmitColumn(k, rows, number); },
+           static_cast<int>(kWarp * rows)}};
+}
+
+int ColumnBlock(const plan::Kernel& kernel, const HloInstruction& instruction) {
+  const int64_t rows = ThreadsOfColumn(kernel, instruction);
+  return rows == 0 ? LoopBlock(kernel, instruction) : static_cast<int>(kWarp * rows);
 }
 
 }  // namespace xc::gpu

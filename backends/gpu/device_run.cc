@@ -135,11 +135,13 @@ class DeviceRun {
   }
 
   absl::Status Do(const plan::Step&, const plan::Alias&) { return absl::OkStatus(); }
-  absl::Status Do(const plan::Step&, const plan::Copy& copy) {
+  absl::Status Do(const plan::Step& step, const plan::Copy& copy) {
+    if (auto it = code_.launches.find(&step); it != code_.launches.end()) return Start(it->second);
     const int64_t bytes = copy.bytes.constant();
     return bytes == 0 ? absl::OkStatus() : stream_->CopyOnDevice(At(copy.to), At(copy.from), bytes);
   }
-  absl::Status Do(const plan::Step&, const plan::Clear& clear) {
+  absl::Status Do(const plan::Step& step, const plan::Clear& clear) {
+    if (auto it = code_.launches.find(&step); it != code_.launches.end()) return Start(it->second);
     const int64_t bytes = clear.bytes.constant();
     return bytes == 0 ? absl::OkStatus() : stream_->Fill(At(clear.to), 0, bytes);
   }

@@ -1,6 +1,7 @@
 // Walks over a plan: which function writes which step, functions that several steps share, and modules.
 #include "backends/gpu/emitter.h"
 
+#include <memory>
 #include <variant>
 
 #include "absl/container/flat_hash_set.h"
@@ -71,29 +72,47 @@ std::string MissingCallee(const llvm::Function& function) {
   return "";
 }
 
-absl::Status WriteForm(const PlannedKernel& kernel) {
+// The regions of a kernel; none: its form writes whole functions.
+Regions RegionsOf(const PlannedKernel& kernel) {
   switch (kernel.kernel.form) {
     case plan::Form::kLoop:
     case plan::Form::kRowReduce:
-      return EmitLoops(kernel);
+      return LoopRegions(kernel);
     case plan::Form::kColumnReduce:
-      return EmitColumns(kernel);
-    case plan::Form::kTranspose:
-      return EmitTransposes(kernel);
+      return ColumnRegions(kernel);
     case plan::Form::kStitched:
-      return EmitStitched(kernel);
+      return StitchedRegions(kernel);
     case plan::Form::kConcatenate:
-      return EmitConcatenate(kernel);
+      return ConcatenateRegions(kernel);
     case plan::Form::kInterleave:
-      return EmitInterleave(kernel);
+      return InterleaveRegions(kernel);
     case plan::Form::kUpdate:
-      return EmitUpdate(kernel);
+      return UpdateRegions(kernel);
     case plan::Form::kScatter:
-      return EmitScatterForm(kernel);
+      return ScatterRegions(kernel);
     case plan::Form::kSelectAndScatter:
-      return EmitSelectAndScatterForm(kernel);
+      return SelectAndScatterRegions(kernel);
+    case plan::Form::kTranspose:
+      return {};
   }
-  return absl::InternalError("a kernel of no form");
+  return {};
+}
+
+// The block size of all of a kernel's regions; -1: it has none.
+int BlockOf(const plan::Kernel& kernel, const HloInstruction& instruction) {
+  switch (kernel.form) {
+    case plan::Form::kTranspose:
+      return -1;
+    case plan::Form::kColumnReduce:
+      return ColumnBlock(kernel, instruction);
+    case plan::Form::kStitched:
+      return StitchedBlock(kernel, instruction);
+    case plan::Form::kLoop:
+    case plan::Form::kRowReduce:
+      return LoopBlock(kernel, instruction);
+    default:
+      return 0;
+  }
 }
 
 }  // namespace
@@ -154,7 +173,10 @@ absl::Status Emitter::EmitKernel(const plan::Step& step, const plan::Kernel& ker
     for (const plan::Argument& argument : kernel.arguments) {
       parameters.push_back({argument.written, argument.shared, aligned});
     }
-    const auto write = [&](KernelFunction& f) { return WriteForm(PlannedKernel(f, step.instruction, kernel)); };
+    const auto write = [&](KernelFunction& f) {
+      const PlannedKernel planned(f, step.instruction, kernel);
+      return kernel.form == plan::Form::kTranspose ? EmitTransposes(planned) : f.ForEach(RegionsOf(planned));
+    };
     const absl::StatusOr<int> function = Write(parameters, AnyWide(*step.instruction) ? 64 : 32, write);
     if (!function.ok()) {
       codes_.erase(it);
@@ -268,12 +290,117 @@ absl::Status Emitter::EmitLibraryCall(const plan::Step& step, const plan::Librar
                  [&](KernelFunction& f) { return writer->second(f, descriptor); });
 }
 
+absl::Status Emitter::EmitGroup(const plan::Computation& computation, const StartGroup& group) {
+  std::vector<Parameter> parameters;
+  std::vector<BufferSlice> arguments;
+  std::string key = "group";
+  const auto add = [&](const BufferSlice& slice, const Parameter& parameter) {
+    arguments.push_back(slice);
+    parameters.push_back(parameter);
+  };
+  const Parameter both{/*written=*/true, /*shared=*/true};  // copies may go where others come from
+  struct Part {
+    const plan::Step* step;
+    int first;
+  };
+  std::vector<Part> parts;
+  std::vector<plan::Copy> at_once;
+  for (int member : group.members) {
+    const plan::Step& step = computation.steps[member];
+    emitted_.launches[&step];
+    const auto* copy = std::get_if<plan::Copy>(&step.action);
+    if (copy != nullptr && IsAtOnce(*copy)) {
+      at_once.push_back(*copy);
+      continue;
+    }
+    parts.push_back({&step, static_cast<int>(arguments.size())});
+    if (copy != nullptr) {
+      add(copy->to, both);
+      add(copy->from, both);
+      absl::StrAppend(&key, " copy ", CopyUnit(*copy), " ", copy->bytes.constant());
+    } else if (const auto* clear = std::get_if<plan::Clear>(&step.action)) {
+      add(clear->to, {/*written=*/true});
+      absl::StrAppend(&key, " fill ", FillUnit(*clear), " ", clear->bytes.constant());
+    } else {
+      const auto& kernel = std::get<plan::Kernel>(step.action);
+      const bool aligned = IsAligned(kernel);
+      for (const plan::Argument& a : kernel.arguments) add(a.slice, {a.written, a.shared, aligned});
+      absl::StrAppend(&key, " kernel ", kernel.code, aligned ? " aligned" : "");
+    }
+  }
+  const int first_at_once = static_cast<int>(arguments.size());
+  at_once = AtOnce(std::move(at_once));
+  for (const plan::Copy& copy : at_once) {
+    add(copy.to, both);
+    add(copy.from, both);
+    absl::StrAppend(&key, " at once ", CopyUnit(copy), " ", copy.bytes.constant());
+  }
+  auto [it, fresh] = calls_.try_emplace(key, 0);
+  if (fresh) {
+    const absl::StatusOr<int> function = Write(parameters, /*index_bits=*/32, [&](KernelFunction& f) {
+      std::vector<std::unique_ptr<PlannedKernel>> kernels;
+      Regions regions;
+      for (const Part& part : parts) {
+        if (const auto* copy = std::get_if<plan::Copy>(&part.step->action)) {
+          regions.push_back(CopyRegion(f, part.first, *copy));
+        } else if (const auto* clear = std::get_if<plan::Clear>(&part.step->action)) {
+          regions.push_back(FillRegion(f, part.first, *clear));
+        } else {
+          const auto& kernel = std::get<plan::Kernel>(part.step->action);
+          kernels.push_back(std::make_unique<PlannedKernel>(f, part.step->instruction, kernel, part.first));
+          for (KernelFunction::Region& region : RegionsOf(*kernels.back())) regions.push_back(std::move(region));
+        }
+      }
+      if (!at_once.empty()) regions.push_back(CopyAtOnce(f, first_at_once, at_once));
+      return f.ForEach(regions);
+    });
+    if (!function.ok()) {
+      calls_.erase(it);
+      return function.status();
+    }
+    it->second = *function;
+  }
+  emitted_.launches[&computation.steps[group.at]].push_back({it->second, std::move(arguments)});
+  return absl::OkStatus();
+}
+
+absl::Status Emitter::EmitStep(const plan::Step& step) {
+  if (emitted_.launches.contains(&step)) return absl::OkStatus();  // of a group
+  if (const auto* kernel = std::get_if<plan::Kernel>(&step.action)) return EmitKernel(step, *kernel);
+  if (const auto* call = std::get_if<plan::LibraryCall>(&step.action)) return EmitLibraryCall(step, *call);
+  return absl::OkStatus();
+}
+
+absl::Status Emitter::EmitGroups() {
+  const auto block = [&](const plan::Step& step, const plan::Kernel& kernel) {
+    return alone_.contains(kernel.code) || AnyWide(*step.instruction) ? -1 : BlockOf(kernel, *step.instruction);
+  };
+  // What has no code beside others starts alone, and the others are grouped again.
+  for (bool again = true; again;) {
+    again = false;
+    emitted_.launches.clear();
+    const std::vector<std::vector<StartGroup>> groups = GroupStarts(plan_, block);
+    for (size_t c = 0; c < groups.size(); ++c) {
+      for (const StartGroup& group : groups[c]) {
+        const absl::Status status = EmitGroup(plan_.computations[c], group);
+        if (status.ok()) continue;
+        if (!absl::IsUnimplemented(status)) return status;
+        again = true;
+        for (int member : group.members) {
+          const auto* kernel = std::get_if<plan::Kernel>(&plan_.computations[c].steps[member].action);
+          if (kernel != nullptr) alone_.insert(kernel->code);
+        }
+      }
+    }
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<EmittedPlan> Emitter::Run() {
+  XC_RETURN_IF_ERROR(EmitGroups());
   for (const plan::Computation& computation : plan_.computations) {
     for (const plan::Step& step : computation.steps) {
-      absl::Status status;
-      if (const auto* kernel = std::get_if<plan::Kernel>(&step.action)) status = EmitKernel(step, *kernel);
-      if (const auto* call = std::get_if<plan::LibraryCall>(&step.action)) status = EmitLibraryCall(step, *call);
+      const absl::Status status = EmitStep(step);
       if (absl::IsUnimplemented(status)) {
         emitted_.launches.erase(&step);
         emitted_.reasons[&step] = std::string(status.message());

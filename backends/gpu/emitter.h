@@ -34,7 +34,7 @@ struct EmittedPlan {
   std::vector<std::string> ptx;
   std::vector<std::string> ir;  // on request: the modules before the passes
   std::vector<KernelCode> kernels;
-  // Of steps with code: what is started, one after the other.
+  // Of steps with code: what is started, one after the other; nothing where it is started with another step.
   absl::flat_hash_map<const plan::Step*, std::vector<Launch>> launches;
   // Of kernels and library calls without: why.
   absl::flat_hash_map<const plan::Step*, std::string> reasons;

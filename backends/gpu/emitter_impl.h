@@ -8,9 +8,11 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "backends/gpu/emitter.h"
 #include "backends/gpu/kernel_function.h"
 #include "backends/gpu/ptx.h"
+#include "backends/gpu/start_groups.h"
 
 namespace xc::gpu {
 
@@ -24,6 +26,10 @@ class Emitter {
  private:
   // Each writes the code of a step and adds its launches. Unimplemented, with the reason: the host evaluates the step.
   absl::Status EmitKernel(const plan::Step& step, const plan::Kernel& kernel);
+  absl::Status EmitStep(const plan::Step& step);
+  absl::Status EmitGroups();
+  // The code of the group's steps as one function. Unimplemented: one of them has none, or none beside others.
+  absl::Status EmitGroup(const plan::Computation& computation, const StartGroup& group);
   absl::Status EmitLibraryCall(const plan::Step& step, const plan::LibraryCall& call);
   absl::Status EmitSortCall(const plan::Step& step, const plan::LibraryCall& call);
   absl::Status EmitFftCall(const plan::Step& step, const plan::LibraryCall& call);
@@ -46,7 +52,8 @@ class Emitter {
   // Kernel::code, and whether the memory is aligned, to functions; or to why there are none.
   absl::flat_hash_map<std::pair<int64_t, bool>, int> codes_;
   absl::flat_hash_map<int64_t, std::string> refused_;
-  absl::flat_hash_map<std::string, int> calls_;  // of library calls, by function and descriptor
+  absl::flat_hash_set<int64_t> alone_;           // Kernel::code of those that do not stand beside others
+  absl::flat_hash_map<std::string, int> calls_;  // of library calls, by function and descriptor; of groups, by parts
   std::unique_ptr<PtxModule> module_;            // open
   int functions_ = 0;                            // in it
 };
@@ -54,20 +61,22 @@ class Emitter {
 // A kernel of a plan as the forms see it: its function, what its expression reads, where its results go.
 class PlannedKernel {
  public:
-  PlannedKernel(KernelFunction& function, const HloInstruction* instruction, const plan::Kernel& kernel)
-      : f(function), instruction(instruction), kernel(kernel) {}
+  // `first`: the function's argument that is the kernel's first.
+  PlannedKernel(KernelFunction& function, const HloInstruction* instruction, const plan::Kernel& kernel, int first = 0)
+      : f(function), instruction(instruction), kernel(kernel), first(first) {}
   // Tells `fused` where the expression's inputs are.
   void Bind(codegen::FusedEmitter& fused) const {
-    for (const auto& [leaf, i] : kernel.inputs) fused.BindMemory(leaf, f.argument(i));
+    for (const auto& [leaf, i] : kernel.inputs) fused.BindMemory(leaf, f.argument(first + i));
     for (const auto& [parameter, constant] : kernel.scalars) fused.BindAlias(parameter, constant);
   }
-  llvm::Value* output(int leaf) const { return f.argument(kernel.outputs[leaf]); }
+  llvm::Value* output(int leaf) const { return f.argument(first + kernel.outputs[leaf]); }
   bool fusion() const { return instruction->opcode() == HloOpcode::kFusion; }
   const HloInstruction* root() const { return fusion() ? instruction->fused_root() : instruction; }
 
   KernelFunction& f;
   const HloInstruction* instruction;
   const plan::Kernel& kernel;
+  const int first;
 };
 
 // Whether vectors may be read and written: all memory is aligned.
@@ -78,16 +87,28 @@ inline bool IsAligned(const plan::Kernel& kernel) {
   return true;
 }
 
-// The forms (loops.cc, stitched.cc, column_reduce.cc, transpose.cc): each writes the function's whole body.
-absl::Status EmitLoops(const PlannedKernel& kernel);
-absl::Status EmitColumns(const PlannedKernel& kernel);
+// The forms (loops.cc, stitched.cc, column_reduce.cc): the regions of a kernel, which must outlive them.
+using Regions = std::vector<KernelFunction::Region>;
+Regions LoopRegions(const PlannedKernel& kernel);
+Regions ColumnRegions(const PlannedKernel& kernel);
+Regions ConcatenateRegions(const PlannedKernel& kernel);
+Regions InterleaveRegions(const PlannedKernel& kernel);
+Regions UpdateRegions(const PlannedKernel& kernel);
+Regions StitchedRegions(const PlannedKernel& kernel);
+Regions ScatterRegions(const PlannedKernel& kernel);
+Regions SelectAndScatterRegions(const PlannedKernel& kernel);
+// The largest KernelFunction::Region::block of such a kernel, which `instruction` stands for.
+int LoopBlock(const plan::Kernel& kernel, const HloInstruction& instruction);
+int ColumnBlock(const plan::Kernel& kernel, const HloInstruction& instruction);
+int StitchedBlock(const plan::Kernel& kernel, const HloInstruction& instruction);
+// Writes the function's whole body.
 absl::Status EmitTransposes(const PlannedKernel& kernel);
-absl::Status EmitConcatenate(const PlannedKernel& kernel);
-absl::Status EmitInterleave(const PlannedKernel& kernel);
-absl::Status EmitUpdate(const PlannedKernel& kernel);
-absl::Status EmitStitched(const PlannedKernel& kernel);
-absl::Status EmitScatterForm(const PlannedKernel& kernel);
-absl::Status EmitSelectAndScatterForm(const PlannedKernel& kernel);
+
+// Copies and fills as regions (copies.cc). Arguments from number `first` on: where each copy goes, where it comes from;
+// what is filled.
+KernelFunction::Region CopyAtOnce(KernelFunction& f, int first, const std::vector<plan::Copy>& copies);
+KernelFunction::Region CopyRegion(KernelFunction& f, int first, const plan::Copy& copy);
+KernelFunction::Region FillRegion(KernelFunction& f, int first, const plan::Clear& clear);
 
 // Library calls (dots.cc, …). Parameters are the call's arrays, in order.
 absl::Status EmitMatmul(KernelFunction& f, const MatmulDesc& desc);

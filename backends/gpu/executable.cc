@@ -38,10 +38,11 @@ class GpuExecutable : public ProgramExecutable {
     DeviceStarts starts;
     for (const plan::Computation& computation : code_.plan.computations) {
       for (const plan::Step& step : computation.steps) {
-        if (std::holds_alternative<plan::Copy>(step.action) || std::holds_alternative<plan::Clear>(step.action)) {
-          ++starts.copies;
-        } else if (auto it = code_.launches.find(&step); it != code_.launches.end()) {
+        if (auto it = code_.launches.find(&step); it != code_.launches.end()) {
           starts.kernels += static_cast<int64_t>(it->second.size());
+        } else if (std::holds_alternative<plan::Copy>(step.action) ||
+                   std::holds_alternative<plan::Clear>(step.action)) {
+          ++starts.copies;
         } else if (ComputedByHost(step)) {
           ++starts.evaluated;
         }

@@ -72,19 +72,23 @@ absl::Status KernelFunction::ForEachBlock(int64_t count, int threads, const std:
   return body(builder_.CreateZExt(block, builder_.getIntNTy(element_.target().index_bits)));
 }
 
-absl::Status KernelFunction::ForEach(const std::vector<int64_t>& counts,
-                                     const std::function<absl::Status(size_t, V)>& body) {
-  const int64_t most = *std::max_element(counts.begin(), counts.end());
-  code_.threads = static_cast<int>(std::min<int64_t>(kThreads, (most + 31) / 32 * 32));
+absl::Status KernelFunction::ForEach(const std::vector<Region>& regions) {
+  int64_t most = 1;
+  int size = 0;
+  for (const Region& region : regions) {
+    most = std::max(most, region.count);
+    size = std::max(size, region.block);
+  }
+  code_.threads = size > 0 ? size : static_cast<int>(std::min<int64_t>(kThreads, (most + 31) / 32 * 32));
   llvm::Type* type = builder_.getIntNTy(element_.target().index_bits);
   V block = builder_.CreateIntrinsic(llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_x, {}, {});
   V first = builder_.CreateMul(builder_.CreateZExt(block, type), Index(code_.threads), "", true, true);
   V number = builder_.CreateAdd(first, Thread(), "", true, true);
   int64_t begin = 0;
-  for (size_t r = 0; r < counts.size(); ++r) {
+  for (const Region& region : regions) {
     V own = begin == 0 ? number : builder_.CreateSub(number, Index(begin));
-    XC_RETURN_IF_ERROR(If(builder_.CreateICmpULT(own, Index(counts[r])), [&] { return body(r, own); }));
-    begin += (counts[r] + code_.threads - 1) / code_.threads * code_.threads;
+    XC_RETURN_IF_ERROR(If(builder_.CreateICmpULT(own, Index(region.count)), [&] { return region.body(own); }));
+    begin += (region.count + code_.threads - 1) / code_.threads * code_.threads;
   }
   code_.blocks = begin / code_.threads;
   return absl::OkStatus();

@@ -9,6 +9,7 @@
 #include "absl/status/status.h"
 #include "backends/codegen/fused_emitter.h"
 #include "backends/gpu/emitter.h"
+#include "backends/gpu/start_groups.h"
 #include "backends/plan/plan.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/Module.h"
@@ -16,9 +17,6 @@
 namespace xc::gpu {
 
 constexpr unsigned kGlobalMemory = 1;  // NVPTX's address space
-
-// The most that a thread reads or writes at once.
-constexpr int kVectorBytes = 16;
 
 // Memory that a kernel is given.
 struct Parameter {
@@ -31,7 +29,7 @@ class KernelFunction {
  public:
   using V = llvm::Value*;
 
-  static constexpr int kThreads = 256;
+  static constexpr int kThreads = kBlockThreads;
 
   KernelFunction(llvm::Module& module, const std::string& name, const std::vector<Parameter>& parameters,
                  const codegen::CodegenTarget& target);
@@ -42,11 +40,19 @@ class KernelFunction {
   V argument(int i) { return function_->getArg(i); }
   V Index(int64_t value) { return builder_.getIntN(element_.target().index_bits, value); }
 
-  // Writes code that one thread runs for each number below `counts[r]`, for each r: `body(r, number)`. To be called
-  // once.
-  absl::Status ForEach(const std::vector<int64_t>& counts, const std::function<absl::Status(size_t, V)>& body);
+  // A part of a function's work: `count` threads, of which each runs `body` with its number.
+  struct Region {
+    int64_t count = 0;
+    std::function<absl::Status(V)> body;
+    // Threads of a block, of which `count` is a multiple, where they run `body` together; 0: each for itself, or a
+    // warp.
+    int block = 0;
+  };
+  // Writes code for the regions, each in blocks of its own; they are of one block size, where they have any. To be
+  // called once.
+  absl::Status ForEach(const std::vector<Region>& regions);
   absl::Status ForEach(int64_t count, const std::function<absl::Status(V)>& body) {
-    return ForEach(std::vector<int64_t>{count}, [&](size_t, V i) { return body(i); });
+    return ForEach({Region{count, body}});
   }
   // Writes code that `threads` threads run together for each of `count` blocks: `body(block)`. To be called once.
   absl::Status ForEachBlock(int64_t count, int threads, const std::function<absl::Status(V)>& body);

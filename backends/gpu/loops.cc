@@ -29,17 +29,18 @@ int64_t Count(const plan::Nest& nest) {
   return count;
 }
 
-// Calls `body` with an emitter for each position of each nest.
-absl::Status ForEachPosition(const PlannedKernel& k,
-                             const std::function<absl::Status(FusedEmitter&, const plan::Nest&, const Index&)>& body) {
-  std::vector<int64_t> counts;
-  for (const plan::Nest& nest : k.kernel.nests) counts.push_back(Count(nest));
-  return k.f.ForEach(counts, [&](size_t n, V number) {
-    const plan::Nest& nest = k.kernel.nests[n];
-    FusedEmitter fused(k.f.element(), 1);
-    k.Bind(fused);
-    return body(fused, nest, PositionOf(Dims(nest), number));
-  });
+// A region for each nest, in which `body` is called with an emitter and the position.
+Regions ForEachPosition(const PlannedKernel& k,
+                        const std::function<absl::Status(FusedEmitter&, const plan::Nest&, const Index&)>& body) {
+  Regions regions;
+  for (const plan::Nest& nest : k.kernel.nests) {
+    regions.push_back({Count(nest), [&k, &nest, body](V number) {
+                         FusedEmitter fused(k.f.element(), 1);
+                         k.Bind(fused);
+                         return body(fused, nest, PositionOf(Dims(nest), number));
+                       }});
+  }
+  return regions;
 }
 
 // Whether code for the values is short enough to stand in a kernel several times.
@@ -81,87 +82,100 @@ int64_t ElementsPerThread(const PlannedKernel& k, const plan::Nest& nest) {
   return elements;
 }
 
-}  // namespace
-
-absl::Status EmitLoops(const PlannedKernel& k) {
-  // A warp or a block for each position of a nest with long rows, else a thread for one or a few.
-  std::vector<int64_t> counts, each;
-  std::vector<Team> teams;
-  for (const plan::Nest& nest : k.kernel.nests) {
-    int64_t length = 0;
-    if (k.kernel.form == plan::Form::kRowReduce && !nest.values[0]->shape().IsTuple()) {
-      for (const HloInstruction* value : nest.values) {
-        // The operands of an op that stands alone are in memory.
-        if (k.fusion() || IsRowReduce(*value)) length = std::max(length, RowLength(*value));
-      }
-    }
-    teams.push_back(Team::ForRows(length, Count(nest)));
-    each.push_back(teams.back().size > 1 ? 1 : ElementsPerThread(k, nest));
-    counts.push_back(Count(nest) / each.back() * teams.back().size);
-  }
-  return k.f.ForEach(counts, [&](size_t n, V number) -> absl::Status {
-    const plan::Nest& nest = k.kernel.nests[n];
-    auto& b = k.f.b();
-    FusedEmitter fused(k.f.element(), 1);
-    k.Bind(fused);
-    const Team team = teams[n];
-    V member = team.size > 1 ? b.CreateURem(number, k.f.Index(team.size)) : nullptr;
-    TeamReducer reducer(k.f, team, member);
-    if (team.size > 1) {
-      fused.SetRowReducer(&reducer);
-      number = b.CreateUDiv(number, k.f.Index(team.size));
-    }
-    std::vector<Index> positions;
-    for (int64_t i = 0; i < each[n]; ++i) {
-      V at = each[n] == 1 ? number : b.CreateAdd(b.CreateMul(number, k.f.Index(each[n])), k.f.Index(i), "", true, true);
-      positions.push_back(PositionOf(Dims(nest), at));
-    }
-    if (const HloInstruction* reduce = nest.values[0]; reduce->shape().IsTuple()) {
-      XC_ASSIGN_OR_RETURN(const std::vector<Element> results, fused.GetReduce(reduce, positions[0]));
-      for (size_t i = 0; i < results.size(); ++i) {
-        fused.Store(reduce->shape().tuple_shape(i), k.output(nest.outputs[i]), positions[0], results[i]);
-      }
-      return absl::OkStatus();
-    }
-    // All values are read before any is written: an output may lie over an operand.
-    std::vector<std::vector<Element>> results;
+// The threads that share a position of the nest: a warp or a block where rows are long.
+Team TeamOf(const plan::Kernel& kernel, const HloInstruction& instruction, const plan::Nest& nest) {
+  int64_t length = 0;
+  if (kernel.form == plan::Form::kRowReduce && !nest.values[0]->shape().IsTuple()) {
     for (const HloInstruction* value : nest.values) {
-      results.emplace_back();
-      for (const Index& position : positions) {
-        XC_ASSIGN_OR_RETURN(const Element element, fused.Get(value, position));
-        results.back().push_back(element);
+      // The operands of an op that stands alone are in memory.
+      if (instruction.opcode() == HloOpcode::kFusion || IsRowReduce(*value)) {
+        length = std::max(length, RowLength(*value));
       }
     }
-    // What the other threads have read may lie where this one writes.
-    reducer.Wait();
-    const auto store = [&] {
-      for (size_t v = 0; v < results.size(); ++v) {
-        for (size_t i = 0; i < positions.size(); ++i) {
-          fused.Store(nest.values[v]->shape(), k.output(nest.outputs[v]), positions[i], results[v][i]);
-        }
-      }
-      return absl::OkStatus();
-    };
-    return team.size > 1 ? k.f.If(b.CreateICmpEQ(member, k.f.Index(0)), store) : store();
-  });
+  }
+  return Team::ForRows(length, Count(nest));
 }
 
-absl::Status EmitConcatenate(const PlannedKernel& k) {
-  const HloInstruction* root = k.root();
-  return ForEachPosition(k, [&](FusedEmitter& fused, const plan::Nest& nest, const Index& position) -> absl::Status {
+// What one thread of the team writes to compute `each` positions, from number `number` of the team on.
+absl::Status EmitPositions(const PlannedKernel& k, const plan::Nest& nest, const Team& team, int64_t each, V number) {
+  auto& b = k.f.b();
+  FusedEmitter fused(k.f.element(), 1);
+  k.Bind(fused);
+  V member = team.size > 1 ? b.CreateURem(number, k.f.Index(team.size)) : nullptr;
+  TeamReducer reducer(k.f, team, member);
+  if (team.size > 1) {
+    fused.SetRowReducer(&reducer);
+    number = b.CreateUDiv(number, k.f.Index(team.size));
+  }
+  std::vector<Index> positions;
+  for (int64_t i = 0; i < each; ++i) {
+    V at = each == 1 ? number : b.CreateAdd(b.CreateMul(number, k.f.Index(each)), k.f.Index(i), "", true, true);
+    positions.push_back(PositionOf(Dims(nest), at));
+  }
+  if (const HloInstruction* reduce = nest.values[0]; reduce->shape().IsTuple()) {
+    XC_ASSIGN_OR_RETURN(const std::vector<Element> results, fused.GetReduce(reduce, positions[0]));
+    for (size_t i = 0; i < results.size(); ++i) {
+      fused.Store(reduce->shape().tuple_shape(i), k.output(nest.outputs[i]), positions[0], results[i]);
+    }
+    return absl::OkStatus();
+  }
+  // All values are read before any is written: an output may lie over an operand.
+  std::vector<std::vector<Element>> results;
+  for (const HloInstruction* value : nest.values) {
+    results.emplace_back();
+    for (const Index& position : positions) {
+      XC_ASSIGN_OR_RETURN(const Element element, fused.Get(value, position));
+      results.back().push_back(element);
+    }
+  }
+  // What the other threads have read may lie where this one writes.
+  reducer.Wait();
+  const auto store = [&] {
+    for (size_t v = 0; v < results.size(); ++v) {
+      for (size_t i = 0; i < positions.size(); ++i) {
+        fused.Store(nest.values[v]->shape(), k.output(nest.outputs[v]), positions[i], results[v][i]);
+      }
+    }
+    return absl::OkStatus();
+  };
+  return team.size > 1 ? k.f.If(b.CreateICmpEQ(member, k.f.Index(0)), store) : store();
+}
+
+}  // namespace
+
+Regions LoopRegions(const PlannedKernel& k) {
+  Regions regions;
+  for (const plan::Nest& nest : k.kernel.nests) {
+    const Team team = TeamOf(k.kernel, *k.instruction, nest);
+    const int64_t each = team.size > 1 ? 1 : ElementsPerThread(k, nest);
+    regions.push_back({Count(nest) / each * team.size,
+                       [&k, &nest, team, each](V number) { return EmitPositions(k, nest, team, each, number); },
+                       team.block()});
+  }
+  return regions;
+}
+
+int LoopBlock(const plan::Kernel& kernel, const HloInstruction& instruction) {
+  int block = 0;
+  for (const plan::Nest& nest : kernel.nests) block = std::max(block, TeamOf(kernel, instruction, nest).block());
+  return block;
+}
+
+Regions ConcatenateRegions(const PlannedKernel& k) {
+  return ForEachPosition(k, [&k](FusedEmitter& fused, const plan::Nest& nest, const Index& position) -> absl::Status {
     const HloInstruction* value = nest.values[0];
     XC_ASSIGN_OR_RETURN(const Element element, fused.Get(value, position));
     Index to{fused.Coordinates(position, value->shape())};
     for (size_t d = 0; d < to.dims.size(); ++d) {
       to.dims[d] = fused.index().AddConst(to.dims[d], nest.offsets[d].constant());
     }
-    fused.Store(root->shape(), k.output(0), to, element);
+    fused.Store(k.root()->shape(), k.output(0), to, element);
     return absl::OkStatus();
   });
 }
 
-absl::Status EmitInterleave(const PlannedKernel& k) {
-  return ForEachPosition(k, [&](FusedEmitter& fused, const plan::Nest& nest, const Index& position) -> absl::Status {
+Regions InterleaveRegions(const PlannedKernel& k) {
+  return ForEachPosition(k, [&k](FusedEmitter& fused, const plan::Nest& nest, const Index& position) -> absl::Status {
     std::vector<Element> values;
     for (const HloInstruction* part : nest.values) {
       XC_ASSIGN_OR_RETURN(const Element value, fused.Get(part, position));
@@ -173,9 +187,9 @@ absl::Status EmitInterleave(const PlannedKernel& k) {
   });
 }
 
-absl::Status EmitUpdate(const PlannedKernel& k) {
-  const HloInstruction* dus = k.root();
-  return ForEachPosition(k, [&](FusedEmitter& fused, const plan::Nest& nest, const Index& position) -> absl::Status {
+Regions UpdateRegions(const PlannedKernel& k) {
+  return ForEachPosition(k, [&k](FusedEmitter& fused, const plan::Nest& nest, const Index& position) -> absl::Status {
+    const HloInstruction* dus = k.root();
     const HloInstruction* update = nest.values[0];
     XC_ASSIGN_OR_RETURN(const std::vector<Term> starts, fused.Starts(dus, 2, update->shape().dims()));
     XC_ASSIGN_OR_RETURN(const Element value, fused.Get(update, position));
@@ -187,21 +201,22 @@ absl::Status EmitUpdate(const PlannedKernel& k) {
   });
 }
 
-absl::Status EmitScatterForm(const PlannedKernel& k) {
-  std::vector<V> outputs;
-  for (size_t i = 0; i < k.kernel.outputs.size(); ++i) outputs.push_back(k.output(static_cast<int>(i)));
-  const auto bind = [&](FusedEmitter& fused) { k.Bind(fused); };
-  return k.f.ForEach(codegen::ScatterParts(*k.instruction), [&](V part) {
-    return codegen::EmitScatter(k.f.element(), k.instruction, bind, outputs, /*lanes=*/1, part);
-  });
+Regions ScatterRegions(const PlannedKernel& k) {
+  return {{codegen::ScatterParts(*k.instruction), [&k](V part) {
+             std::vector<V> outputs;
+             for (size_t i = 0; i < k.kernel.outputs.size(); ++i) outputs.push_back(k.output(static_cast<int>(i)));
+             const auto bind = [&](FusedEmitter& fused) { k.Bind(fused); };
+             return codegen::EmitScatter(k.f.element(), k.instruction, bind, outputs, /*lanes=*/1, part);
+           }}};
 }
 
-absl::Status EmitSelectAndScatterForm(const PlannedKernel& k) {
-  const auto bind = [&](FusedEmitter& fused) { k.Bind(fused); };
-  return k.f.ForEach(codegen::SelectAndScatterParts(*k.instruction), [&](V part) {
-    V end = k.f.b().CreateAdd(part, k.f.Index(1));
-    return codegen::EmitSelectAndScatter(k.f.element(), k.instruction, bind, k.output(0), /*lanes=*/1, part, end);
-  });
+Regions SelectAndScatterRegions(const PlannedKernel& k) {
+  return {{codegen::SelectAndScatterParts(*k.instruction), [&k](V part) {
+             const auto bind = [&](FusedEmitter& fused) { k.Bind(fused); };
+             V end = k.f.b().CreateAdd(part, k.f.Index(1));
+             return codegen::EmitSelectAndScatter(k.f.element(), k.instruction, bind, k.output(0), /*lanes=*/1, part,
+                                                  end);
+           }}};
 }
 
 }  // namespace xc::gpu

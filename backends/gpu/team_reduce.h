@@ -22,6 +22,9 @@ struct Team {
   Kind kind = Kind::kThread;
   int64_t size = 1;
 
+  // KernelFunction::Region::block for it.
+  int block() const { return kind == Kind::kBlock ? KernelFunction::kThreads : 0; }
+
   // For each of `positions` positions at which rows of `length` elements are reduced.
   static Team ForRows(int64_t length, int64_t positions);
 };

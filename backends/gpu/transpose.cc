@@ -121,13 +121,13 @@ absl::Status EmitTransposes(const PlannedKernel& k) {
   const int64_t minor = static_cast<int64_t>(nest.dims.size()) - 1, along = nest.access.contiguous;
   if (k.kernel.nests.size() > 1 || nest.values.size() > 1 || along < 0 || along == minor ||
       nest.dims[along].constant() < kSquare / 2 || nest.dims[minor].constant() < kSquare / 2) {
-    return EmitLoops(k);
+    return k.f.ForEach(LoopRegions(k));
   }
   plan::TransposedReads reads = plan::FindTransposedReads(nest.values[0], k.fusion());
   constexpr size_t kMost = 4;  // squares of 8-byte elements that fit into a block's shared memory
   const bool is_complex = std::any_of(reads.transposes.begin(), reads.transposes.end(),
                                       [](const HloInstruction* i) { return IsComplex(i->type()); });
-  if (is_complex || reads.transposes.empty() || reads.transposes.size() > kMost) return EmitLoops(k);
+  if (is_complex || reads.transposes.empty() || reads.transposes.size() > kMost) return k.f.ForEach(LoopRegions(k));
   return TransposeWriter(k, std::move(reads.transposes)).Write();
 }
 

@@ -48,6 +48,48 @@ void ExpectSame(const std::string& text, size_t evaluated = 0) {
   }
 }
 
+// Kernels and copies that one run starts, what is in a loop's body once.
+int64_t Starts(const std::string& text) {
+  auto module = ParseModule(text);
+  if (!module.ok()) return -1;
+  CompileOptions options;
+  options.emulate = true;
+  const auto executable = (*BackendByName("gpu"))->Compile(std::move(*module), options);
+  if (!executable.ok() || !(*executable)->device_starts().has_value()) return -1;
+  const DeviceStarts starts = *(*executable)->device_starts();
+  return starts.kernels + starts.copies + starts.evaluated;
+}
+
+TEST(Gpu, SmallKernelsStartTogether) {
+  // Of the three sums two go beside each other, and the third, which needs one of them, beside the sine.
+  const std::string text = R"(HloModule m
+add { a = f32[] parameter(0) b = f32[] parameter(1) ROOT r = f32[] add(a, b) }
+ENTRY e { x = f32[7,40] parameter(0) y = f32[5000] parameter(1) z = f32[] constant(0)
+  p = f32[7] reduce(x, z), dimensions={1}, to_apply=add q = f32[] reduce(y, z), dimensions={0}, to_apply=add
+  t = f32[] reduce(p, z), dimensions={0}, to_apply=add s = f32[5000] sine(y)
+  ROOT r = (f32[7], f32[], f32[], f32[5000]) tuple(p, q, t, s) })";
+  ExpectSame(text);
+  EXPECT_EQ(Starts(text), 2);
+}
+
+TEST(Gpu, StateOfLoopsRotatesAtOnce) {
+  // Each of the values goes where the next one lies; sizes have 16, 4 and 1 bytes to an access.
+  for (const char* type : {"f32[300]", "f32[4]", "f32[3]", "u8[3]", "f32[]"}) {
+    std::string text = R"(HloModule m
+body { p = (s32[], T, T, T) parameter(0) i = s32[] get-tuple-element(p), index=0 o = s32[] constant(1)
+  n = s32[] add(i, o) a = T get-tuple-element(p), index=1 b = T get-tuple-element(p), index=2
+  c = T get-tuple-element(p), index=3 ROOT t = (s32[], T, T, T) tuple(n, b, c, a) }
+cond { p = (s32[], T, T, T) parameter(0) i = s32[] get-tuple-element(p), index=0 o = s32[] constant(4)
+  ROOT r = pred[] compare(i, o), direction=LT }
+ENTRY e { i = s32[] constant(0) a = T parameter(0) b = T parameter(1) c = T parameter(2)
+  t = (s32[], T, T, T) tuple(i, a, b, c) ROOT w = (s32[], T, T, T) while(t), condition=cond, body=body })";
+    for (size_t at; (at = text.find(" T")) != std::string::npos;) text.replace(at, 2, std::string(" ") + type);
+    for (size_t at; (at = text.find("(T")) != std::string::npos;) text.replace(at, 2, std::string("(") + type);
+    ExpectSame(text);
+    EXPECT_EQ(Starts(text), 3) << text;  // in front of the loop, its condition, its body
+  }
+}
+
 TEST(Gpu, Elementwise) {
   ExpectSame(R"(HloModule m
 ENTRY e { x = f32[1000] parameter(0) y = f32[1000] parameter(1) s = f32[1000] sine(x) p = f32[1000] tanh(y)
