@@ -59,6 +59,9 @@ struct TargetInfo {
   // Whether convolutions take weights that were packed at compile time, and do with their result, part by part, what an
   // elementwise kernel after them would do with all of it.
   bool direct_convolutions = false;
+  // Whether the code of products and convolutions does with each element of their result what an elementwise kernel
+  // after them would do.
+  bool products_take_kernels = false;
 };
 
 struct PassOptions {

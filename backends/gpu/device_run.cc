@@ -150,7 +150,10 @@ class DeviceRun {
   // its code are constants.
   absl::Status Do(const plan::Step& step, const plan::Kernel& kernel) {
     if (auto it = code_.launches.find(&step); it != code_.launches.end()) return Start(it->second);
-    const HloInstruction& instruction = *step.instruction;
+    return EvaluateKernel(*step.instruction, kernel);
+  }
+
+  absl::Status EvaluateKernel(const HloInstruction& instruction, const plan::Kernel& kernel) {
     std::vector<BufferSlice> inputs, outputs;
     std::vector<const void*> known;
     for (int64_t i = 0; i < instruction.operand_count(); ++i) {
@@ -188,9 +191,10 @@ class DeviceRun {
     for (int64_t leaf = 0; leaf < instruction.shape().LeafCount(); ++leaf) {
       outputs.push_back(code_.buffers.Slice(&instruction, leaf));
     }
-    return OnHost(inputs, outputs, [&](const std::vector<void*>& in, const std::vector<void*>& out) {
+    XC_RETURN_IF_ERROR(OnHost(inputs, outputs, [&](const std::vector<void*>& in, const std::vector<void*>& out) {
       return EvaluateInto(program_.calls.evaluate, instruction, in.data(), out.data());
-    });
+    }));
+    return call.then == nullptr ? absl::OkStatus() : EvaluateKernel(*call.then_of, *call.then);
   }
 
   // The functions of the run's queues and counters.

@@ -14,8 +14,8 @@ using V = llvm::Value*;
 
 }  // namespace
 
-absl::Status EmitMatmul(KernelFunction& f, const MatmulDesc& desc) {
-  if (IsForTiles(desc)) return EmitTiledMatmul(f, desc);
+absl::Status EmitMatmul(KernelFunction& f, const MatmulDesc& desc, const ProductResult& result) {
+  if (IsForTiles(desc)) return EmitTiledMatmul(f, desc, result);
   int64_t count = desc.m * desc.n;
   for (int i = 0; i < desc.num_batch_dims; ++i) count *= desc.batch[i];
   return f.ForEach(count, [&](V number) -> absl::Status {
@@ -40,12 +40,11 @@ absl::Status EmitMatmul(KernelFunction& f, const MatmulDesc& desc) {
     loop.SetNext(0, next.re);
     if (next.im != nullptr) loop.SetNext(1, next.im);
     loop.End();
-    sum.Store(f.argument(2), c, {loop.Result(0), next.im == nullptr ? nullptr : loop.Result(1)});
-    return absl::OkStatus();
+    return sum.Store(result, f.argument(2), c, {loop.Result(0), next.im == nullptr ? nullptr : loop.Result(1)});
   });
 }
 
-absl::Status EmitConvolution(KernelFunction& f, const ConvDesc& desc) {
+absl::Status EmitConvolution(KernelFunction& f, const ConvDesc& desc, const ProductResult& result) {
   int64_t count = desc.batch / desc.batch_groups * desc.out_features;
   for (int i = 0; i < desc.rank; ++i) count *= desc.out[i];
   const int64_t group_inputs = desc.in_features / desc.feature_groups;
@@ -107,8 +106,7 @@ absl::Status EmitConvolution(KernelFunction& f, const ConvDesc& desc) {
       loops[l]->End();
       next = {loops[l]->Result(0), next.im == nullptr ? nullptr : loops[l]->Result(1)};
     }
-    sum.Store(f.argument(2), out, next);
-    return absl::OkStatus();
+    return sum.Store(result, f.argument(2), out, next);
   });
 }
 

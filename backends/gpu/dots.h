@@ -54,12 +54,19 @@ class Accumulator {
     return {b.CreateAdd(sum.re, b.CreateMul(x.re, y.re))};
   }
 
-  void Store(V base, V offset, codegen::Element sum) {
+  // Hands the element of the result at `offset`, of which the sum is `sum`, to `result`.
+  absl::Status Store(const ProductResult& result, V base, V offset, codegen::Element sum) {
+    const codegen::Element value = f_.element().Convert(sum_, c_, sum);
+    if (result.store) Write(base, offset, value);
+    return result.then == nullptr ? absl::OkStatus() : result.then(value, offset);
+  }
+
+ private:
+  void Write(V base, V offset, codegen::Element value) {
     auto& b = f_.b();
     auto& e = f_.element();
     llvm::Type* scalar = e.MemoryType(c_);
     const llvm::Align align(scalar->getScalarSizeInBits() / 8);
-    const codegen::Element value = e.Convert(sum_, c_, sum);
     const auto part = [&](V at, V v) { b.CreateAlignedStore(e.ToMemory(c_, v), b.CreateGEP(scalar, base, at), align); };
     if (!IsComplex(c_)) return part(offset, value.re);
     V twice = b.CreateMul(offset, f_.Index(2));
@@ -67,7 +74,6 @@ class Accumulator {
     part(b.CreateAdd(twice, f_.Index(1)), value.im);
   }
 
- private:
   KernelFunction& f_;
   const ElementType a_, b_, c_;
   ElementType sum_;
@@ -77,7 +83,7 @@ class Accumulator {
 bool IsForTiles(const MatmulDesc& desc);
 // A product by blocks of threads (tiled_dot.cc), each of which computes a tile of the result from tiles of the operands
 // in shared memory. Each sum is taken in the order of k, as EmitMatmul's plain form does: the same bits.
-absl::Status EmitTiledMatmul(KernelFunction& f, const MatmulDesc& desc);
+absl::Status EmitTiledMatmul(KernelFunction& f, const MatmulDesc& desc, const ProductResult& result);
 
 }  // namespace xc::gpu
 

@@ -192,6 +192,23 @@ absl::Status Emitter::EmitKernel(const plan::Step& step, const plan::Kernel& ker
   return absl::OkStatus();
 }
 
+absl::Status Emitter::AddLaunch(const plan::Step& step, const std::string& key,
+                                const std::vector<Parameter>& parameters, std::vector<BufferSlice> arguments,
+                                int64_t scratch_bytes, int index_bits,
+                                const std::function<absl::Status(KernelFunction&)>& write) {
+  auto [it, fresh] = calls_.try_emplace(key, 0);
+  if (fresh) {
+    const absl::StatusOr<int> function = Write(parameters, index_bits, write);
+    if (!function.ok()) {
+      calls_.erase(key);
+      return function.status();
+    }
+    it->second = *function;
+  }
+  emitted_.launches[&step].push_back({it->second, std::move(arguments), scratch_bytes});
+  return absl::OkStatus();
+}
+
 absl::Status Emitter::AddCall(const plan::Step& step, const std::string& key, std::vector<BufferSlice> arguments,
                               int written, int64_t scratch_bytes,
                               const std::function<absl::Status(KernelFunction&)>& write) {
@@ -205,18 +222,65 @@ absl::Status Emitter::AddCall(const plan::Step& step, const std::string& key, st
     parameters.push_back(parameter);
   }
   if (scratch_bytes > 0) parameters.push_back({true, false});
-  const bool wide = AnyWide(*step.instruction);
-  auto [it, fresh] = calls_.try_emplace(whole_key, 0);
-  if (fresh) {
-    absl::StatusOr<int> function = Write(parameters, wide ? 64 : 32, write);
-    if (!function.ok()) {
-      calls_.erase(it);
-      return function.status();
-    }
-    it->second = *function;
+  return AddLaunch(step, whole_key, parameters, std::move(arguments), scratch_bytes,
+                   AnyWide(*step.instruction) ? 64 : 32, write);
+}
+
+namespace {
+
+// Whether nobody but the kernel that `call` ends with reads the product.
+bool OnlyThenReads(const HloInstruction* result, const plan::LibraryCall& call) {
+  for (const HloInstruction* user : result->users()) {
+    if (user == call.then_of) continue;
+    if (user->opcode() != HloOpcode::kReshape && user->opcode() != HloOpcode::kBitcast) return false;
+    if (user == user->parent()->root() || !OnlyThenReads(user, call)) return false;
   }
-  emitted_.launches[&step].push_back({it->second, std::move(arguments), scratch_bytes});
-  return absl::OkStatus();
+  return result != result->parent()->root();
+}
+
+}  // namespace
+
+absl::Status Emitter::EmitProduct(const plan::Step& step, const plan::LibraryCall& call) {
+  const auto& descriptor = std::get<plan::Descriptor>(call.arguments[0]);
+  const auto* matmul = std::get_if<MatmulDesc>(&descriptor);
+  const auto* convolution = std::get_if<ConvDesc>(&descriptor);
+  std::string key = call.function;
+  std::vector<BufferSlice> arguments;
+  std::vector<Parameter> parameters;
+  for (int i = 0; i < 3; ++i) {
+    arguments.push_back(std::get<BufferSlice>(call.arguments[1 + i]));
+    parameters.push_back({/*written=*/i == 2});
+  }
+  parameters[0].shared = parameters[1].shared = arguments[0] == arguments[1];
+  std::visit([&](const auto& data) { key.append(reinterpret_cast<const char*>(&data), sizeof(data)); }, descriptor);
+  const plan::Kernel* then = call.then.get();
+  bool wide = AnyWide(*step.instruction), store = true;
+  int known = -1;
+  if (then != nullptr) {
+    wide |= AnyWide(*call.then_of);
+    for (const plan::Argument& a : then->arguments) {
+      parameters.push_back({a.written, a.shared || a.slice == arguments[2]});
+      parameters[2].shared |= a.slice == arguments[2];
+      if (a.written && a.slice == arguments[2]) store = false;
+      if (!a.written && a.slice == arguments[2]) known = static_cast<int>(&a - then->arguments.data());
+      arguments.push_back(a.slice);
+    }
+    store = store && !OnlyThenReads(step.instruction, call);
+    absl::StrAppend(&key, " then ", then->code, store ? " stored" : "");
+  }
+  return AddLaunch(step, key, parameters, std::move(arguments), 0, wide ? 64 : 32, [&](KernelFunction& f) {
+    ProductResult result;
+    if (then != nullptr) {
+      result.store = store;
+      result.then = [&](codegen::Element value, llvm::Value* number) {
+        PlannedKernel kernel(f, call.then_of, *then, 3);
+        kernel.known_argument = known;
+        kernel.known = value;
+        return EmitElement(kernel, number);
+      };
+    }
+    return matmul != nullptr ? EmitMatmul(f, *matmul, result) : EmitConvolution(f, *convolution, result);
+  });
 }
 
 absl::Status Emitter::EmitSortCall(const plan::Step& step, const plan::LibraryCall& call) {
@@ -250,6 +314,11 @@ absl::Status Emitter::EmitFftCall(const plan::Step& step, const plan::LibraryCal
   const auto& desc = std::get<FftDesc>(std::get<plan::Descriptor>(call.arguments[0]));
   const auto &in = std::get<BufferSlice>(call.arguments[1]), &out = std::get<BufferSlice>(call.arguments[2]);
   const std::string key(reinterpret_cast<const char*>(&desc), sizeof(desc));
+  const bool in_place = in.kind == out.kind && in.index == out.index;  // perhaps
+  if (!in_place) {
+    return AddCall(step, absl::StrCat("fft ", key), {in, out}, 1, 0,
+                   [&](KernelFunction& f) { return EmitFft(f, desc); });
+  }
   const int64_t scratch = FftScratchBytes(desc);
   XC_RETURN_IF_ERROR(
       AddCall(step, absl::StrCat("fft ", key), {in}, 0, scratch, [&](KernelFunction& f) { return EmitFft(f, desc); }));
@@ -269,10 +338,11 @@ absl::Status Emitter::EmitLibraryCall(const plan::Step& step, const plan::Librar
                    [&](KernelFunction& f) { return EmitTopK(f, desc); });
   }
   if (call.function == "xc_rt_rng_bit_generator") return EmitRandomCall(step, call);
+  for (const char* product : {"xc_rt_matmul", "xc_rt_matmul_then", "xc_rt_convolution", "xc_rt_convolution_then"}) {
+    if (call.function == product) return EmitProduct(step, call);
+  }
   using WriteDesc = std::function<absl::Status(KernelFunction&, const plan::Descriptor&)>;
   static const auto* const kWriters = new absl::flat_hash_map<std::string, WriteDesc>{
-      {"xc_rt_matmul", [](KernelFunction& f, const auto& d) { return EmitMatmul(f, std::get<MatmulDesc>(d)); }},
-      {"xc_rt_convolution", [](KernelFunction& f, const auto& d) { return EmitConvolution(f, std::get<ConvDesc>(d)); }},
       {"xc_rt_triangular_solve",
        [](KernelFunction& f, const auto& d) { return EmitTriangularSolve(f, std::get<TriangularSolveDesc>(d)); }},
       {"xc_rt_cholesky", [](KernelFunction& f, const auto& d) { return EmitCholesky(f, std::get<CholeskyDesc>(d)); }},
@@ -335,33 +405,24 @@ absl::Status Emitter::EmitGroup(const plan::Computation& computation, const Star
     add(copy.from, both);
     absl::StrAppend(&key, " at once ", CopyUnit(copy), " ", copy.bytes.constant());
   }
-  auto [it, fresh] = calls_.try_emplace(key, 0);
-  if (fresh) {
-    const absl::StatusOr<int> function = Write(parameters, /*index_bits=*/32, [&](KernelFunction& f) {
-      std::vector<std::unique_ptr<PlannedKernel>> kernels;
-      Regions regions;
-      for (const Part& part : parts) {
-        if (const auto* copy = std::get_if<plan::Copy>(&part.step->action)) {
-          regions.push_back(CopyRegion(f, part.first, *copy));
-        } else if (const auto* clear = std::get_if<plan::Clear>(&part.step->action)) {
-          regions.push_back(FillRegion(f, part.first, *clear));
-        } else {
-          const auto& kernel = std::get<plan::Kernel>(part.step->action);
-          kernels.push_back(std::make_unique<PlannedKernel>(f, part.step->instruction, kernel, part.first));
-          for (KernelFunction::Region& region : RegionsOf(*kernels.back())) regions.push_back(std::move(region));
+  return AddLaunch(
+      computation.steps[group.at], key, parameters, std::move(arguments), 0, /*index_bits=*/32, [&](KernelFunction& f) {
+        std::vector<std::unique_ptr<PlannedKernel>> kernels;
+        Regions regions;
+        for (const Part& part : parts) {
+          if (const auto* copy = std::get_if<plan::Copy>(&part.step->action)) {
+            regions.push_back(CopyRegion(f, part.first, *copy));
+          } else if (const auto* clear = std::get_if<plan::Clear>(&part.step->action)) {
+            regions.push_back(FillRegion(f, part.first, *clear));
+          } else {
+            const auto& kernel = std::get<plan::Kernel>(part.step->action);
+            kernels.push_back(std::make_unique<PlannedKernel>(f, part.step->instruction, kernel, part.first));
+            for (KernelFunction::Region& region : RegionsOf(*kernels.back())) regions.push_back(std::move(region));
+          }
         }
-      }
-      if (!at_once.empty()) regions.push_back(CopyAtOnce(f, first_at_once, at_once));
-      return f.ForEach(regions);
-    });
-    if (!function.ok()) {
-      calls_.erase(it);
-      return function.status();
-    }
-    it->second = *function;
-  }
-  emitted_.launches[&computation.steps[group.at]].push_back({it->second, std::move(arguments)});
-  return absl::OkStatus();
+        if (!at_once.empty()) regions.push_back(CopyAtOnce(f, first_at_once, at_once));
+        return f.ForEach(regions);
+      });
 }
 
 absl::Status Emitter::EmitStep(const plan::Step& step) {

@@ -34,8 +34,12 @@ class Emitter {
   absl::Status EmitSortCall(const plan::Step& step, const plan::LibraryCall& call);
   absl::Status EmitFftCall(const plan::Step& step, const plan::LibraryCall& call);
   absl::Status EmitRandomCall(const plan::Step& step, const plan::LibraryCall& call);
-  // Adds one launch of the function that all calls with this key share, written by `write` when it is first needed. The
-  // last `written` arguments are outputs, the others inputs.
+  absl::Status EmitProduct(const plan::Step& step, const plan::LibraryCall& call);
+  // Adds one start of the function that all with this key share, written by `write` when it is first needed.
+  absl::Status AddLaunch(const plan::Step& step, const std::string& key, const std::vector<Parameter>& parameters,
+                         std::vector<BufferSlice> arguments, int64_t scratch_bytes, int index_bits,
+                         const std::function<absl::Status(KernelFunction&)>& write);
+  // The same for a library call. The last `written` arguments are outputs, the others inputs.
   absl::Status AddCall(const plan::Step& step, const std::string& key, std::vector<BufferSlice> arguments, int written,
                        int64_t scratch_bytes, const std::function<absl::Status(KernelFunction&)>& write);
 
@@ -66,7 +70,13 @@ class PlannedKernel {
       : f(function), instruction(instruction), kernel(kernel), first(first) {}
   // Tells `fused` where the expression's inputs are.
   void Bind(codegen::FusedEmitter& fused) const {
-    for (const auto& [leaf, i] : kernel.inputs) fused.BindMemory(leaf, f.argument(first + i));
+    for (const auto& [leaf, i] : kernel.inputs) {
+      if (i == known_argument) {
+        fused.BindValue(leaf, known);
+      } else {
+        fused.BindMemory(leaf, f.argument(first + i));
+      }
+    }
     for (const auto& [parameter, constant] : kernel.scalars) fused.BindAlias(parameter, constant);
   }
   llvm::Value* output(int leaf) const { return f.argument(first + kernel.outputs[leaf]); }
@@ -77,6 +87,16 @@ class PlannedKernel {
   const HloInstruction* instruction;
   const plan::Kernel& kernel;
   const int first;
+  // The value of the inputs that are this argument, at the position that is written; -1: all are in memory.
+  int known_argument = -1;
+  codegen::Element known;
+};
+
+// What becomes of an element of a product or a convolution.
+struct ProductResult {
+  bool store = true;
+  // Whether there is more to do with a value: the element of this number.
+  std::function<absl::Status(codegen::Element, llvm::Value*)> then;
 };
 
 // Whether vectors may be read and written: all memory is aligned.
@@ -101,6 +121,8 @@ Regions SelectAndScatterRegions(const PlannedKernel& kernel);
 int LoopBlock(const plan::Kernel& kernel, const HloInstruction& instruction);
 int ColumnBlock(const plan::Kernel& kernel, const HloInstruction& instruction);
 int StitchedBlock(const plan::Kernel& kernel, const HloInstruction& instruction);
+// Writes what one thread does that computes element `number` of the first nest.
+absl::Status EmitElement(const PlannedKernel& kernel, llvm::Value* number);
 // Writes the function's whole body.
 absl::Status EmitTransposes(const PlannedKernel& kernel);
 
@@ -111,11 +133,12 @@ KernelFunction::Region CopyRegion(KernelFunction& f, int first, const plan::Copy
 KernelFunction::Region FillRegion(KernelFunction& f, int first, const plan::Clear& clear);
 
 // Library calls (dots.cc, …). Parameters are the call's arrays, in order.
-absl::Status EmitMatmul(KernelFunction& f, const MatmulDesc& desc);
-absl::Status EmitConvolution(KernelFunction& f, const ConvDesc& desc);
+absl::Status EmitMatmul(KernelFunction& f, const MatmulDesc& desc, const ProductResult& result);
+absl::Status EmitConvolution(KernelFunction& f, const ConvDesc& desc, const ProductResult& result);
 absl::Status EmitTriangularSolve(KernelFunction& f, const TriangularSolveDesc& desc);
 absl::Status EmitCholesky(KernelFunction& f, const CholeskyDesc& desc);
-// Parameters: the operand, scratch memory of FftScratchBytes that takes the result; and: the result, the same memory.
+// Parameters: the operand, what takes the result: where it belongs, or, if that is where the operand is, scratch memory
+// of FftScratchBytes; then: the result, that memory.
 absl::Status EmitFft(KernelFunction& f, const FftDesc& desc);
 absl::Status EmitFftResult(KernelFunction& f, const FftDesc& desc);
 int64_t FftScratchBytes(const FftDesc& desc);

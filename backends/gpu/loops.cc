@@ -161,6 +161,10 @@ int LoopBlock(const plan::Kernel& kernel, const HloInstruction& instruction) {
   return block;
 }
 
+absl::Status EmitElement(const PlannedKernel& k, V number) {
+  return EmitPositions(k, k.kernel.nests[0], Team{}, 1, number);
+}
+
 Regions ConcatenateRegions(const PlannedKernel& k) {
   return ForEachPosition(k, [&k](FusedEmitter& fused, const plan::Nest& nest, const Index& position) -> absl::Status {
     const HloInstruction* value = nest.values[0];

@@ -22,6 +22,7 @@ TargetInfo TargetInfoOf(const Target&) {
   info.kernel_cost = 1'000'000;
   info.memory_cost = 16;
   info.inlines_kernels = false;
+  info.products_take_kernels = true;
   return info;
 }
 

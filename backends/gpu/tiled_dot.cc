@@ -29,8 +29,9 @@ int64_t Blocks(const MatmulDesc& desc, int64_t tile) {
 
 class TiledMatmul {
  public:
-  TiledMatmul(KernelFunction& f, const MatmulDesc& desc)
+  TiledMatmul(KernelFunction& f, const MatmulDesc& desc, const ProductResult& result)
       : f_(f),
+        result_(result),
         b_(f.b()),
         at_(f),
         desc_(desc),
@@ -136,10 +137,10 @@ class TiledMatmul {
 
   absl::Status Store(V m, V n, V c, const std::vector<V>& sums) {
     const bool whole = desc_.m % each_ == 0 && desc_.n % each_ == 0;
-    const auto store = [&](int64_t i, int64_t j) {
+    const auto store = [&](int64_t i, int64_t j) -> absl::Status {
       V to = at_.Add(at_.Add(c, at_.Times(at_.Add(m, at_.Const(i)), desc_.c_m)),
                      at_.Times(at_.Add(n, at_.Const(j)), desc_.c_n));
-      sum_.Store(f_.argument(2), to, {sums[i * each_ + j]});
+      return sum_.Store(result_, f_.argument(2), to, {sums[i * each_ + j]});
     };
     const auto inside = [&](int64_t i, int64_t j) {
       return b_.CreateAnd(b_.CreateICmpULT(at_.Add(m, at_.Const(i)), at_.Const(desc_.m)),
@@ -148,14 +149,7 @@ class TiledMatmul {
     const auto each = [&](bool check) -> absl::Status {
       for (int64_t i = 0; i < each_; ++i) {
         for (int64_t j = 0; j < each_; ++j) {
-          if (!check) {
-            store(i, j);
-            continue;
-          }
-          XC_RETURN_IF_ERROR(f_.If(inside(i, j), [&] {
-            store(i, j);
-            return absl::OkStatus();
-          }));
+          XC_RETURN_IF_ERROR(check ? f_.If(inside(i, j), [&] { return store(i, j); }) : store(i, j));
         }
       }
       return absl::OkStatus();
@@ -167,6 +161,7 @@ class TiledMatmul {
   int64_t Pitch() const { return tile_ + 16 / (scalar_->getScalarSizeInBits() / 8); }
 
   KernelFunction& f_;
+  const ProductResult& result_;
   llvm::IRBuilder<>& b_;
   Places at_;
   const MatmulDesc& desc_;
@@ -186,6 +181,8 @@ bool IsForTiles(const MatmulDesc& desc) {
   return words && desc.m >= kSide && desc.n >= kSide && desc.k >= kDepth / 2;
 }
 
-absl::Status EmitTiledMatmul(KernelFunction& f, const MatmulDesc& desc) { return TiledMatmul(f, desc).Write(); }
+absl::Status EmitTiledMatmul(KernelFunction& f, const MatmulDesc& desc, const ProductResult& result) {
+  return TiledMatmul(f, desc, result).Write();
+}
 
 }  // namespace xc::gpu

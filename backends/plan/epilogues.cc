@@ -1,5 +1,5 @@
-// Elementwise kernels that follow a convolution become part of its step: each part of the result is read while it is in
-// the cache, and by the thread that made it.
+// Elementwise kernels that follow a convolution, on some targets a product, become part of its step: each part of the
+// result is read while it is in the cache or in registers, and by the thread that made it.
 #include <algorithm>
 #include <memory>
 #include <utility>
@@ -42,23 +42,44 @@ bool ReadsInPlace(const HloInstruction& instruction, const HloInstruction* value
   return true;
 }
 
-bool CanFollow(const Planner& planner, const Step& conv, const LibraryCall& call, const HloInstruction* instruction,
+// Whether a kernel is worth a place in another step. A start takes microseconds; code stands in many places.
+bool IsWorthIt(const TargetInfo& target, const HloInstruction& instruction, const Kernel& kernel) {
+  constexpr int64_t kMostInstructions = 32;
+  if (!target.products_take_kernels) return kernel.cost.constant() >= kSmallCost;
+  return instruction.opcode() != HloOpcode::kFusion ||
+         instruction.fused_computation()->instruction_count() <= kMostInstructions;
+}
+
+// Whether `operand` has the elements of `result`, at their places and in their order.
+bool IsResult(const Planner& planner, const HloInstruction* operand, const HloInstruction* result) {
+  if (operand == result) return true;
+  return planner.target().products_take_kernels && operand->shape().IsArray() && operand->type() == result->type() &&
+         operand->shape().IsRowMajor() && operand->shape().ElementCount() == result->shape().ElementCount() &&
+         planner.Slice(operand) == planner.Slice(result);
+}
+
+bool CanFollow(const Planner& planner, const Step& product, const LibraryCall& call, const HloInstruction* instruction,
                const Kernel& kernel) {
-  const HloInstruction* const result = conv.instruction;
-  if (kernel.form != Form::kLoop || kernel.nests.size() != 1 || kernel.cost.constant() < kSmallCost) return false;
+  const HloInstruction* const result = product.instruction;
+  if (kernel.form != Form::kLoop || kernel.nests.size() != 1) return false;
+  if (!IsWorthIt(planner.target(), *instruction, kernel)) return false;
+  // A thread knows an element by its number.
+  if (planner.target().products_take_kernels && !result->shape().IsRowMajor()) return false;
   const Nest& nest = kernel.nests[0];
   if (nest.access.row_reduce || nest.access.contiguous >= 0) return false;
-  const auto same = [](const Size& size, int64_t dim) { return size.constant() == dim; };
-  const auto& dims = result->shape().dims();
-  if (!std::equal(nest.dims.begin(), nest.dims.end(), dims.begin(), dims.end(), same)) return false;
   const BufferSlice& made = planner.Slice(result);
-  bool reads = false;
+  const HloInstruction* read = nullptr;
   for (const HloInstruction* operand : instruction->operands()) {
-    reads |= operand == result;
-    if (operand != result && operand->shape().IsArray() && Overlap(planner.Slice(operand), made)) return false;
+    const bool is_result = IsResult(planner, operand, result);
+    if (!is_result && operand->shape().IsArray() && Overlap(planner.Slice(operand), made)) return false;
+    if (is_result && read != nullptr && read != operand) return false;
+    if (is_result) read = operand;
   }
-  if (!reads || !ReadsInPlace(*instruction, result)) return false;
-  // What it writes must not be what the convolution still reads, nor other parts of its result.
+  if (read == nullptr || !ReadsInPlace(*instruction, read)) return false;
+  const auto same = [](const Size& size, int64_t dim) { return size.constant() == dim; };
+  const auto& dims = read->shape().dims();
+  if (!std::equal(nest.dims.begin(), nest.dims.end(), dims.begin(), dims.end(), same)) return false;
+  // What it writes must not be what the product still reads, nor other parts of its result.
   for (const Argument& argument : kernel.arguments) {
     if (!argument.written) continue;
     if (Overlap(argument.slice, made) && !(argument.slice == made)) return false;
@@ -75,7 +96,10 @@ bool CanFollow(const Planner& planner, const Step& conv, const LibraryCall& call
 void AttachEpilogues(const Planner& planner, std::vector<Step>* steps) {
   for (size_t i = 0; i < steps->size(); ++i) {
     auto* call = std::get_if<LibraryCall>(&(*steps)[i].action);
-    if (call == nullptr || call->function != "xc_rt_convolution") continue;
+    if (call == nullptr || (call->function != "xc_rt_convolution" &&
+                            !(planner.target().products_take_kernels && call->function == "xc_rt_matmul"))) {
+      continue;
+    }
     size_t next = i + 1;
     while (next < steps->size() && std::holds_alternative<Alias>((*steps)[next].action)) ++next;
     if (next == steps->size()) break;
@@ -84,7 +108,7 @@ void AttachEpilogues(const Planner& planner, std::vector<Step>* steps) {
     if (kernel == nullptr || !CanFollow(planner, (*steps)[i], *call, after.instruction, *kernel)) continue;
     // One step of the instruction: no other kernel computes a part of it.
     if (next + 1 < steps->size() && (*steps)[next + 1].instruction == after.instruction) continue;
-    call->function = "xc_rt_convolution_then";
+    call->function += "_then";
     call->then = std::make_shared<const Kernel>(std::move(*kernel));
     call->then_of = after.instruction;
     after.action = Alias{};

@@ -129,8 +129,8 @@ struct LibraryCall {
   std::vector<CallArgument> arguments;
   Result returns = Result::kStatus;
   BufferSlice result;
-  // Of a convolution (…_then): a kernel over the positions of its result that is run on each part as soon as it is
-  // there, and the instruction that it computes. It writes nothing that the convolution reads.
+  // Of a convolution or product (…_then): a kernel over the positions of its result that is run on each part as soon as
+  // it is there, and the instruction that it computes. It writes nothing that the product reads.
   std::shared_ptr<const Kernel> then;
   const HloInstruction* then_of = nullptr;
 };

@@ -290,6 +290,24 @@ ENTRY e {
   EXPECT_THAT(packed, testing::HasSubstr("packed=1}, parameter 0[2048], constant 1[64], output 0[8192])"));
 }
 
+// On some targets products do likewise, also behind a reshape.
+TEST(Plan, ProductThen) {
+  TargetInfo target;
+  const std::string text = R"(
+HloModule m
+ENTRY e {
+  x = f32[6,8] parameter(0)
+  y = f32[8,4] parameter(1)
+  d = f32[6,4] dot(x, y), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  s = f32[24] reshape(d)
+  ROOT n = f32[24] negate(s)
+}
+)";
+  EXPECT_THAT(PlanOf(text, target), testing::HasSubstr("  n: kernel "));
+  target.products_take_kernels = true;
+  EXPECT_THAT(PlanOf(text, target), testing::HasSubstr("output 0[96]), then n: kernel 0, loop [24] n, reads "));
+}
+
 TEST(Plan, Sorts) {
   EXPECT_EQ(PlanOf(R"(
 HloModule m

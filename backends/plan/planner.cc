@@ -82,7 +82,7 @@ absl::StatusOr<int> Planner::PlanComputation(const HloComputation& computation) 
     }
   }
   steps_ = outer;
-  if (target_.direct_convolutions && !ForAllSizes()) AttachEpilogues(*this, &steps);
+  if ((target_.direct_convolutions || target_.products_take_kernels) && !ForAllSizes()) AttachEpilogues(*this, &steps);
   plan_.computations.push_back({&computation, std::move(steps)});
   return static_cast<int>(plan_.computations.size()) - 1;
 }

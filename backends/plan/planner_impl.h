@@ -76,7 +76,7 @@ Decision PlanSelectAndScatter(Planner& planner, const HloInstruction* instructio
 Decision PlanDot(Planner& planner, const HloInstruction* dot);
 Decision PlanConvolution(Planner& planner, const HloInstruction* convolution);
 
-// epilogues.cc: gives convolutions the elementwise kernels that follow them.
+// epilogues.cc: gives convolutions, and products, the elementwise kernels that follow them.
 void AttachEpilogues(const Planner& planner, std::vector<Step>* steps);
 
 // sort.cc

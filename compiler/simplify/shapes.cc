@@ -85,6 +85,34 @@ I* ReshapeConstant(I* i, PassContext& context) {
   return i->parent()->Add(HloInstruction::CreateConstant(std::move(literal)));
 }
 
+// reshape(transpose x) that takes dimensions of size 1 away -> transpose(reshape x), which products read as it lies
+I* ReshapeTranspose(I* i, PassContext&) {
+  I* t = i->operand(0);
+  if (t->opcode() != HloOpcode::kTranspose || t->user_count() != 1 || i->shape().is_dynamic()) return nullptr;
+  const Shape& from = t->shape();
+  if (from.rank() <= i->shape().rank()) return nullptr;
+  std::vector<bool> kept(from.rank(), false);  // dimensions of the transpose's operand
+  Int64List sources;                           // of each dimension of the result
+  int64_t next = 0;
+  for (int64_t d = 0; d < from.rank(); ++d) {
+    if (next < i->shape().rank() && from.dim(d) == i->shape().dim(next)) {
+      sources.push_back(t->dimensions()[d]);
+      kept[t->dimensions()[d]] = true;
+      ++next;
+    } else if (from.dim(d) != 1) {
+      return nullptr;
+    }
+  }
+  if (next < i->shape().rank()) return nullptr;
+  Int64List sizes, place(from.rank(), 0), permutation;
+  for (int64_t d = 0; d < from.rank(); ++d) {
+    place[d] = static_cast<int64_t>(sizes.size());
+    if (kept[d]) sizes.push_back(t->operand(0)->shape().dim(d));
+  }
+  for (int64_t source : sources) permutation.push_back(place[source]);
+  return make::Transpose(make::Reshape(t->operand(0), sizes), permutation);
+}
+
 // transpose that changes nothing -> x
 I* TransposeIdentity(I* i, PassContext&) { return make::IsIdentity(i->dimensions()) ? i->operand(0) : nullptr; }
 
@@ -296,6 +324,7 @@ absl::Span<const RewriteRow> ShapeRows() {
       {"reshape_broadcast", HloOpcode::kReshape, ReshapeBroadcast},
       {"reshape_iota", HloOpcode::kReshape, ReshapeIota},
       {"reshape_constant", HloOpcode::kReshape, ReshapeConstant},
+      {"reshape_transpose", HloOpcode::kReshape, ReshapeTranspose},
       {"transpose_identity", HloOpcode::kTranspose, TransposeIdentity},
       {"transpose_transpose", HloOpcode::kTranspose, TransposeTranspose},
       {"transpose_unit_dims", HloOpcode::kTranspose, TransposeUnitDims},

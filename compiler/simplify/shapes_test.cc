@@ -81,6 +81,17 @@ TEST(Shapes, TransposesAreUndoneThroughElementwiseOps) {
             "root = f32[4,6] transpose(t1), dimensions={1,0}\n");
 }
 
+TEST(Shapes, UnitDimensionsGoBeforeATranspose) {
+  EXPECT_EQ(Check("a = f32[1,4,1,6] parameter(2)\n b = f32[1,6,1,4] transpose(a), dimensions={0,3,2,1}\n"
+                  "ROOT r = f32[6,4] reshape(b)"),
+            "t0 = f32[4,6] reshape(p2)\nroot = f32[6,4] transpose(t0), dimensions={1,0}\n");
+  EXPECT_EQ(Check("a = f32[1,4,1,6] parameter(2)\n b = f32[1,6,1,4] transpose(a), dimensions={0,3,2,1}\n"
+                  "ROOT r = f32[6,1,4] reshape(b)"),
+            "t0 = f32[4,1,6] reshape(p2)\nroot = f32[6,1,4] transpose(t0), dimensions={2,1,0}\n");
+  EXPECT_EQ(Check("a = f32[6,4] transpose(x), dimensions={1,0}\n ROOT r = f32[3,8] reshape(a)"),
+            "t0 = f32[6,4] transpose(p0), dimensions={1,0}\nroot = f32[3,8] reshape(t0)\n");
+}
+
 TEST(Shapes, AddedUnitDimensionsMoveBehindElementwiseOps) {
   EXPECT_EQ(Check("a = f32[4,1,6] reshape(x)\n c = f32[] constant(2)\n d = f32[4,1,6] broadcast(c), dimensions={}\n"
                   "ROOT r = f32[4,1,6] divide(d, a)"),

@@ -72,6 +72,48 @@ ENTRY e { x = f32[7,40] parameter(0) y = f32[5000] parameter(1) z = f32[] consta
   EXPECT_EQ(Starts(text), 2);
 }
 
+TEST(Gpu, ProductsTakeTheKernelsBehindThem) {
+  struct Case {
+    const char* body;
+    int64_t starts;
+  };
+  const Case cases[] = {
+      // Tiles, whole and not; a bias and a ramp.
+      {R"(ENTRY e { x = f32[64,48] parameter(0) w = f32[48,32] parameter(1) b = f32[32] parameter(2)
+  d = f32[64,32] dot(x, w), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  c = f32[64,32] broadcast(b), dimensions={1} s = f32[64,32] add(d, c) z = f32[] constant(0)
+  y = f32[64,32] broadcast(z), dimensions={} ROOT r = f32[64,32] maximum(s, y) })",
+       1},
+      {R"(ENTRY e { x = bf16[37,50] parameter(0) w = bf16[50,41] parameter(1)
+  d = bf16[37,41] dot(x, w), lhs_contracting_dims={1}, rhs_contracting_dims={0} ROOT r = bf16[37,41] tanh(d) })",
+       1},
+      // A thread for each element; the product is a result, too.
+      {R"(ENTRY e { x = f32[5,7] parameter(0) w = f32[7,3] parameter(1)
+  d = f32[5,3] dot(x, w), lhs_contracting_dims={1}, rhs_contracting_dims={0} n = f32[5,3] negate(d)
+  ROOT r = (f32[5,3], f32[5,3]) tuple(d, n) })",
+       1},
+      // Complex numbers, a batch, a reshape between.
+      {R"(ENTRY e { x = c64[4,25,17] parameter(0) w = c64[4,17,23] parameter(1)
+  d = c64[4,25,23] dot(x, w), lhs_batch_dims={0}, rhs_batch_dims={0}, lhs_contracting_dims={2}, rhs_contracting_dims={1}
+  f = c64[100,23] reshape(d) ROOT r = c64[100,23] multiply(f, f) })",
+       1},
+      {R"(ENTRY e { x = f32[1,9,9,3] parameter(0) w = f32[3,3,3,5] parameter(1) y = f32[1,9,9,5] parameter(2)
+  c = f32[1,9,9,5] convolution(x, w), window={size=3x3 pad=1_1x1_1}, dim_labels=b01f_01io->b01f
+  ROOT r = f32[1,9,9,5] add(c, y) })",
+       1},
+      // Other places of the product are read.
+      {R"(ENTRY e { x = f32[64,48] parameter(0) w = f32[48,64] parameter(1)
+  d = f32[64,64] dot(x, w), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  t = f32[64,64] reverse(d), dimensions={0} ROOT r = f32[64,64] subtract(d, t) })",
+       2},
+  };
+  for (const Case& c : cases) {
+    const std::string text = std::string("HloModule m\n") + c.body;
+    ExpectSame(text);
+    EXPECT_EQ(Starts(text), c.starts) << text;
+  }
+}
+
 TEST(Gpu, StateOfLoopsRotatesAtOnce) {
   // Each of the values goes where the next one lies; sizes have 16, 4 and 1 bytes to an access.
   for (const char* type : {"f32[300]", "f32[4]", "f32[3]", "u8[3]", "f32[]"}) {
