@@ -64,9 +64,10 @@ Regions ColumnRegions(const PlannedKernel& k) {
            static_cast<int>(kWarp * rows)}};
 }
 
-int ColumnBlock(const plan::Kernel& kernel, const HloInstruction& instruction) {
+KernelShape ColumnShape(const plan::Kernel& kernel, const HloInstruction& instruction) {
   const int64_t rows = ThreadsOfColumn(kernel, instruction);
-  return rows == 0 ? LoopBlock(kernel, instruction) : static_cast<int>(kWarp * rows);
+  if (rows == 0) return LoopShape(kernel, instruction);
+  return {static_cast<int>(kWarp * rows), kernel.columns.reduce->shape().ElementCount() * rows};
 }
 
 }  // namespace xc::gpu

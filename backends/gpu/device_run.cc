@@ -91,7 +91,10 @@ class DeviceRun {
 
   absl::Status Computation(int number) {
     for (const plan::Step& step : code_.plan.computations[number].steps) {
-      const absl::Status status = std::visit([&](const auto& action) { return Do(step, action); }, step.action);
+      const auto launches = code_.launches.find(&step);
+      const absl::Status status = launches != code_.launches.end()
+                                      ? Start(launches->second)
+                                      : std::visit([&](const auto& action) { return Do(step, action); }, step.action);
       if (!status.ok()) {
         return absl::Status(status.code(),
                             absl::StrCat(step.instruction->name(), ": ", absl::string_view(status.message())));
@@ -135,13 +138,11 @@ class DeviceRun {
   }
 
   absl::Status Do(const plan::Step&, const plan::Alias&) { return absl::OkStatus(); }
-  absl::Status Do(const plan::Step& step, const plan::Copy& copy) {
-    if (auto it = code_.launches.find(&step); it != code_.launches.end()) return Start(it->second);
+  absl::Status Do(const plan::Step&, const plan::Copy& copy) {
     const int64_t bytes = copy.bytes.constant();
     return bytes == 0 ? absl::OkStatus() : stream_->CopyOnDevice(At(copy.to), At(copy.from), bytes);
   }
-  absl::Status Do(const plan::Step& step, const plan::Clear& clear) {
-    if (auto it = code_.launches.find(&step); it != code_.launches.end()) return Start(it->second);
+  absl::Status Do(const plan::Step&, const plan::Clear& clear) {
     const int64_t bytes = clear.bytes.constant();
     return bytes == 0 ? absl::OkStatus() : stream_->Fill(At(clear.to), 0, bytes);
   }
@@ -149,7 +150,6 @@ class DeviceRun {
   // The operands of an evaluated kernel's expression lie where the kernel's inputs are; those that it has as part of
   // its code are constants.
   absl::Status Do(const plan::Step& step, const plan::Kernel& kernel) {
-    if (auto it = code_.launches.find(&step); it != code_.launches.end()) return Start(it->second);
     return EvaluateKernel(*step.instruction, kernel);
   }
 
@@ -179,7 +179,6 @@ class DeviceRun {
   }
 
   absl::Status Do(const plan::Step& step, const plan::LibraryCall& call) {
-    if (auto it = code_.launches.find(&step); it != code_.launches.end()) return Start(it->second);
     if (RunsOnHost(step) || IsRandom(call)) return CallOnHost(call);
     const HloInstruction& instruction = *step.instruction;
     std::vector<BufferSlice> inputs, outputs;

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "backends/gpu/emitter_impl.h"
+#include "backends/gpu/sequence.h"
 #include "hlo/base/status.h"
 
 namespace xc::gpu {
@@ -98,20 +99,19 @@ Regions RegionsOf(const PlannedKernel& kernel) {
   return {};
 }
 
-// The block size of all of a kernel's regions; -1: it has none.
-int BlockOf(const plan::Kernel& kernel, const HloInstruction& instruction) {
+KernelShape ShapeOf(const plan::Kernel& kernel, const HloInstruction& instruction) {
   switch (kernel.form) {
     case plan::Form::kTranspose:
-      return -1;
+      return {-1, 0};
     case plan::Form::kColumnReduce:
-      return ColumnBlock(kernel, instruction);
+      return ColumnShape(kernel, instruction);
     case plan::Form::kStitched:
-      return StitchedBlock(kernel, instruction);
-    case plan::Form::kLoop:
-    case plan::Form::kRowReduce:
-      return LoopBlock(kernel, instruction);
+      return StitchedShape(kernel, instruction);
+    case plan::Form::kScatter:
+    case plan::Form::kSelectAndScatter:
+      return {0, 1};  // its cost is one thread's
     default:
-      return 0;
+      return LoopShape(kernel, instruction);
   }
 }
 
@@ -425,6 +425,21 @@ absl::Status Emitter::EmitGroup(const plan::Computation& computation, const Star
       });
 }
 
+absl::Status Emitter::EmitSequence(const plan::Computation& computation, const StartGroup& group) {
+  Sequence sequence(plan_, accesses_);
+  for (int member : group.members) sequence.Add(computation.steps[member]);
+  for (const plan::Step* step : sequence.steps()) emitted_.launches[step];
+  return AddLaunch(computation.steps[group.at], sequence.key(), sequence.parameters(), sequence.arguments(), 0,
+                   /*index_bits=*/32, [&](KernelFunction& f) { return sequence.Write(f, RegionsOf); });
+}
+
+void Emitter::StartAlone(const plan::Step& step) {
+  if (const auto* kernel = std::get_if<plan::Kernel>(&step.action)) alone_.insert(kernel->code);
+  for (int callee : CalleesOf(step)) {
+    for (const plan::Step& inner : plan_.computations[callee].steps) StartAlone(inner);
+  }
+}
+
 absl::Status Emitter::EmitStep(const plan::Step& step) {
   if (emitted_.launches.contains(&step)) return absl::OkStatus();  // of a group
   if (const auto* kernel = std::get_if<plan::Kernel>(&step.action)) return EmitKernel(step, *kernel);
@@ -433,24 +448,23 @@ absl::Status Emitter::EmitStep(const plan::Step& step) {
 }
 
 absl::Status Emitter::EmitGroups() {
-  const auto block = [&](const plan::Step& step, const plan::Kernel& kernel) {
-    return alone_.contains(kernel.code) || AnyWide(*step.instruction) ? -1 : BlockOf(kernel, *step.instruction);
+  const auto shape_of = [&](const plan::Step& step, const plan::Kernel& kernel) {
+    if (alone_.contains(kernel.code) || AnyWide(*step.instruction)) return KernelShape{-1, 0};
+    return ShapeOf(kernel, *step.instruction);
   };
   // What has no code beside others starts alone, and the others are grouped again.
   for (bool again = true; again;) {
     again = false;
     emitted_.launches.clear();
-    const std::vector<std::vector<StartGroup>> groups = GroupStarts(plan_, block);
+    const std::vector<std::vector<StartGroup>> groups = GroupStarts(plan_, shape_of);
     for (size_t c = 0; c < groups.size(); ++c) {
       for (const StartGroup& group : groups[c]) {
-        const absl::Status status = EmitGroup(plan_.computations[c], group);
+        const absl::Status status =
+            group.sequence ? EmitSequence(plan_.computations[c], group) : EmitGroup(plan_.computations[c], group);
         if (status.ok()) continue;
         if (!absl::IsUnimplemented(status)) return status;
         again = true;
-        for (int member : group.members) {
-          const auto* kernel = std::get_if<plan::Kernel>(&plan_.computations[c].steps[member].action);
-          if (kernel != nullptr) alone_.insert(kernel->code);
-        }
+        for (int member : group.members) StartAlone(plan_.computations[c].steps[member]);
       }
     }
   }

@@ -13,13 +13,14 @@
 #include "backends/gpu/kernel_function.h"
 #include "backends/gpu/ptx.h"
 #include "backends/gpu/start_groups.h"
+#include "backends/gpu/step_accesses.h"
 
 namespace xc::gpu {
 
 class Emitter {
  public:
   Emitter(const plan::Plan& plan, const Target& target, absl::Time deadline, bool keep_ir)
-      : plan_(plan), target_(target), deadline_(deadline), keep_ir_(keep_ir) {}
+      : plan_(plan), target_(target), deadline_(deadline), keep_ir_(keep_ir), accesses_(AccessesOf(plan)) {}
 
   absl::StatusOr<EmittedPlan> Run();
 
@@ -28,8 +29,11 @@ class Emitter {
   absl::Status EmitKernel(const plan::Step& step, const plan::Kernel& kernel);
   absl::Status EmitStep(const plan::Step& step);
   absl::Status EmitGroups();
+  // Groups no longer contain the step's kernels, those of its callees as well.
+  void StartAlone(const plan::Step& step);
   // The code of the group's steps as one function. Unimplemented: one of them has none, or none beside others.
   absl::Status EmitGroup(const plan::Computation& computation, const StartGroup& group);
+  absl::Status EmitSequence(const plan::Computation& computation, const StartGroup& group);
   absl::Status EmitLibraryCall(const plan::Step& step, const plan::LibraryCall& call);
   absl::Status EmitSortCall(const plan::Step& step, const plan::LibraryCall& call);
   absl::Status EmitFftCall(const plan::Step& step, const plan::LibraryCall& call);
@@ -52,6 +56,7 @@ class Emitter {
   const Target target_;
   const absl::Time deadline_;
   const bool keep_ir_;
+  const std::vector<Accesses> accesses_;  // of the plan's computations
   EmittedPlan emitted_;
   // Kernel::code, and whether the memory is aligned, to functions; or to why there are none.
   absl::flat_hash_map<std::pair<int64_t, bool>, int> codes_;
@@ -117,10 +122,10 @@ Regions UpdateRegions(const PlannedKernel& kernel);
 Regions StitchedRegions(const PlannedKernel& kernel);
 Regions ScatterRegions(const PlannedKernel& kernel);
 Regions SelectAndScatterRegions(const PlannedKernel& kernel);
-// The largest KernelFunction::Region::block of such a kernel, which `instruction` stands for.
-int LoopBlock(const plan::Kernel& kernel, const HloInstruction& instruction);
-int ColumnBlock(const plan::Kernel& kernel, const HloInstruction& instruction);
-int StitchedBlock(const plan::Kernel& kernel, const HloInstruction& instruction);
+// What such a kernel's regions are in all, of which `instruction` stands for it.
+KernelShape LoopShape(const plan::Kernel& kernel, const HloInstruction& instruction);
+KernelShape ColumnShape(const plan::Kernel& kernel, const HloInstruction& instruction);
+KernelShape StitchedShape(const plan::Kernel& kernel, const HloInstruction& instruction);
 // Writes what one thread does that computes element `number` of the first nest.
 absl::Status EmitElement(const PlannedKernel& kernel, llvm::Value* number);
 // Writes the function's whole body.

@@ -155,10 +155,14 @@ Regions LoopRegions(const PlannedKernel& k) {
   return regions;
 }
 
-int LoopBlock(const plan::Kernel& kernel, const HloInstruction& instruction) {
-  int block = 0;
-  for (const plan::Nest& nest : kernel.nests) block = std::max(block, TeamOf(kernel, instruction, nest).block());
-  return block;
+KernelShape LoopShape(const plan::Kernel& kernel, const HloInstruction& instruction) {
+  KernelShape shape{0, 0};
+  for (const plan::Nest& nest : kernel.nests) {
+    const Team team = TeamOf(kernel, instruction, nest);
+    shape.block = std::max(shape.block, team.block());
+    shape.threads += Count(nest) * team.size;
+  }
+  return shape;
 }
 
 absl::Status EmitElement(const PlannedKernel& k, V number) {

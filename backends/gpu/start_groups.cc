@@ -4,106 +4,26 @@
 #include <memory>
 #include <variant>
 
+#include "backends/gpu/step_accesses.h"
+
 namespace xc::gpu {
 namespace {
 
-using Slices = std::vector<BufferSlice>;
-
 // Each start of a kernel is worth this many scalar operations and bytes: larger steps fill a device by themselves.
-constexpr int64_t kMostCost = 1 << 22;
+constexpr int64_t kMostCost = 1 << 25;
 constexpr int64_t kMostBytes = 1 << 22;
+// Scalar operations, threads and bytes of a step that one block does as soon as a start is made.
+constexpr int64_t kBlockCost = 1 << 14;
+constexpr int64_t kBlockWork = 2048;
+constexpr int64_t kBlockBytes = 1 << 15;
+constexpr int64_t kSequenceCost = 1 << 17;  // of all steps of a sequence, each counted once
+constexpr int kMostOfSequence = 64;         // steps, those of callees as well: the size of its code
 constexpr size_t kMostMembers = 24;
-constexpr int kMostArguments = 96;  // of PTX's 4,352 bytes of parameters
-constexpr int kMostOfBlocks = 4;    // members that share a block's memory
-constexpr int kMostRounds = 24;     // of copies at once: each keeps a register or four
-constexpr int kReach = 512;         // steps over which one may move
-constexpr size_t kMostOpen = 32;    // groups that a step is offered
-
-// Where a step's memory is.
-struct Accesses {
-  Slices read, written;
-  bool everywhere = false;
-};
-
-bool Overlap(const BufferSlice& x, const BufferSlice& y) {
-  if (x.kind == BufferSlice::Kind::kNone || x.kind != y.kind) return false;
-  if (x.kind != BufferSlice::Kind::kArena && x.index != y.index) return false;
-  return x.offset < y.offset + y.size && y.offset < x.offset + x.size;
-}
-
-bool AnyOverlap(const Slices& x, const Slices& y) {
-  for (const BufferSlice& a : x) {
-    for (const BufferSlice& b : y) {
-      if (Overlap(a, b)) return true;
-    }
-  }
-  return false;
-}
-
-bool Conflict(const Accesses& x, const Accesses& y) {
-  if (x.everywhere || y.everywhere) return true;
-  return AnyOverlap(x.written, y.written) || AnyOverlap(x.written, y.read) || AnyOverlap(x.read, y.written);
-}
-
-void Add(Slices& to, const Slices& slices) { to.insert(to.end(), slices.begin(), slices.end()); }
-
-BufferSlice Part(BufferSlice slice, const plan::Size& bytes) {
-  slice.size = bytes.constant();
-  return slice;
-}
-
-// `callees` has those of the computations before.
-Accesses AccessesOf(const plan::Step& step, const std::vector<Accesses>& callees) {
-  Accesses accesses;
-  const auto also = [&](int callee) {
-    Add(accesses.read, callees[callee].read);
-    Add(accesses.written, callees[callee].written);
-    accesses.everywhere |= callees[callee].everywhere;
-  };
-  if (const auto* copy = std::get_if<plan::Copy>(&step.action)) {
-    accesses = {{Part(copy->from, copy->bytes)}, {Part(copy->to, copy->bytes)}};
-  } else if (const auto* clear = std::get_if<plan::Clear>(&step.action)) {
-    accesses.written = {Part(clear->to, clear->bytes)};
-  } else if (const auto* kernel = std::get_if<plan::Kernel>(&step.action)) {
-    for (const plan::Argument& a : kernel->arguments) (a.written ? accesses.written : accesses.read).push_back(a.slice);
-  } else if (const auto* call = std::get_if<plan::LibraryCall>(&step.action)) {
-    // Which of them are results, functions know.
-    for (const plan::CallArgument& a : call->arguments) {
-      if (const auto* slice = std::get_if<BufferSlice>(&a)) accesses.written.push_back(*slice);
-      if (const auto* slices = std::get_if<Slices>(&a)) Add(accesses.written, *slices);
-    }
-    accesses.written.push_back(call->result);
-    accesses.everywhere = call->then != nullptr;
-  } else if (const auto* call = std::get_if<plan::CustomCall>(&step.action)) {
-    accesses = {call->inputs, call->outputs};
-  } else if (const auto* evaluate = std::get_if<plan::Evaluate>(&step.action)) {
-    accesses = {evaluate->inputs, evaluate->outputs};
-  } else if (const auto* loop = std::get_if<plan::Loop>(&step.action)) {
-    also(loop->condition);
-    also(loop->body);
-    accesses.read.push_back(loop->more);
-  } else if (const auto* branch = std::get_if<plan::Branch>(&step.action)) {
-    for (int callee : branch->branches) also(callee);
-    accesses.read.push_back(branch->selector);
-  } else if (const auto* call = std::get_if<plan::Call>(&step.action)) {
-    also(call->callee);
-  }
-  return accesses;
-}
-
-// Of all its steps; `callees` has those of the computations before.
-Accesses AccessesOf(const plan::Computation& computation, const std::vector<Accesses>& callees) {
-  constexpr size_t kMany = 256;
-  Accesses all;
-  for (const plan::Step& step : computation.steps) {
-    const Accesses own = AccessesOf(step, callees);
-    Add(all.read, own.read);
-    Add(all.written, own.written);
-    all.everywhere |= own.everywhere || all.read.size() + all.written.size() > kMany;
-    if (all.everywhere) break;
-  }
-  return all;
-}
+constexpr int kMostArguments = 256;  // of PTX's 4,352 bytes of parameters
+constexpr int kMostOfBlocks = 4;     // members that share a block's memory
+constexpr int kMostRounds = 24;      // of copies at once: each keeps a register or four
+constexpr int kReach = 512;          // steps over which one may move
+constexpr size_t kMostOpen = 32;     // groups that a step is offered
 
 // The most bytes of one access that divide all numbers whose bits are in `numbers`.
 int64_t LargestUnit(int64_t numbers) {
@@ -129,11 +49,27 @@ bool CanFollow(const plan::Copy& copy, const plan::Copy& before) {
   return !Overlap(to, to_before) && (!Overlap(from, to_before) || Contains(to_before, from));
 }
 
+// What one block can do, one step after the other.
+struct BlockWork {
+  bool fits = false;  // it can
+  int64_t cost = 0;
+  int steps = 0, arguments = 0;
+
+  bool Add(const BlockWork& other) {
+    cost += other.cost;
+    steps += other.steps;
+    arguments += other.arguments;
+    fits = fits && other.fits && cost <= kSequenceCost && steps <= kMostOfSequence && arguments <= kMostArguments;
+    return fits;
+  }
+};
+
 // A step that has its place, or a group of them that starts in one place.
 struct Unit {
   StartGroup group;
   Accesses accesses;
   bool may_join = false;  // others
+  BlockWork work;
   // Of a group:
   bool pinned = false;  // a step behind its place depends on it: it cannot move
   int block = 0;
@@ -142,14 +78,25 @@ struct Unit {
 
 class Grouping {
  public:
-  Grouping(const plan::Computation& computation, const BlockSize& block_size)
-      : computation_(computation), block_size_(block_size) {}
+  Grouping(const plan::Computation& computation, const ShapeOfKernel& shape_of, const std::vector<Accesses>& callees,
+           const std::vector<BlockWork>& work)
+      : computation_(computation), shape_of_(shape_of), callees_(callees), work_(work) {}
 
-  std::vector<StartGroup> Run(const std::vector<Accesses>& callees) {
+  // All steps of the computation, if one block can do them.
+  BlockWork WorkOfAll() const {
+    BlockWork all;
+    all.fits = true;
+    for (const plan::Step& step : computation_.steps) {
+      if (!std::holds_alternative<plan::Alias>(step.action) && !all.Add(WorkOf(step))) break;
+    }
+    return all;
+  }
+
+  std::vector<StartGroup> Run() {
     for (int i = 0; i < static_cast<int>(computation_.steps.size()); ++i) {
       const plan::Step& step = computation_.steps[i];
       if (std::holds_alternative<plan::Alias>(step.action)) continue;
-      Unit unit = UnitOf(i, AccessesOf(step, callees));
+      Unit unit = UnitOf(i, AccessesOf(step, callees_));
       while (!recent_.empty() && recent_.front()->group.at < i - kReach) recent_.erase(recent_.begin());
       if (!unit.may_join || !Join(unit)) {
         Pin(unit, nullptr);
@@ -159,7 +106,7 @@ class Grouping {
     }
     std::vector<StartGroup> groups;
     for (const auto& unit : units_) {
-      if (unit->group.members.size() > 1) groups.push_back(std::move(unit->group));
+      if (unit->group.members.size() > 1 || unit->group.sequence) groups.push_back(std::move(unit->group));
     }
     return groups;
   }
@@ -167,33 +114,68 @@ class Grouping {
  private:
   const plan::Copy* CopyOf(int step) const { return std::get_if<plan::Copy>(&computation_.steps[step].action); }
 
+  static bool HasCallees(const plan::Step& step) {
+    return std::holds_alternative<plan::Loop>(step.action) || std::holds_alternative<plan::Branch>(step.action) ||
+           std::holds_alternative<plan::Call>(step.action);
+  }
+
+  BlockWork WorkOf(const plan::Step& step) const {
+    BlockWork work;
+    work.steps = 1;
+    if (const auto* kernel = std::get_if<plan::Kernel>(&step.action)) {
+      const KernelShape shape = shape_of_(step, *kernel);
+      work.cost = kernel->cost.constant();
+      work.arguments = static_cast<int>(kernel->arguments.size());
+      work.fits = shape.block == 0 && work.cost <= kBlockCost && shape.threads <= kBlockWork;
+    } else if (const auto* copy = std::get_if<plan::Copy>(&step.action)) {
+      work.arguments = 2;
+      work.fits = copy->bytes.constant() <= kBlockBytes;
+    } else if (const auto* clear = std::get_if<plan::Clear>(&step.action)) {
+      work.arguments = 1;
+      work.fits = clear->bytes.constant() <= kBlockBytes;
+    } else if (HasCallees(step)) {
+      work.arguments = 1;
+      work.fits = true;
+      for (int callee : CalleesOf(step)) work.Add(work_[callee]);
+    }
+    return work;
+  }
+
   Unit UnitOf(int i, Accesses accesses) const {
     const plan::Step& step = computation_.steps[i];
     Unit unit;
     unit.group = {i, {i}};
     unit.accesses = std::move(accesses);
+    unit.work = WorkOf(step);
+    unit.arguments = unit.work.arguments;
+    if (HasCallees(step)) {
+      unit.group.sequence = unit.may_join = unit.work.fits;
+      return unit;
+    }
     int64_t bytes = 0;
     for (const BufferSlice& slice : unit.accesses.written) bytes += slice.size;
     if (bytes == 0 || bytes > kMostBytes) return unit;
     if (const auto* kernel = std::get_if<plan::Kernel>(&step.action)) {
-      unit.block = block_size_(step, *kernel);
-      unit.arguments = static_cast<int>(kernel->arguments.size());
+      unit.block = shape_of_(step, *kernel).block;
       unit.of_blocks = unit.block > 0 ? 1 : 0;
       unit.may_join = unit.block >= 0 && kernel->cost.constant() <= kMostCost;
     } else if (const plan::Copy* copy = CopyOf(i)) {
-      unit.arguments = 2;
       if (IsAtOnce(*copy)) unit.rounds = Rounds(*copy), unit.block = kBlockThreads;
       unit.may_join = true;
     } else if (std::holds_alternative<plan::Clear>(step.action)) {
-      unit.arguments = 1;
       unit.may_join = true;
     }
     return unit;
   }
 
+  // Whether one block can do the steps of `group` and then `unit`.
+  static bool FitInSequence(const Unit& group, const Unit& unit) { return BlockWork(group.work).Add(unit.work); }
+
   // Whether there is room in `group`, for the step that `unit` is.
   static bool HasRoom(const Unit& group, const Unit& unit) {
-    if (!group.may_join || group.group.members.size() >= kMostMembers) return false;
+    if (!group.may_join) return false;
+    if (group.group.sequence || unit.group.sequence) return FitInSequence(group, unit);
+    if (group.group.members.size() >= kMostMembers) return false;
     if (group.arguments + unit.arguments > kMostArguments || group.rounds + unit.rounds > kMostRounds) return false;
     if (group.of_blocks + unit.of_blocks > kMostOfBlocks) return false;
     return group.block == 0 || unit.block == 0 || group.block == unit.block;
@@ -220,12 +202,17 @@ class Grouping {
     size_t offered = 0;
     for (size_t g = recent_.size(); g-- > 0 && offered < kMostOpen;) {
       Unit& group = *recent_[g];
-      if (!HasRoom(group, unit)) continue;
+      bool sequence = group.group.sequence || unit.group.sequence;
+      if (!HasRoom(group, unit)) {
+        if (sequence || !group.may_join || !FitInSequence(group, unit)) continue;
+        sequence = true;
+      }
       ++offered;
-      if (conflicts[g]) {
+      if (conflicts[g] && !sequence) {
         std::vector<Accesses> members;
-        for (int m : group.group.members) members.push_back(AccessesOf(computation_.steps[m], {}));
-        if (!OnlyCopies(group, unit, members)) continue;
+        for (int m : group.group.members) members.push_back(AccessesOf(computation_.steps[m], callees_));
+        sequence = !OnlyCopies(group, unit, members);
+        if (sequence && !FitInSequence(group, unit)) continue;
       }
       bool up = true;
       for (size_t o = 0; o < recent_.size() && up; ++o) {
@@ -240,8 +227,9 @@ class Grouping {
         recent_.push_back(moved);
       }
       group.group.members.push_back(i);
-      Add(group.accesses.read, unit.accesses.read);
-      Add(group.accesses.written, unit.accesses.written);
+      group.group.sequence = sequence;
+      group.accesses.Add(unit.accesses);
+      group.work.Add(unit.work);
       group.block = std::max(group.block, unit.block);
       group.arguments += unit.arguments;
       group.of_blocks += unit.of_blocks;
@@ -262,7 +250,9 @@ class Grouping {
   }
 
   const plan::Computation& computation_;
-  const BlockSize& block_size_;
+  const ShapeOfKernel& shape_of_;
+  const std::vector<Accesses>& callees_;
+  const std::vector<BlockWork>& work_;
   std::vector<std::unique_ptr<Unit>> units_;
   std::vector<Unit*> recent_;  // in the order of their places
 };
@@ -296,12 +286,32 @@ std::vector<plan::Copy> AtOnce(std::vector<plan::Copy> copies) {
   return copies;
 }
 
-std::vector<std::vector<StartGroup>> GroupStarts(const plan::Plan& plan, const BlockSize& block_size) {
-  std::vector<std::vector<StartGroup>> groups;
-  std::vector<Accesses> callees;
+std::vector<int> CalleesOf(const plan::Step& step) {
+  if (const auto* loop = std::get_if<plan::Loop>(&step.action)) return {loop->condition, loop->body};
+  if (const auto* branch = std::get_if<plan::Branch>(&step.action)) return branch->branches;
+  if (const auto* call = std::get_if<plan::Call>(&step.action)) return {call->callee};
+  return {};
+}
+
+std::vector<std::vector<StartGroup>> GroupStarts(const plan::Plan& plan, const ShapeOfKernel& shape_of) {
+  const std::vector<Accesses> accesses = AccessesOf(plan);
+  std::vector<BlockWork> work;
   for (const plan::Computation& computation : plan.computations) {
-    groups.push_back(Grouping(computation, block_size).Run(callees));
-    callees.push_back(AccessesOf(computation, callees));
+    work.push_back(Grouping(computation, shape_of, accesses, work).WorkOfAll());
+  }
+  // Callers first: what is part of a caller's sequence has no groups of its own.
+  std::vector<std::vector<StartGroup>> groups(plan.computations.size());
+  std::vector<bool> inside(plan.computations.size(), false);
+  for (size_t c = plan.computations.size(); c-- > 0;) {
+    const plan::Computation& computation = plan.computations[c];
+    if (!inside[c]) groups[c] = Grouping(computation, shape_of, accesses, work).Run();
+    for (const plan::Step& step : computation.steps) {
+      bool fits = inside[c];
+      for (const StartGroup& group : groups[c]) {
+        for (int member : group.members) fits |= group.sequence && &computation.steps[member] == &step;
+      }
+      for (int callee : CalleesOf(step)) inside[callee] = fits;
+    }
   }
   return groups;
 }

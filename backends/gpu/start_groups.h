@@ -1,5 +1,6 @@
 // Which steps of a computation a device starts together. A start takes microseconds, whatever it does: small kernels,
-// copies and fills that do not depend on each other become one kernel, each part in blocks of its own.
+// copies and fills that do not depend on each other become one kernel, each part in blocks of its own; those that do
+// depend on each other, and loops of them, become a kernel of one block, if they are so small that it is soon done.
 #ifndef XC_BACKENDS_GPU_START_GROUPS_H_
 #define XC_BACKENDS_GPU_START_GROUPS_H_
 
@@ -18,14 +19,23 @@ constexpr int kVectorBytes = 16;
 struct StartGroup {
   int at = 0;                // the step in whose place all of them start
   std::vector<int> members;  // steps, in the plan's order
+  // One block does them one after the other; loops, branches and calls may be among them, with all of their steps.
+  bool sequence = false;
 };
 
-// Of a kernel: -1 if it must start alone; else the size that its blocks must have, 0 for any.
-using BlockSize = std::function<int(const plan::Step&, const plan::Kernel&)>;
+// How a kernel is written.
+struct KernelShape {
+  int block = 0;        // the size that its blocks must have; 0: any; -1: it must start alone
+  int64_t threads = 1;  // in all
+};
+using ShapeOfKernel = std::function<KernelShape(const plan::Step&, const plan::Kernel&)>;
 
-// For each computation of the plan its groups of two steps or more. What one step of a group writes no other one reads
-// or writes, with one exception: copies that AtOnce takes.
-std::vector<std::vector<StartGroup>> GroupStarts(const plan::Plan& plan, const BlockSize& block_size);
+// The computations that a step runs.
+std::vector<int> CalleesOf(const plan::Step& step);
+
+// For each computation of the plan its groups: of two steps or more, or sequences. But in sequences, what one step of a
+// group writes no other one reads or writes, with one exception: copies that AtOnce takes.
+std::vector<std::vector<StartGroup>> GroupStarts(const plan::Plan& plan, const ShapeOfKernel& shape_of);
 
 // Whether a copy is so small that one block makes it, with others like it: it reads all that they read before any of
 // them writes, so that each may write what another one reads.

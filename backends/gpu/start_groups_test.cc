@@ -24,13 +24,14 @@ plan::Step Kernel(int64_t to, int64_t from, int64_t bytes, int64_t cost = 1) {
   return {nullptr, kernel};
 }
 
-// The groups of a computation of these steps: the place and the members of each.
+// The groups of a computation of these steps, sequences apart: the place and the members of each.
 std::vector<std::vector<int>> Groups(std::vector<plan::Step> steps) {
   plan::Plan plan;
   plan.computations.push_back({nullptr, std::move(steps)});
   std::vector<std::vector<int>> groups;
-  const auto made = GroupStarts(plan, [](const plan::Step&, const plan::Kernel&) { return 0; });
+  const auto made = GroupStarts(plan, [](const plan::Step&, const plan::Kernel&) { return KernelShape{0, 1 << 20}; });
   for (const StartGroup& group : made[0]) {
+    if (group.sequence) continue;
     groups.push_back({group.at});
     groups.back().insert(groups.back().end(), group.members.begin(), group.members.end());
   }
@@ -83,6 +84,27 @@ TEST(StartGroups, LongCopiesStandBesideOthersOnly) {
   EXPECT_TRUE(Groups({Copy(0, size, size), Copy(size, 2 * size, size)}).empty());
 }
 
+// What one block does soon: steps that need each other, and loops of such.
+TEST(StartGroups, SmallStepsAreASequence) {
+  plan::Plan plan;
+  plan.computations.push_back({nullptr, {Kernel(0, 0, 64)}});
+  plan.computations.push_back({nullptr, {Kernel(64, 0, 64)}});
+  plan::Loop loop;
+  loop.more = Arena(0, 1);
+  loop.body = 1;
+  plan.computations.push_back({nullptr, {Kernel(0, 64, 64), {nullptr, loop}, Kernel(128, 64, 64)}});
+  int64_t threads = 64;
+  const auto shape = [&](const plan::Step&, const plan::Kernel&) { return KernelShape{0, threads}; };
+  auto groups = GroupStarts(plan, shape);
+  ASSERT_EQ(groups[2].size(), 1u);
+  EXPECT_TRUE(groups[2][0].sequence);
+  EXPECT_THAT(groups[2][0].members, ElementsAre(0, 1, 2));
+  EXPECT_TRUE(groups[0].empty() && groups[1].empty());
+  threads = 1 << 20;
+  groups = GroupStarts(plan, shape);
+  EXPECT_TRUE(groups[2].empty());
+}
+
 TEST(StartGroups, LoopsDependOnTheirBodies) {
   plan::Plan plan;
   plan.computations.push_back({nullptr, {Kernel(0, 64, 64)}});
@@ -90,7 +112,7 @@ TEST(StartGroups, LoopsDependOnTheirBodies) {
   loop.more = Arena(4096, 1);
   plan.computations.push_back(
       {nullptr, {Kernel(64, 512, 64), {nullptr, loop}, Kernel(256, 640, 64), Kernel(320, 0, 64)}});
-  const auto groups = GroupStarts(plan, [](const plan::Step&, const plan::Kernel&) { return 0; });
+  const auto groups = GroupStarts(plan, [](const plan::Step&, const plan::Kernel&) { return KernelShape{0, 1 << 20}; });
   // The loop reads what 0 writes; 2 has nothing to do with it; 3 reads what it writes.
   ASSERT_EQ(groups[1].size(), 1u);
   EXPECT_EQ(groups[1][0].at, 0);

@@ -104,10 +104,11 @@ Regions StitchedRegions(const PlannedKernel& k) {
       {rows.count * team.size, [&k, rows, team](V number) { return EmitRow(k, rows, team, number); }, team.block()}};
 }
 
-int StitchedBlock(const plan::Kernel& kernel, const HloInstruction& instruction) {
+KernelShape StitchedShape(const plan::Kernel& kernel, const HloInstruction& instruction) {
   const bool fusion = instruction.opcode() == HloOpcode::kFusion;
-  const HloInstruction* root = fusion ? instruction.fused_root() : &instruction;
-  return TeamOf(kernel, RowsOf(kernel, root->shape())).block();
+  const Rows rows = RowsOf(kernel, (fusion ? instruction.fused_root() : &instruction)->shape());
+  const Team team = TeamOf(kernel, rows);
+  return {team.block(), rows.count * team.size};
 }
 
 }  // namespace xc::gpu

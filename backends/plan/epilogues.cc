@@ -20,11 +20,15 @@ bool Overlap(const BufferSlice& a, const BufferSlice& b) {
   return a.offset < b.offset + b.size && b.offset < a.offset + a.size;
 }
 
-// Whether `instruction` reads `value` just at the positions that it computes.
-bool ReadsInPlace(const HloInstruction& instruction, const HloInstruction* value) {
-  const auto& dims = value->shape().dims();
+// Whether `instruction` reads `value` just at the positions that it computes: of the same coordinates or, where
+// `linear`, of the same number.
+bool ReadsInPlace(const HloInstruction& instruction, const HloInstruction* value, bool linear) {
+  const Shape& shape = value->shape();
   const auto pointwise = [&](const HloInstruction& i) {
-    return i.IsElementwise() && i.shape().IsArray() && i.shape().dims() == dims;
+    if (!i.shape().IsArray()) return false;
+    if (i.IsElementwise() && i.shape().dims() == shape.dims()) return true;
+    const bool in_order = i.IsElementwise() || i.opcode() == HloOpcode::kReshape || i.opcode() == HloOpcode::kBitcast;
+    return linear && in_order && i.shape().IsRowMajor() && i.shape().ElementCount() == shape.ElementCount();
   };
   if (instruction.opcode() != HloOpcode::kFusion) return pointwise(instruction);
   const HloComputation& computation = *instruction.fused_computation();
@@ -63,8 +67,8 @@ bool CanFollow(const Planner& planner, const Step& product, const LibraryCall& c
   const HloInstruction* const result = product.instruction;
   if (kernel.form != Form::kLoop || kernel.nests.size() != 1) return false;
   if (!IsWorthIt(planner.target(), *instruction, kernel)) return false;
-  // A thread knows an element by its number.
-  if (planner.target().products_take_kernels && !result->shape().IsRowMajor()) return false;
+  const bool linear = planner.target().products_take_kernels;  // a thread knows an element by its number
+  if (linear && !result->shape().IsRowMajor()) return false;
   const Nest& nest = kernel.nests[0];
   if (nest.access.row_reduce || nest.access.contiguous >= 0) return false;
   const BufferSlice& made = planner.Slice(result);
@@ -75,10 +79,15 @@ bool CanFollow(const Planner& planner, const Step& product, const LibraryCall& c
     if (is_result && read != nullptr && read != operand) return false;
     if (is_result) read = operand;
   }
-  if (read == nullptr || !ReadsInPlace(*instruction, read)) return false;
+  if (read == nullptr || !ReadsInPlace(*instruction, read, linear)) return false;
+  int64_t count = 1;
+  for (const Size& size : nest.dims) count *= size.constant();
   const auto same = [](const Size& size, int64_t dim) { return size.constant() == dim; };
   const auto& dims = read->shape().dims();
-  if (!std::equal(nest.dims.begin(), nest.dims.end(), dims.begin(), dims.end(), same)) return false;
+  if (linear ? count != read->shape().ElementCount()
+             : !std::equal(nest.dims.begin(), nest.dims.end(), dims.begin(), dims.end(), same)) {
+    return false;
+  }
   // What it writes must not be what the product still reads, nor other parts of its result.
   for (const Argument& argument : kernel.arguments) {
     if (!argument.written) continue;

@@ -115,20 +115,66 @@ TEST(Gpu, ProductsTakeTheKernelsBehindThem) {
 }
 
 TEST(Gpu, StateOfLoopsRotatesAtOnce) {
-  // Each of the values goes where the next one lies; sizes have 16, 4 and 1 bytes to an access.
+  // Each of the values goes where the next one lies; sizes have 16, 4 and 1 bytes to an access. The loop has too much
+  // work for one block.
   for (const char* type : {"f32[300]", "f32[4]", "f32[3]", "u8[3]", "f32[]"}) {
     std::string text = R"(HloModule m
-body { p = (s32[], T, T, T) parameter(0) i = s32[] get-tuple-element(p), index=0 o = s32[] constant(1)
+body { p = (s32[], T, T, T, f32[9000]) parameter(0) i = s32[] get-tuple-element(p), index=0 o = s32[] constant(1)
   n = s32[] add(i, o) a = T get-tuple-element(p), index=1 b = T get-tuple-element(p), index=2
-  c = T get-tuple-element(p), index=3 ROOT t = (s32[], T, T, T) tuple(n, b, c, a) }
-cond { p = (s32[], T, T, T) parameter(0) i = s32[] get-tuple-element(p), index=0 o = s32[] constant(4)
+  c = T get-tuple-element(p), index=3 d = f32[9000] get-tuple-element(p), index=4 s = f32[9000] sine(d)
+  ROOT t = (s32[], T, T, T, f32[9000]) tuple(n, b, c, a, s) }
+cond { p = (s32[], T, T, T, f32[9000]) parameter(0) i = s32[] get-tuple-element(p), index=0 o = s32[] constant(4)
   ROOT r = pred[] compare(i, o), direction=LT }
-ENTRY e { i = s32[] constant(0) a = T parameter(0) b = T parameter(1) c = T parameter(2)
-  t = (s32[], T, T, T) tuple(i, a, b, c) ROOT w = (s32[], T, T, T) while(t), condition=cond, body=body })";
+ENTRY e { i = s32[] constant(0) a = T parameter(0) b = T parameter(1) c = T parameter(2) d = f32[9000] parameter(3)
+  t = (s32[], T, T, T, f32[9000]) tuple(i, a, b, c, d)
+  ROOT w = (s32[], T, T, T, f32[9000]) while(t), condition=cond, body=body })";
     for (size_t at; (at = text.find(" T")) != std::string::npos;) text.replace(at, 2, std::string(" ") + type);
     for (size_t at; (at = text.find("(T")) != std::string::npos;) text.replace(at, 2, std::string("(") + type);
     ExpectSame(text);
     EXPECT_EQ(Starts(text), 3) << text;  // in front of the loop, its condition, its body
+  }
+}
+
+// Steps that need each other, loops and branches: one block does them all, and the host waits for nothing.
+TEST(Gpu, SmallStepsAreASequence) {
+  const char* const programs[] = {
+      // Rows, their sums, the largest of them, what is left.
+      R"(add { a = f32[] parameter(0) b = f32[] parameter(1) ROOT r = f32[] add(a, b) }
+max { a = f32[] parameter(0) b = f32[] parameter(1) ROOT r = f32[] maximum(a, b) }
+ENTRY e { x = f32[7,40] parameter(0) z = f32[] constant(0) p = f32[7] reduce(x, z), dimensions={1}, to_apply=add
+  m = f32[] reduce(p, z), dimensions={0}, to_apply=max c = f32[7] broadcast(m), dimensions={}
+  s = f32[7] subtract(p, c) w = f32[7,40] broadcast(s), dimensions={0} y = f32[7,40] multiply(x, w)
+  ROOT t = (f32[7], f32[], f32[7,40]) tuple(p, m, y) })",
+      // A loop in a loop, with a branch, more elements than threads, and values that rotate.
+      R"(inner_body { p = (s32[], f32[600]) parameter(0) i = s32[] get-tuple-element(p), index=0
+  x = f32[600] get-tuple-element(p), index=1 o = s32[] constant(1) n = s32[] add(i, o)
+  y = f32[600] reverse(x), dimensions={0} s = f32[600] add(x, y) h = f32[] constant(0.5)
+  c = f32[600] broadcast(h), dimensions={} m = f32[600] multiply(s, c) f = f32[600] floor(m)
+  g = f32[600] subtract(f, y) ROOT t = (s32[], f32[600]) tuple(n, g) }
+inner_cond { p = (s32[], f32[600]) parameter(0) i = s32[] get-tuple-element(p), index=0 o = s32[] constant(3)
+  ROOT r = pred[] compare(i, o), direction=LT }
+left { x = f32[600] parameter(0) ROOT n = f32[600] negate(x) }
+right { x = f32[600] parameter(0) ROOT n = f32[600] reverse(x), dimensions={0} }
+outer_body { p = (s32[], f32[600], f32[600], s32[]) parameter(0) i = s32[] get-tuple-element(p), index=0
+  a = f32[600] get-tuple-element(p), index=1 b = f32[600] get-tuple-element(p), index=2
+  k = s32[] get-tuple-element(p), index=3 z = s32[] constant(0) q = (s32[], f32[600]) tuple(z, a)
+  w = (s32[], f32[600]) while(q), condition=inner_cond, body=inner_body
+  c = f32[600] get-tuple-element(w), index=1 two = s32[] constant(2) odd = s32[] remainder(i, two)
+  yes = pred[] compare(odd, z), direction=EQ
+  d = f32[600] conditional(yes, c, c), true_computation=left, false_computation=right
+  e = f32[600] conditional(odd, d, d, d), branch_computations={left, right, left}
+  o = s32[] constant(1) n = s32[] add(i, o) l = s32[] add(k, n)
+  ROOT t = (s32[], f32[600], f32[600], s32[]) tuple(n, b, e, l) }
+cond { p = (s32[], f32[600], f32[600], s32[]) parameter(0) k = s32[] get-tuple-element(p), index=3
+  m = s32[] constant(17) ROOT r = pred[] compare(k, m), direction=LT }
+ENTRY e { z = s32[] constant(0) a = f32[600] parameter(0) b = f32[600] parameter(1)
+  t = (s32[], f32[600], f32[600], s32[]) tuple(z, a, b, z)
+  ROOT w = (s32[], f32[600], f32[600], s32[]) while(t), condition=cond, body=outer_body })",
+  };
+  for (const char* program : programs) {
+    const std::string text = std::string("HloModule m\n") + program;
+    ExpectSame(text);
+    EXPECT_EQ(Starts(text), 1) << text;
   }
 }
 
