@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "hlo/literal.h"
 #include "hlo/module.h"
 
@@ -36,9 +37,9 @@ struct RandomModuleOptions {
 // sorts).
 absl::StatusOr<RandomModule> MakeRandomModule(uint64_t seed, const RandomModuleOptions& options = {});
 
-// Runs a random module on the interpreter, on the CPU without optimization passes and on the CPU with all; also prints
-// it and reads it back. "" if all agree, else what differs.
-std::string CheckRandomModule(const RandomModule& random);
+// Runs a random module on the interpreter, on the platform (cpu, or gpu by its emulator) without optimization passes
+// and with all; also prints it and reads it back. "" if all agree, else what differs.
+std::string CheckRandomModule(const RandomModule& random, absl::string_view platform = "cpu");
 
 }  // namespace xc
 

@@ -40,18 +40,19 @@ absl::StatusOr<std::vector<Literal>> Run(const RandomModule& random, absl::strin
   CompileOptions options;
   if (!passes) options.disabled_passes = {"all"};
   options.compile_threads = 1;
+  options.emulate = platform == "gpu";
   auto executable = (*backend)->Compile(random.module->Clone(), options);
   if (!executable.ok()) return executable.status();
   std::vector<const Literal*> inputs;
   for (const Literal& input : random.inputs) inputs.push_back(&input);
   RunOptions run;
-  run.guard_pages = true;
+  run.guard_pages = platform == "cpu";
   return RunOnLiterals(**executable, inputs, run);
 }
 
 }  // namespace
 
-std::string CheckRandomModule(const RandomModule& random) {
+std::string CheckRandomModule(const RandomModule& random, absl::string_view platform) {
   // Attributes that say what holds without them are not printed: the text read back is compared, not the builder's.
   const std::string text = PrintModule(*random.module);
   auto read = ParseModule(text);
@@ -68,8 +69,8 @@ std::string CheckRandomModule(const RandomModule& random) {
   if (!expected.ok()) return absl::StrCat("interpreter: ", expected.status().message());
   if (expected->size() != random.bounds.size()) return "the number of results is wrong";
   for (const bool passes : {false, true}) {
-    const absl::string_view name = passes ? "cpu, optimized: " : "cpu, without passes: ";
-    auto actual = Run(random, "cpu", passes);
+    const std::string name = absl::StrCat(platform, passes ? ", optimized: " : ", without passes: ");
+    auto actual = Run(random, platform, passes);
     if (!actual.ok()) return absl::StrCat(name, actual.status().message());
     for (size_t i = 0; i < expected->size(); ++i) {
       const std::string wrong = Compare((*actual)[i], (*expected)[i], random.bounds[i]);

@@ -35,13 +35,14 @@ void OnSignal(int signal) {
 int main(int argc, char** argv) {
   int64_t seed = 1, count = 0, minutes = 0, steps = xc::RandomModuleOptions().max_steps;
   bool keep_going = false, print = false;
-  std::string save;
+  std::string save, platform = "cpu";
   xc::FlagSet flags("random_modules [flags]",
-                    "Checks random modules on the interpreter and on the CPU with and without optimization.");
+                    "Checks random modules on the interpreter and on a platform with and without optimization.");
   flags.Add("seed", &seed, "the first module's seed; the next has the next number");
   flags.Add("count", &count, "modules to check (0: without end)");
   flags.Add("minutes", &minutes, "stop after this many minutes (0: never)");
   flags.Add("steps", &steps, "groups of operations in a module, at most");
+  flags.Add("platform", &platform, "cpu, or gpu: its emulator (XC_GPU_EMULATOR)");
   flags.Add("keep_going", &keep_going, "go on after a failure");
   flags.Add("print", &print, "print every module");
   flags.Add("save", &save, "directory for bundles of failing modules");
@@ -60,7 +61,7 @@ int main(int argc, char** argv) {
     absl::StatusOr<xc::RandomModule> random = xc::MakeRandomModule(seed, options);
     std::string wrong = random.ok() ? "" : std::string(random.status().message());
     if (random.ok() && print) std::printf("%s\n", random->module->ToString().c_str());
-    if (random.ok()) wrong = xc::CheckRandomModule(*random);
+    if (random.ok()) wrong = xc::CheckRandomModule(*random, platform);
     if ((checked + 1) % 1000 == 0) {
       std::printf("%lld modules, %lld failed, %.1f ms each, next seed %lld\n", static_cast<long long>(checked + 1),
                   static_cast<long long>(failed), absl::ToDoubleMilliseconds(absl::Now() - start) / (checked + 1),
@@ -74,7 +75,7 @@ int main(int argc, char** argv) {
     if (random.ok() && !save.empty()) {
       const std::string folder = absl::StrCat(save, "/seed_", seed);
       xc::CompileOptions compile;
-      absl::Status status = xc::BeginBundle(folder, *random->module, "cpu", &compile);
+      absl::Status status = xc::BeginBundle(folder, *random->module, platform, &compile);
       if (status.ok()) status = xc::AddToBundle(folder, "inputs", random->inputs);
       if (!status.ok()) std::fprintf(stderr, "error: %s\n", std::string(status.message()).c_str());
     }
