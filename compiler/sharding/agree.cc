@@ -127,4 +127,21 @@ DeviceTiling AgreedProduct(const HloInstruction& dot, const DeviceTiling& lhs, c
   return result;
 }
 
+bool IsAnnotated(const HloInstruction& root, size_t l) {
+  if (root.opcode() != HloOpcode::kTuple || l >= root.operands().size()) return false;
+  for (size_t o = 0; o <= l; ++o) {
+    if (root.operand(o)->shape().IsTuple()) return false;
+  }
+  const HloInstruction* value = root.operand(l);
+  while (true) {
+    const bool element = value->opcode() == HloOpcode::kGetTupleElement;
+    const HloInstruction* call = element ? value->operand(0) : value;
+    if (call->opcode() != HloOpcode::kCall) break;
+    const HloInstruction* given = call->called(0)->root();
+    if (element && given->opcode() != HloOpcode::kTuple) break;
+    value = element ? given->operand(value->tuple_index()) : given;
+  }
+  return value->opcode() == HloOpcode::kCustomCall && value->custom_call_target() == "Sharding";
+}
+
 }  // namespace xc

@@ -2,6 +2,7 @@
 #ifndef XC_COMPILER_SHARDING_AGREE_H_
 #define XC_COMPILER_SHARDING_AGREE_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -18,6 +19,10 @@ DeviceTiling Agreed(std::vector<const DeviceTiling*> arrays, int64_t rank);
 // The same for a product's batch and free dimensions, but that the operand with more elements counts, else the left
 // one; of the other's dimensions as much is cut as uses no digit twice.
 DeviceTiling AgreedProduct(const HloInstruction& dot, const DeviceTiling& lhs, const DeviceTiling& rhs);
+
+// Whether the program itself says how leaf `l` of a tuple of arrays lies, perhaps in a function that it calls: that
+// counts more than other values which are to lie alike.
+bool IsAnnotated(const HloInstruction& root, size_t l);
 
 }  // namespace xc
 

@@ -138,11 +138,15 @@ class Propagation {
       }
       case O::kWhile: {
         *out = *x[0];
-        // What the body gives back adds to what it is given, until nothing changes; shardings only grow.
+        // What the body gives back adds to what it is given, what it says itself first, until nothing changes.
         for (int round = 0; round < 4; ++round) {
           XC_ASSIGN_OR_RETURN(const Leaves_ next, Run(*i.while_body(), {*out}));
           Leaves_ merged = *out;
-          for (size_t l = 0; l < merged.size(); ++l) merged[l].MergeFrom(next[l]);
+          for (size_t l = 0; l < merged.size(); ++l) {
+            const bool said = IsAnnotated(*i.while_body()->root(), l);
+            if (said) merged[l] = next[l];
+            merged[l].MergeFrom(said ? (*out)[l] : next[l]);
+          }
           if (merged == *out) break;
           *out = std::move(merged);
         }

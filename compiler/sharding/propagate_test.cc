@@ -218,6 +218,19 @@ ENTRY e { p = f32[8,4] parameter(0), $XY
   s = (s32[], f32[8,4]) tuple(i, p)
   ROOT w = (s32[], f32[8,4]) while(s), condition=cond, body=body })"),
             "[] [x,y]");
+  // What is said in the body counts more than what comes in.
+  EXPECT_EQ(Results(R"(
+turn { x = f32[8,4] parameter(0)  ROOT y = f32[8,4] custom-call(x), custom_call_target="Sharding", $Y }
+cond { s = (s32[], f32[8,4]) parameter(0)  i = s32[] get-tuple-element(s), index=0  n = s32[] constant(3)
+  ROOT l = pred[] compare(i, n), direction=LT }
+body { s = (s32[], f32[8,4]) parameter(0)  i = s32[] get-tuple-element(s), index=0
+  x = f32[8,4] get-tuple-element(s), index=1  y = f32[8,4] call(x), to_apply=turn
+  one = s32[] constant(1)  j = s32[] add(i, one)  ROOT r = (s32[], f32[8,4]) tuple(j, y) }
+ENTRY e { p = f32[8,4] parameter(0), $X
+  i = s32[] constant(0)
+  s = (s32[], f32[8,4]) tuple(i, p)
+  ROOT w = (s32[], f32[8,4]) while(s), condition=cond, body=body })"),
+            "[] [y,]");
 }
 
 // Arrays of a group lie alike, whichever of them says how; a value says it though nobody uses the call.

@@ -59,6 +59,9 @@ def placed():
         ("outer", lambda x, y: jnp.tensordot(x, y, 0), ((8,), ("x",)), ((16, 8), ("x",))),
     ]:
         yield f"placed_{name}", lambda f=f, arrays=arrays: told(f, (4, 2), *arrays)
+    turned = NamedSharding(mesh(4, 2), P(None, "x"))
+    looped = lambda x: lax.fori_loop(0, 3, lambda _, c: lax.with_sharding_constraint(c, turned), x)
+    yield "placed_loop", lambda: told(looped, (4, 2), (square, ("x",)))
     for shape, spec in [((8,), ("x",)), ((1, 8), (None, "x")), (square, (None, "x")), (square, ("y", "x"))]:
         ordered = {
             "sort": jnp.sort,
