@@ -144,4 +144,17 @@ bool IsAnnotated(const HloInstruction& root, size_t l) {
   return value->opcode() == HloOpcode::kCustomCall && value->custom_call_target() == "Sharding";
 }
 
+int64_t ChosenBranch(const HloInstruction& conditional) {
+  const HloInstruction* index = conditional.operand(0);
+  const bool clamped = index->opcode() == HloOpcode::kClamp && index->operand(0)->IsConstant() &&
+                       index->operand(1)->IsConstant() && index->operand(2)->IsConstant();
+  if (!clamped && !index->IsConstant()) return -1;
+  const auto number = [](const HloInstruction* constant) { return constant->literal().GetInt(0); };
+  int64_t branch = number(clamped ? index->operand(1) : index);
+  if (clamped) branch = std::min(std::max(branch, number(index->operand(0))), number(index->operand(2)));
+  if (index->type() == ElementType::kPred) return branch == 0 ? 1 : 0;
+  const int64_t last = static_cast<int64_t>(conditional.called_computations().size()) - 1;
+  return branch < 0 || branch > last ? last : branch;
+}
+
 }  // namespace xc

@@ -24,6 +24,9 @@ DeviceTiling AgreedProduct(const HloInstruction& dot, const DeviceTiling& lhs, c
 // counts more than other values which are to lie alike.
 bool IsAnnotated(const HloInstruction& root, size_t l);
 
+// The branch of a conditional that is taken, if its index is a constant, or one clamped by others; else -1.
+int64_t ChosenBranch(const HloInstruction& conditional);
+
 }  // namespace xc
 
 #endif  // XC_COMPILER_SHARDING_AGREE_H_

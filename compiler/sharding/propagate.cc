@@ -152,12 +152,20 @@ class Propagation {
         }
         return absl::OkStatus();
       }
-      case O::kConditional:
-        for (size_t b = 0; b < i.called_computations().size(); ++b) {
-          XC_ASSIGN_OR_RETURN(const Leaves_ branch, Run(*i.called(b), {*x[b + 1]}));
-          for (size_t l = 0; l < out->size(); ++l) (*out)[l].MergeFrom(branch[l]);
+      case O::kConditional: {
+        std::vector<Leaves_> branches;
+        const int64_t chosen = ChosenBranch(i);
+        for (int64_t b = 0; b < static_cast<int64_t>(i.called_computations().size()); ++b) {
+          if (chosen >= 0 && b != chosen) continue;
+          XC_ASSIGN_OR_RETURN(branches.emplace_back(), Run(*i.called(b), {*x[b + 1]}));
+        }
+        for (size_t l = 0; l < out->size(); ++l) {
+          std::vector<const DeviceTiling*> leaf;
+          for (const Leaves_& branch : branches) leaf.push_back(&branch[l]);
+          (*out)[l] = Agreed(std::move(leaf), (*out)[l].rank());
         }
         return absl::OkStatus();
+      }
       case O::kCustomCall:
         return VisitCall(i, x, out);
       case O::kBroadcast:

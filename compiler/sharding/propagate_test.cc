@@ -233,6 +233,23 @@ ENTRY e { p = f32[8,4] parameter(0), $X
             "[] [y,]");
 }
 
+// Of branches that may be taken, what all agree on.
+TEST(Propagate, Branches) {
+  const auto branches = [](const std::string& index, const std::string& second) {
+    return Results(
+        "one { x = f32[8,4] parameter(0)  ROOT y = f32[8,4] negate(x) }\n"
+        "two { x = f32[8,4] parameter(0)  ROOT y = f32[8,4] cosine(x) }\n"
+        "ENTRY e { a = f32[8,4] parameter(0), $X\n b = f32[8,4] parameter(1), " +
+        second + "\n n = s32[] parameter(2)\n i = " + index +
+        "\n ROOT r = f32[8,4] conditional(i, a, b), branch_computations={one, two} }");
+  };
+  EXPECT_EQ(branches("s32[] negate(n)", "$Y"), "[,]");
+  EXPECT_EQ(branches("s32[] negate(n)", "$XY"), "[x,y]");
+  EXPECT_EQ(branches("s32[] constant(0)", "$Y"), "[x,]");
+  EXPECT_EQ(branches("s32[] constant(7)", "$Y"), "[y,]");
+  EXPECT_EQ(branches("pred[] constant(true)", "$Y"), "[x,]");
+}
+
 // Arrays of a group lie alike, whichever of them says how; a value says it though nobody uses the call.
 TEST(Propagate, Groups) {
   const auto member = [](absl::string_view name, absl::string_view value, int group) {

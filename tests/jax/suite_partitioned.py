@@ -62,6 +62,13 @@ def placed():
     turned = NamedSharding(mesh(4, 2), P(None, "x"))
     looped = lambda x: lax.fori_loop(0, 3, lambda _, c: lax.with_sharding_constraint(c, turned), x)
     yield "placed_loop", lambda: told(looped, (4, 2), (square, ("x",)))
+    for number in (None, 0, 1, 2):
+
+        def chosen(x, y, number=number):
+            index = x[0, 0].astype("int32") if number is None else number
+            return lax.switch(index, [lambda: x, lambda: y, lambda: x + y])
+
+        yield f"placed_branch_{number}", lambda f=chosen: told(f, (4, 2), (square, ("x",)), (square, ("y",)))
     for shape, spec in [((8,), ("x",)), ((1, 8), (None, "x")), (square, (None, "x")), (square, ("y", "x"))]:
         ordered = {
             "sort": jnp.sort,
