@@ -14,7 +14,14 @@ using V = llvm::Value*;
 
 }  // namespace
 
-absl::Status EmitMatmul(KernelFunction& f, const MatmulDesc& desc, const ProductResult& result) {
+int64_t BlocksOf(const MatmulDesc& desc, int64_t tile) {
+  int64_t count = Tiles(desc.m, tile) * Tiles(desc.n, tile);
+  for (int i = 0; i < desc.num_batch_dims; ++i) count *= desc.batch[i];
+  return count;
+}
+
+absl::Status EmitMatmul(KernelFunction& f, const MatmulDesc& desc, const ProductResult& result, bool aligned) {
+  if (IsForTensorCores(desc)) return EmitTensorMatmul(f, desc, result, aligned);
   if (IsForTiles(desc)) return EmitTiledMatmul(f, desc, result);
   int64_t count = desc.m * desc.n;
   for (int i = 0; i < desc.num_batch_dims; ++i) count *= desc.batch[i];

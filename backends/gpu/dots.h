@@ -79,11 +79,20 @@ class Accumulator {
   ElementType sum_;
 };
 
+// Blocks of a product, of which each computes a tile of tile x tile elements.
+int64_t BlocksOf(const MatmulDesc& desc, int64_t tile);
+
 // Whether a product is large enough for EmitTiledMatmul, and of types that it takes.
 bool IsForTiles(const MatmulDesc& desc);
 // A product by blocks of threads (tiled_dot.cc), each of which computes a tile of the result from tiles of the operands
 // in shared memory. Each sum is taken in the order of k, as EmitMatmul's plain form does: the same bits.
 absl::Status EmitTiledMatmul(KernelFunction& f, const MatmulDesc& desc, const ProductResult& result);
+
+// Whether a product is of types and sizes for tensor cores.
+bool IsForTensorCores(const MatmulDesc& desc);
+// A product on tensor cores (tensor_dot.cc): sums of f32, in an order that is the same in each run, though not that of
+// k. `aligned`: both operands lie at multiples of kVectorBytes.
+absl::Status EmitTensorMatmul(KernelFunction& f, const MatmulDesc& desc, const ProductResult& result, bool aligned);
 
 }  // namespace xc::gpu
 

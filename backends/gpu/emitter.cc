@@ -247,12 +247,16 @@ absl::Status Emitter::EmitProduct(const plan::Step& step, const plan::LibraryCal
   std::string key = call.function;
   std::vector<BufferSlice> arguments;
   std::vector<Parameter> parameters;
+  bool aligned = true;
   for (int i = 0; i < 3; ++i) {
     arguments.push_back(std::get<BufferSlice>(call.arguments[1 + i]));
     parameters.push_back({/*written=*/i == 2});
+    aligned &= i == 2 || arguments[i].offset % kVectorBytes == 0;
   }
+  parameters[0].aligned = parameters[1].aligned = aligned;
   parameters[0].shared = parameters[1].shared = arguments[0] == arguments[1];
   std::visit([&](const auto& data) { key.append(reinterpret_cast<const char*>(&data), sizeof(data)); }, descriptor);
+  if (aligned) absl::StrAppend(&key, " aligned");
   const plan::Kernel* then = call.then.get();
   bool wide = AnyWide(*step.instruction), store = true;
   int known = -1;
@@ -279,7 +283,7 @@ absl::Status Emitter::EmitProduct(const plan::Step& step, const plan::LibraryCal
         return EmitElement(kernel, number);
       };
     }
-    return matmul != nullptr ? EmitMatmul(f, *matmul, result) : EmitConvolution(f, *convolution, result);
+    return matmul != nullptr ? EmitMatmul(f, *matmul, result, aligned) : EmitConvolution(f, *convolution, result);
   });
 }
 

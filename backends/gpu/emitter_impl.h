@@ -137,8 +137,9 @@ KernelFunction::Region CopyAtOnce(KernelFunction& f, int first, const std::vecto
 KernelFunction::Region CopyRegion(KernelFunction& f, int first, const plan::Copy& copy);
 KernelFunction::Region FillRegion(KernelFunction& f, int first, const plan::Clear& clear);
 
-// Library calls (dots.cc, …). Parameters are the call's arrays, in order.
-absl::Status EmitMatmul(KernelFunction& f, const MatmulDesc& desc, const ProductResult& result);
+// Library calls (dots.cc, …). Parameters are the call's arrays, in order. `aligned`: vectors of the operands may be
+// read.
+absl::Status EmitMatmul(KernelFunction& f, const MatmulDesc& desc, const ProductResult& result, bool aligned);
 absl::Status EmitConvolution(KernelFunction& f, const ConvDesc& desc, const ProductResult& result);
 absl::Status EmitTriangularSolve(KernelFunction& f, const TriangularSolveDesc& desc);
 absl::Status EmitCholesky(KernelFunction& f, const CholeskyDesc& desc);

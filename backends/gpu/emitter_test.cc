@@ -79,6 +79,26 @@ ENTRY e { x = f32[1000] parameter(0) y = f32[1000] parameter(1)
                 2);
 }
 
+// Halves are multiplied by tensor cores, with tiles of two sizes; words are not.
+TEST(Emitter, ProductsOfHalves) {
+  const auto instructions = [](const char* type, int64_t size) {
+    auto module = ParseModule(absl::StrCat("HloModule m\nENTRY e { x = ", type, "[", size, ",", size,
+                                           "] parameter(0) ROOT d = ", type, "[", size, ",", size,
+                                           "] dot(x, x), lhs_contracting_dims={1}, rhs_contracting_dims={0} }"));
+    const absl::StatusOr<Compiled> compiled = Compile(*std::move(module));
+    if (!compiled.ok()) return -1;
+    int count = 0;
+    for (const std::string& ptx : compiled->emitted.ptx) {
+      ExpectAssembles(ptx, type);
+      for (size_t at = 0; (at = ptx.find("mma.sync", at)) != std::string::npos; ++at) ++count;
+    }
+    return count;
+  };
+  EXPECT_EQ(instructions("bf16", 64), 8);
+  EXPECT_EQ(instructions("f16", 2048), 32);
+  EXPECT_EQ(instructions("f32", 64), 0);
+}
+
 TEST(Emitter, ConformancePrograms) {
   const char* data = std::getenv("XC_DATA");
   if (data == nullptr || *data == 0) GTEST_SKIP() << "no sample data (XC_DATA)";

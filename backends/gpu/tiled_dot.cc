@@ -17,16 +17,6 @@ constexpr int64_t kSide = 16, kDepth = 16;
 // Blocks for which each thread gets more to do: the large tiles then still give every multiprocessor some.
 constexpr int64_t kManyBlocks = 256;
 
-int64_t Batches(const MatmulDesc& desc) {
-  int64_t count = 1;
-  for (int i = 0; i < desc.num_batch_dims; ++i) count *= desc.batch[i];
-  return count;
-}
-
-int64_t Blocks(const MatmulDesc& desc, int64_t tile) {
-  return Batches(desc) * Tiles(desc.m, tile) * Tiles(desc.n, tile);
-}
-
 class TiledMatmul {
  public:
   TiledMatmul(KernelFunction& f, const MatmulDesc& desc, const ProductResult& result)
@@ -36,11 +26,11 @@ class TiledMatmul {
         at_(f),
         desc_(desc),
         sum_(f, desc.a_type, desc.b_type, desc.c_type),
-        each_(Blocks(desc, 4 * kSide) >= kManyBlocks ? 4 : 2),
+        each_(BlocksOf(desc, 4 * kSide) >= kManyBlocks ? 4 : 2),
         tile_(each_ * kSide) {}
 
   absl::Status Write() {
-    return f_.ForEachBlock(Blocks(desc_, tile_), kSide * kSide, [&](V block) { return WriteBlock(block); });
+    return f_.ForEachBlock(BlocksOf(desc_, tile_), kSide * kSide, [&](V block) { return WriteBlock(block); });
   }
 
  private:

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "backends/registry.h"
 #include "hlo/text/parser.h"
 #include "hlo/verifier/verifier.h"
@@ -70,6 +71,35 @@ ENTRY e { x = f32[7,40] parameter(0) y = f32[5000] parameter(1) z = f32[] consta
   ROOT r = (f32[7], f32[], f32[], f32[5000]) tuple(p, q, t, s) })";
   ExpectSame(text);
   EXPECT_EQ(Starts(text), 2);
+}
+
+// On tensor cores: both orders of each operand, sizes that fill no tile, that no vector of 16 bytes divides, a batch.
+TEST(Gpu, ProductsOfHalves) {
+  struct Case {
+    const char *lhs, *rhs, *result;
+    int lhs_k, rhs_k;
+  };
+  const Case cases[] = {{"128,64", "64,128", "128,128", 1, 0}, {"64,128", "64,128", "128,128", 0, 0},
+                        {"128,64", "128,64", "128,128", 1, 1}, {"40,100", "100,24", "40,24", 1, 0},
+                        {"100,40", "24,100", "40,24", 0, 1},   {"17,19", "19,23", "17,23", 1, 0},
+                        {"19,17", "23,19", "17,23", 0, 1},     {"72,16", "16,80", "72,80", 1, 0}};
+  for (const char* type : {"bf16", "f16"}) {
+    for (const Case& c : cases) {
+      for (const char* to : {type, "f32"}) {
+        ExpectSame(absl::StrCat("HloModule m\nENTRY e { x = ", type, "[", c.lhs, "] parameter(0) y = ", type, "[",
+                                c.rhs, "] parameter(1) ROOT d = ", to, "[", c.result,
+                                "] dot(x, y), lhs_contracting_dims={", c.lhs_k, "}, rhs_contracting_dims={", c.rhs_k,
+                                "} }"));
+      }
+    }
+  }
+  ExpectSame(R"(HloModule m
+ENTRY e { x = bf16[3,40,48] parameter(0) y = bf16[3,48,72] parameter(1)
+  ROOT d = bf16[3,40,72] dot(x, y), lhs_batch_dims={0}, rhs_batch_dims={0}, lhs_contracting_dims={2}, rhs_contracting_dims={1} })");
+  // Tiles of 128: a block for each multiprocessor.
+  ExpectSame(R"(HloModule m
+ENTRY e { x = bf16[16,256,32] parameter(0) y = bf16[16,32,512] parameter(1)
+  ROOT d = bf16[16,256,512] dot(x, y), lhs_batch_dims={0}, rhs_batch_dims={0}, lhs_contracting_dims={2}, rhs_contracting_dims={1} })");
 }
 
 TEST(Gpu, ProductsTakeTheKernelsBehindThem) {
