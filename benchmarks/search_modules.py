@@ -12,8 +12,8 @@ from module_writer import COMPLEX, FLOATS, INTEGERS, SIZES, Case, Module, array,
 UNARY = {
     "float": "abs cbrt ceil cosine erf exponential exponential-minus-one floor log log-plus-one logistic negate rsqrt "
     "round-nearest-afz round-nearest-even sign sine sqrt tan tanh is-finite",
-    "complex": "abs cosine exponential exponential-minus-one log log-plus-one negate rsqrt sign sine sqrt tanh real "
-    "imag",
+    "complex": "abs cosine exponential exponential-minus-one log log-plus-one logistic negate rsqrt sign sine sqrt tan "
+    "tanh real imag",
     "integer": "abs negate not popcnt count-leading-zeros sign",
 }
 BINARY = {
@@ -48,6 +48,16 @@ def elementwise(opcode, kind, layout):
         out = {"c64": "f32", "c128": "f64"}[kind]
     m.op(array(out, rows, columns), opcode, *operands)
     return Case(m.text(), low=0.05 if opcode in NEED_POSITIVE else -3.0)
+
+
+def masked(opcode, kind):
+    """A function where half of the elements are zeros."""
+    m = Module()
+    full = array(kind, 256, 1024 // SIZES[kind])
+    x, p = m.parameter(full), m.parameter(array("pred", 256, 1024 // SIZES[kind]))
+    zeros = m.op(full, "broadcast", m.constant(kind, 0), attributes="dimensions={}")
+    m.op(full, opcode, m.op(full, "select", p, x, zeros))
+    return Case(m.text())
 
 
 def convert(source, target):
@@ -278,6 +288,8 @@ def systematic():
                     found[f"elementwise/{opcode}/{kind}/{layout}"] = functools.partial(
                         elementwise, opcode, kind, layout
                     )
+        for opcode in ("log", "rsqrt", "sign", "sqrt", "tanh") if kind in COMPLEX else ():
+            found[f"masked/{opcode}/{kind}"] = functools.partial(masked, opcode, kind)
         for target in FLOATS + INTEGERS + ["pred"]:
             if kind not in COMPLEX and target != kind:
                 found[f"convert/{kind}/{target}"] = functools.partial(convert, kind, target)

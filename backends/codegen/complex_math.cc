@@ -24,9 +24,10 @@ class ComplexMath {
   std::optional<ComplexResult> Emit(HloOpcode op, Element x, Element y) {
     std::optional<Element> z = narrow_ ? Narrow(op, x, y) : Wide(op, x, y);
     if (!z.has_value()) return std::nullopt;
-    // What is not finite is looked at again.
+    // What is not finite is looked at again, unless it must be so.
     const auto finite = [&](V v) { return m_.Lt(m_.Abs(v), m_.F(m_.inf())); };
-    Rare(b_.CreateNot(b_.CreateAnd(finite(z->re), finite(z->im))));
+    V good = b_.CreateAnd(finite(z->re), finite(z->im));
+    Rare(b_.CreateNot(known_ == nullptr ? good : b_.CreateOr(good, known_)));
     return ComplexResult{z->re, z->im, rare_};
   }
 
@@ -49,7 +50,7 @@ class ComplexMath {
         return Element{re, m_.Mul(m_.Add(e, one), angle.sin)};
       }
       case HloOpcode::kLog:
-        return Log(x, false);
+        return LogOrZeros(x, Zero(x), false);
       case HloOpcode::kLogPlusOne: {
         // |1 + z|^2 - 1 = a (2 + a) + b^2
         V d = m_.Fma(x.im, x.im, m_.Mul(x.re, m_.Add(x.re, m_.F(2))));
@@ -60,7 +61,7 @@ class ComplexMath {
         return Sqrt(x);
       case HloOpcode::kRsqrt: {
         const Element root = Sqrt(x);
-        return Times({root.re, m_.Neg(root.im)}, m_.Div(one, m_.Sqrt(Size2(x))));
+        return RsqrtOrZeros(Zero(x), Times({root.re, m_.Neg(root.im)}, m_.Div(one, m_.Sqrt(Size2(x)))));
       }
       case HloOpcode::kSine:
       case HloOpcode::kCosine:
@@ -69,11 +70,8 @@ class ComplexMath {
         return SineOrCosine(op, x);
       case HloOpcode::kTanh:
         return Tanh(x);
-      case HloOpcode::kTan: {
-        // -i tanh(i z)
-        const Element t = Tanh({m_.Neg(x.im), x.re});
-        return Element{t.im, m_.Neg(t.re)};
-      }
+      case HloOpcode::kTan:
+        return Tan(x);
       case HloOpcode::kAtan2:
         return Atan2(x, y);
       case HloOpcode::kPower: {
@@ -117,8 +115,8 @@ class ComplexMath {
         return Sqrt(x);
       case HloOpcode::kRsqrt: {
         if (!m_.fma) return std::nullopt;
-        Bounded(x);
-        return WideRsqrt(x);
+        V zero = BoundedOrZero(x);
+        return RsqrtOrZeros(zero, WideRsqrt(x));
       }
       case HloOpcode::kAtan2: {
         if (!m_.fma) return std::nullopt;
@@ -137,8 +135,7 @@ class ComplexMath {
         return SineOrCosine(op, x);
       case HloOpcode::kLog: {
         if (!m_.fma) return std::nullopt;
-        Bounded(x);
-        return Log(x, true);
+        return LogOrZeros(x, BoundedOrZero(x), true);
       }
       case HloOpcode::kExponentialMinusOne: {
         // e^a cos b - 1 = (e^a - 1) cos b - 2 sin^2(b / 2)
@@ -166,6 +163,10 @@ class ComplexMath {
       }
       case HloOpcode::kTanh:
         return m_.fma ? std::optional<Element>(Tanh(x)) : std::nullopt;
+      case HloOpcode::kTan:
+        return m_.fma ? std::optional<Element>(Tan(x)) : std::nullopt;
+      case HloOpcode::kLogistic:
+        return m_.fma ? std::optional<Element>(WideLogistic(x)) : std::nullopt;
       case HloOpcode::kPower: {
         if (!m_.fma) return std::nullopt;
         Bounded(x);
@@ -188,11 +189,12 @@ class ComplexMath {
   }
   // The same for functions whose value at zero is at hand: masked arrays have many. Returns where `x` is zero.
   V BoundedOrZero(Element x) {
-    V size = LargerPart(x), zero = b_.CreateAnd(m_.Eq(x.re, m_.F(0)), m_.Eq(x.im, m_.F(0)));
+    V size = LargerPart(x), zero = Zero(x);
     V ordinary = b_.CreateAnd(m_.Gt(size, m_.F(kSmallest)), m_.Lt(size, m_.F(kLargest)));
     Rare(b_.CreateNot(b_.CreateOr(ordinary, zero)));
     return zero;
   }
+  V Zero(Element x) { return b_.CreateAnd(m_.Eq(x.re, m_.F(0)), m_.Eq(x.im, m_.F(0))); }
   V LargerPart(Element x) {
     V a = m_.Abs(x.re), b = m_.Abs(x.im);
     return m_.Select(m_.Gt(a, b), a, b);
@@ -217,9 +219,10 @@ class ComplexMath {
     return m_.Fma(rest, inverse, q);
   }
 
-  SinCos SinCosOf(V x) {
+  // With `rest`, which c128 has: what they lose by rounding.
+  SinCos SinCosOf(V x, SinCos* rest = nullptr) {
     Rare(b_.CreateFCmpUGE(m_.Abs(x), m_.F(narrow_ ? kMostReducedFloat : kMostReduced)));
-    return narrow_ ? EmitSinCosForFloat(m_, x) : EmitSinCosOfDouble(m_, x);
+    return narrow_ ? EmitSinCosForFloat(m_, x) : EmitSinCosOfDouble(m_, x, rest);
   }
 
   // Sine and cosine of either kind: sums of products of the circular functions of one part and the hyperbolic ones of
@@ -277,6 +280,12 @@ class ComplexMath {
     return {m_.Select(left, small, large), m_.CopySign(m_.Select(left, large, small), m_.Neg(x.im))};
   }
 
+  // 1 / 0, where `zero` says so.
+  Element RsqrtOrZeros(V zero, Element root) {
+    known_ = zero;
+    return {m_.Select(zero, m_.F(m_.inf()), root.re), m_.Select(zero, m_.F(m_.nan()), root.im)};
+  }
+
   // e^(y log x), where what the logarithm loses by rounding counts as often as it is multiplied by.
   Element WidePower(Element x, Element y) {
     constexpr double kMost = 128, kPi = 3.14159265358979323846;  // of y log x
@@ -326,6 +335,13 @@ class ComplexMath {
     return {HalfLog(d, sum), angle};
   }
 
+  // The logarithm; of zeros it is infinite, with the angle of their signs.
+  Element LogOrZeros(Element x, V zero, bool to_last_place) {
+    const Element log = Log(x, to_last_place);
+    known_ = zero;
+    return {m_.Select(zero, m_.F(-m_.inf()), log.re), log.im};
+  }
+
   // x^2 + y^2; for doubles also where most of it cancels.
   Element SumOfSquares(Element x, Element y) {
     if (narrow_) {
@@ -351,12 +367,13 @@ class ComplexMath {
 
   // (sinh a cosh a + i sin b cos b) / (sinh^2 a + cos^2 b)
   Element Tanh(Element x) {
-    const SinCos angle = SinCosOf(x.im);
-    SinCos rest;
+    SinCos rest, angle_rest;
+    const SinCos angle = SinCosOf(x.im, narrow_ ? nullptr : &angle_rest);
     const SinCos h = Hyperbolic(x.re, narrow_ ? nullptr : &rest);
     if (!narrow_) {
       Sum size = SumOfProducts(h.sin, h.sin, angle.cos, angle.cos);
       size.low = m_.Fma(m_.Add(h.sin, h.sin), rest.sin, size.low);
+      size.low = m_.Fma(m_.Add(angle.cos, angle.cos), angle_rest.cos, size.low);
       V inverse = m_.Div(m_.F(1), size.high);
       const auto product = [&](V a, V b) {
         V high = m_.Mul(a, b);
@@ -364,16 +381,57 @@ class ComplexMath {
       };
       Sum re = product(h.sin, h.cos);
       re.low = m_.Add(re.low, m_.Fma(rest.sin, h.cos, m_.Mul(h.sin, rest.cos)));
-      return {Quotient(re, size, inverse), Quotient(product(angle.sin, angle.cos), size, inverse)};
+      Sum im = product(angle.sin, angle.cos);
+      im.low = m_.Add(im.low, m_.Fma(angle_rest.sin, angle.cos, m_.Mul(angle.sin, angle_rest.cos)));
+      return {Quotient(re, size, inverse), Quotient(im, size, inverse)};
     }
     V inverse = m_.Div(m_.F(1), m_.Fma(h.sin, h.sin, m_.Mul(angle.cos, angle.cos)));
     return Times({m_.Mul(h.sin, h.cos), m_.Mul(angle.sin, angle.cos)}, inverse);
+  }
+
+  // -i tanh(i z)
+  Element Tan(Element x) {
+    const Element t = Tanh({m_.Neg(x.im), x.re});
+    return {t.im, m_.Neg(t.re)};
+  }
+
+  // With z = 2 a + 2 i b: (e^a (cosh a cos^2 b + sinh a sin^2 b) + i sin b cos b) / 2 (sinh^2 a + cos^2 b). No sum
+  // loses digits that the result has, near the poles neither.
+  Element WideLogistic(Element x) {
+    V half = m_.F(0.5);
+    SinCos angle_rest;
+    const SinCos angle = SinCosOf(m_.Mul(x.im, half), &angle_rest);
+    V a = m_.Mul(x.re, half), sin = angle.sin, cos = angle.cos;
+    SinCos rest;
+    const SinCos h = Hyperbolic(a, &rest);
+    Sum cos2 = TwoProduct(m_, cos, cos), sin2 = TwoProduct(m_, sin, sin);
+    cos2.low = m_.Fma(m_.Add(cos, cos), angle_rest.cos, cos2.low);
+    sin2.low = m_.Fma(m_.Add(sin, sin), angle_rest.sin, sin2.low);
+    Sum im = TwoProduct(m_, sin, cos);
+    im.low = m_.Fma(sin, angle_rest.cos, m_.Fma(angle_rest.sin, cos, im.low));
+    Sum size = SumOfProducts(h.sin, h.sin, cos, cos);
+    size.low = m_.Fma(m_.Add(h.sin, h.sin), rest.sin, m_.Fma(m_.Add(cos, cos), angle_rest.cos, size.low));
+    V inverse = m_.Div(m_.F(1), size.high);
+    Sum sum = SumOfProducts(h.cos, cos2.high, h.sin, sin2.high);
+    sum.low = m_.Add(sum.low, m_.Fma(h.cos, cos2.low, m_.Mul(h.sin, sin2.low)));
+    sum.low = m_.Add(sum.low, m_.Fma(rest.cos, cos2.high, m_.Mul(rest.sin, sin2.high)));
+    // e^|a| or its inverse
+    Sum e = TwoSum(m_, h.cos, m_.Abs(h.sin));
+    e.low = m_.Add(e.low, m_.Fma(rest.sin, m_.CopySign(m_.F(1), a), rest.cos));
+    V by_e = m_.Div(m_.F(1), e.high);
+    V by_e_rest = m_.Mul(by_e, m_.Fma(m_.Neg(by_e), e.low, m_.Fma(m_.Neg(by_e), e.high, m_.F(1))));
+    V left = m_.SignBit(a);
+    e = {m_.Select(left, by_e, e.high), m_.Select(left, by_e_rest, e.low)};
+    Sum re = TwoProduct(m_, e.high, sum.high);
+    re.low = m_.Add(re.low, m_.Fma(e.high, sum.low, m_.Mul(e.low, sum.high)));
+    return Times({Quotient(re, size, inverse), Quotient(im, size, inverse)}, half);
   }
 
   MathBuilder& m_;
   llvm::IRBuilderBase& b_;
   const bool narrow_;
   V rare_;
+  V known_ = nullptr;  // lanes whose result needs no second look though it is not finite
 };
 
 }  // namespace

@@ -22,28 +22,28 @@ Sum ReduceByPi(MathBuilder& m, V x, V* n) {
   return FastTwoSum(m, c.high, low);
 }
 
-// For |r| <= pi/4.
-V SinOf(MathBuilder& m, const Sum& r, V z) {
+// For |r| <= pi/4, as those of cosine.
+Sum SinOf(MathBuilder& m, const Sum& r, V z) {
   V p = m.Poly(z, {-0.16666666666666632, 0.00833333333332243, -0.00019841269829819487, 2.7557313695528e-06,
                    -2.5050758619121613e-08, 1.589682191302059e-10});
   V slope = m.Fma(z, m.F(-0.5), m.F(1));
-  return m.Add(r.high, m.Fma(m.Mul(r.high, z), p, m.Mul(r.low, slope)));
+  return FastTwoSum(m, r.high, m.Fma(m.Mul(r.high, z), p, m.Mul(r.low, slope)));
 }
 
-V CosOf(MathBuilder& m, const Sum& r, V z) {
+Sum CosOf(MathBuilder& m, const Sum& r, V z) {
   V p = m.Poly(z, {0.0416666666666666, -0.0013888888888874133, 2.4801587289487826e-05, -2.755731435390275e-07,
                    2.087572348352109e-09, -1.1359658692601816e-11});
   V half = m.Mul(z, m.F(0.5));
   V w = m.Sub(m.F(1), half);
   V lost = m.Sub(m.Sub(m.F(1), w), half);
-  return m.Add(w, m.Add(lost, m.Fma(m.Mul(z, z), p, m.Neg(m.Mul(r.high, r.low)))));
+  return FastTwoSum(m, w, m.Add(lost, m.Fma(m.Mul(z, z), p, m.Neg(m.Mul(r.high, r.low)))));
 }
 
 // Of x = r + n pi/2.
-SinCos SinCosOfReduced(MathBuilder& m, V x, const Sum& r, V n) {
+SinCos SinCosOfReduced(MathBuilder& m, V x, const Sum& r, V n, SinCos* rest = nullptr) {
   auto& b = m.b;
   V z = m.Mul(r.high, r.high);
-  V sin = SinOf(m, r, z), cos = CosOf(m, r, z);
+  const Sum sin = SinOf(m, r, z), cos = CosOf(m, r, z);
   V odd = b.CreateICmpNE(b.CreateAnd(n, m.I(1)), m.I(0));
   // The sign is the quadrant's second bit.
   auto with_sign = [&](V value, V quadrant) {
@@ -51,17 +51,22 @@ SinCos SinCosOfReduced(MathBuilder& m, V x, const Sum& r, V n) {
     return m.Float(b.CreateXor(m.Bits(value), sign));
   };
   SinCos result;
-  result.sin = m.Select(m.Eq(x, m.F(0)), x, with_sign(m.Select(odd, cos, sin), n));  // keeps the sign of zero
-  result.cos = with_sign(m.Select(odd, sin, cos), b.CreateAdd(n, m.I(1)));
+  V next = b.CreateAdd(n, m.I(1));
+  // Keeps the sign of zero.
+  result.sin = m.Select(m.Eq(x, m.F(0)), x, with_sign(m.Select(odd, cos.high, sin.high), n));
+  result.cos = with_sign(m.Select(odd, sin.high, cos.high), next);
+  if (rest != nullptr) {
+    *rest = {with_sign(m.Select(odd, cos.low, sin.low), n), with_sign(m.Select(odd, sin.low, cos.low), next)};
+  }
   return result;
 }
 
 }  // namespace
 
-SinCos EmitSinCosOfDouble(MathBuilder& m, V x) {
+SinCos EmitSinCosOfDouble(MathBuilder& m, V x, SinCos* rest) {
   V n;
   const Sum r = ReduceByPi(m, x, &n);
-  return SinCosOfReduced(m, x, r, n);
+  return SinCosOfReduced(m, x, r, n, rest);
 }
 
 // x = k 2^e for a k of 53 bits, and x 2/pi = k W 2^-190, up to multiples of 4, where W are the 192 bits of 2/pi from
