@@ -113,18 +113,20 @@ V ElementEmitter::IntToFloat(ElementType from, ElementType to, V x) {
   if (to == ElementType::kF32 || to == ElementType::kF64) return Normalize(to, cast(x, to));
   const int bits = ElementBits(from);
   if (bits <= 16) return Normalize(to, cast(x, ElementType::kF32));
-  if (bits == 64) {
-    // Folds the low bits into one that decides ties, so that the conversion to double is harmless.
-    auto I = [&](int64_t v) { return llvm::ConstantInt::get(x->getType(), v); };
-    V low = b_.CreateAnd(x, I(0x7ff));
-    V sticky = b_.CreateSelect(b_.CreateICmpNE(low, I(0)), I(0x800), I(0));
-    V folded = b_.CreateOr(b_.CreateAnd(x, I(~int64_t{0x7ff})), sticky);
-    V high = b_.CreateAShr(x, I(52));
-    V small =
-        is_signed ? b_.CreateICmpULE(b_.CreateAdd(high, I(1)), I(1)) : b_.CreateICmpEQ(b_.CreateLShr(x, I(52)), I(0));
-    x = b_.CreateSelect(small, x, folded);
-  }
-  return Normalize(to, RoundToFloat(cast(x, ElementType::kF64)));
+  // Folds the low bits into one that decides ties, so that the conversion to the wider type is harmless: of numbers
+  // that have more digits than it.
+  auto fold = [&](int low_bits, int digits) {
+    auto I = [&](int64_t v) { return llvm::ConstantInt::get(x->getType(), v, /*isSigned=*/true); };
+    const int64_t low = (int64_t{1} << low_bits) - 1;
+    V sticky = b_.CreateSelect(b_.CreateICmpNE(b_.CreateAnd(x, I(low)), I(0)), I(low + 1), I(0));
+    V folded = b_.CreateOr(b_.CreateAnd(x, I(~low)), sticky);
+    V high = b_.CreateAShr(x, I(digits));
+    V small = is_signed ? b_.CreateICmpULE(b_.CreateAdd(high, I(1)), I(1))
+                        : b_.CreateICmpEQ(b_.CreateLShr(x, I(digits)), I(0));
+    return b_.CreateSelect(small, x, folded);
+  };
+  if (bits == 32) return Normalize(to, cast(fold(8, 24), ElementType::kF32));
+  return Normalize(to, RoundToFloat(cast(fold(11, 52), ElementType::kF64)));
 }
 
 V ElementEmitter::FloatToInt(ElementType from, ElementType to, V x) {

@@ -170,6 +170,28 @@ ENTRY e {
   }
 }
 
+// Nine digits and a half of the last place, and a unit less and more, with up to 23 digits behind them.
+TEST(Elementwise, HalvesOfIntegersRoundToEven) {
+  for (const char* type : {"u32", "s32"}) {
+    const std::string sign = type[0] == 'u' ? "copy" : "negate";
+    Check(absl::StrReplaceAll(R"(HloModule m
+ENTRY e {
+  i = T[17664] iota(), iota_dimension=0 c1 = T[] constant(1) one = T[17664] broadcast(c1), dimensions={}
+  c256 = T[] constant(256) top = T[17664] broadcast(c256), dimensions={} low = T[17664] remainder(i, top)
+  digits = T[17664] or(low, top) rest = T[17664] divide(i, top) c23 = T[] constant(23)
+  shifts = T[17664] broadcast(c23), dimensions={} less = T[17664] remainder(rest, shifts)
+  shift = T[17664] add(less, one) high = T[17664] shift-left(digits, shift) half = T[17664] shift-left(one, less)
+  by = T[17664] divide(rest, shifts) near = T[17664] add(half, by) sum = T[17664] add(high, near)
+  x = T[17664] subtract(sum, one) y = T[17664] SIGN(x)
+  a = bf16[17664] convert(y) b = f16[17664] convert(y) c = f8e5m2[17664] convert(y)
+  n = T[] parameter(0) d = bf16[] convert(n)
+  ROOT t = (bf16[17664], f16[17664], f8e5m2[17664], bf16[]) tuple(a, b, c, d)
+})",
+                              {{"T[", absl::StrCat(type, "[")}, {"SIGN", sign}}),
+          0);
+  }
+}
+
 // What does not fit becomes the nearest integer, NaN becomes 0.
 TEST(Elementwise, FloatsBeyondIntegers) {
   for (const std::string from : {"f32", "f64", "f16", "bf16"}) {
