@@ -74,25 +74,26 @@ I* ReduceEmpty(I* i, PassContext&) {
   return i->shape().rank() == 0 ? init : make::Broadcast(init, i->shape().dims(), {});
 }
 
-// reduce(transpose x) -> reduce x where the kept dimensions stay in order
+// reduce(transpose x) -> reduce x, with the transpose behind it if that moves much less
 I* ReduceTranspose(I* i, PassContext&) {
+  constexpr int64_t kLess = 4;
   if (i->operand_count() != 2 || !i->shape().IsArray()) return nullptr;
   I* t = i->operand(0);
   if (t->opcode() != HloOpcode::kTranspose) return nullptr;
-  Int64List reduced;
-  int64_t last = -1;
+  Int64List reduced, kept;
   for (int64_t d = 0; d < t->shape().rank(); ++d) {
-    const int64_t source = t->dimensions()[d];
-    if (std::find(i->dimensions().begin(), i->dimensions().end(), d) != i->dimensions().end()) {
-      reduced.push_back(source);
-    } else if (source < last) {
-      return nullptr;
-    } else {
-      last = source;
-    }
+    const bool over = std::find(i->dimensions().begin(), i->dimensions().end(), d) != i->dimensions().end();
+    (over ? reduced : kept).push_back(t->dimensions()[d]);
   }
   std::sort(reduced.begin(), reduced.end());
-  return make::Reduce(t->operand(0), i->operand(1), reduced, i->to_apply());
+  if (std::is_sorted(kept.begin(), kept.end())) {
+    return make::Reduce(t->operand(0), i->operand(1), reduced, i->to_apply());
+  }
+  if (t->shape().ElementCount() / kLess < i->shape().ElementCount()) return nullptr;
+  Int64List sorted = kept, order;
+  std::sort(sorted.begin(), sorted.end());
+  for (int64_t d : kept) order.push_back(std::lower_bound(sorted.begin(), sorted.end(), d) - sorted.begin());
+  return make::Transpose(make::Reduce(t->operand(0), i->operand(1), reduced, i->to_apply()), order);
 }
 
 // Whether combining with `init` first changes nothing and the combiner may be applied in any order.

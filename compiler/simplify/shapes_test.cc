@@ -127,6 +127,22 @@ TEST(Slices, Slices) {
             "root = f32[2,6] slice(p0), slice={[1:3], [0:6]}\n");
 }
 
+// Of what only a slice reads, the rest is neither transposed nor summed up.
+TEST(Slices, OfTransposesAndReductions) {
+  EXPECT_EQ(Check("t = f32[6,4] transpose(x), dimensions={1,0}\n ROOT r = f32[2,3] slice(t), slice={[4:6], [1:4]}"),
+            "t0 = f32[3,2] slice(p0), slice={[1:4], [4:6]}\nroot = f32[2,3] transpose(t0), dimensions={1,0}\n");
+  EXPECT_EQ(Check("z = f32[] constant(0)\n a = f32[6] reduce(x, z), dimensions={0}, to_apply=add\n"
+                  "ROOT r = f32[2] slice(a), slice={[3:5]}"),
+            "t0 = f32[] constant(0)\nt1 = f32[4,2] slice(p0), slice={[0:4], [3:5]}\n"
+            "root = f32[2] reduce(t1, t0), dimensions={0}, to_apply=add\n");
+  EXPECT_THAT(Check("z = f32[] constant(0)\n a = f32[6] reduce(x, z), dimensions={0}, to_apply=add\n"
+                    "s = f32[2] slice(a), slice={[3:5]}\n u = f32[5] slice(a), slice={[0:5]}\n"
+                    "ROOT r = (f32[2], f32[5]) tuple(s, u)"),
+              HasSubstr("reduce(p0, "));
+  EXPECT_THAT(Check("t = f32[6,4] transpose(x), dimensions={1,0}\n ROOT r = f32[6,2] slice(t), slice={[0:6], [0:4:2]}"),
+              HasSubstr("transpose(p0)"));
+}
+
 // As jax.numpy.cross and stack make them: what interleaves is stored so at once.
 TEST(Shapes, TransposedStack) {
   EXPECT_EQ(Check("a = f32[1,9] parameter(2)\n b = f32[1,9] parameter(3)\n"
@@ -195,6 +211,19 @@ TEST(Slices, GatherOfOneRow) {
                   "start_index_map={0}, index_vector_dim=0, slice_sizes={1,6}"),
             "t0 = s32[] reshape(p2)\nt1 = s32[] constant(0)\n"
             "t2 = f32[1,6] dynamic-slice(p0, t0, t1), dynamic_slice_sizes={1,6}\nroot = f32[6] reshape(t2)\n");
+}
+
+// The sums are moved in place of the terms, if they are few.
+TEST(Reduces, Transposed) {
+  EXPECT_EQ(Check("z = f32[] constant(0)\n y = f32[2,8,3] parameter(2)\n"
+                  "t = f32[8,3,2] transpose(y), dimensions={1,2,0}\n"
+                  "ROOT r = f32[3,2] reduce(t, z), dimensions={0}, to_apply=add"),
+            "t0 = f32[] constant(0)\nt1 = f32[2,3] reduce(p2, t0), dimensions={1}, to_apply=add\n"
+            "root = f32[3,2] transpose(t1), dimensions={1,0}\n");
+  EXPECT_THAT(Check("z = f32[] constant(0)\n y = f32[4,3,5] parameter(2)\n"
+                    "t = f32[3,5,4] transpose(y), dimensions={1,2,0}\n"
+                    "ROOT r = f32[5,4] reduce(t, z), dimensions={0}, to_apply=add"),
+              HasSubstr("transpose(p2)"));
 }
 
 TEST(Reduces, Reductions) {

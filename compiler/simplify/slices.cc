@@ -61,6 +61,43 @@ I* SliceIota(I* i, PassContext&) {
   return result;
 }
 
+// Whether `i` is a slice of neighbours that leaves out a quarter or more of its operand, which nothing else reads: then
+// the operand need not have what is left out.
+bool LeavesOutMuch(const I* i) {
+  const int64_t whole = i->operand(0)->shape().ElementCount();
+  return i->operand(0)->user_count() == 1 && !i->operand(0)->IsRoot() && UnitStrides(i->slice()) &&
+         i->shape().ElementCount() <= whole - whole / 4;
+}
+
+// slice(reduce x) -> reduce(slice x)
+I* SliceReduce(I* i, PassContext&) {
+  I* r = i->operand(0);
+  if (r->opcode() != HloOpcode::kReduce || r->operand_count() != 2 || !LeavesOutMuch(i)) return nullptr;
+  const Shape& of = r->operand(0)->shape();
+  Int64List starts(of.rank()), limits = of.dims();
+  int64_t next = 0;
+  for (int64_t d = 0; d < of.rank(); ++d) {
+    if (std::find(r->dimensions().begin(), r->dimensions().end(), d) != r->dimensions().end()) continue;
+    starts[d] = i->slice().starts[next];
+    limits[d] = i->slice().limits[next++];
+  }
+  I* part = make::Slice(r->operand(0), starts, limits, Int64List(of.rank(), 1));
+  return make::Reduce(part, r->operand(1), r->dimensions(), r->to_apply());
+}
+
+// slice(transpose x) -> transpose(slice x)
+I* SliceTranspose(I* i, PassContext&) {
+  I* t = i->operand(0);
+  if (t->opcode() != HloOpcode::kTranspose || !LeavesOutMuch(i)) return nullptr;
+  const int64_t rank = i->shape().rank();
+  Int64List starts(rank), limits(rank);
+  for (int64_t d = 0; d < rank; ++d) {
+    starts[t->dimensions()[d]] = i->slice().starts[d];
+    limits[t->dimensions()[d]] = i->slice().limits[d];
+  }
+  return make::Transpose(make::Slice(t->operand(0), starts, limits, Int64List(rank, 1)), t->dimensions());
+}
+
 // slice(concatenate(…)) that lies within one operand -> slice of that operand
 I* SliceConcatenate(I* i, PassContext&) {
   I* c = i->operand(0);
@@ -301,6 +338,8 @@ absl::Span<const RewriteRow> SliceRows() {
       {"slice_slice", HloOpcode::kSlice, SliceSlice},
       {"slice_broadcast", HloOpcode::kSlice, SliceBroadcast},
       {"slice_iota", HloOpcode::kSlice, SliceIota},
+      {"slice_reduce", HloOpcode::kSlice, SliceReduce},
+      {"slice_transpose", HloOpcode::kSlice, SliceTranspose},
       {"slice_concatenate", HloOpcode::kSlice, SliceConcatenate},
       {"slice_pad", HloOpcode::kSlice, SlicePad},
       {"pad_nothing", HloOpcode::kPad, PadNothing},
