@@ -3,12 +3,10 @@
 #include "backends/runtime/gemm_kernels.h"
 
 #include "backends/runtime/gemm_elements.h"
+#include "backends/runtime/gemm_pack.h"
 
 namespace xc::XC_GEMM_ISA {
 namespace {
-
-// Sums in registers at a time: so many elements of A by so many vectors of B.
-constexpr int kRows = kVectorBytes == 64 ? 8 : 4, kVectors = kVectorBytes == 16 ? 2 : 3;
 
 constexpr int64_t kKBlock = 256, kMBlock = 144, kUnpackedRows = 2 * kRows;
 
@@ -19,10 +17,6 @@ struct C128 {
   double re, im;
 };
 
-template <typename Acc>
-constexpr int64_t NR() {
-  return kVectors * kVectorBytes / static_cast<int64_t>(sizeof(Acc));
-}
 // The most columns whose packed elements stay in the second cache beside those of the rows.
 template <typename Acc>
 constexpr int64_t NBlock() {
@@ -100,120 +94,6 @@ void MicroOf(int64_t rows, int vectors, int64_t k, const Panel<Acc>& a, const Pa
   if constexpr (kRows == 8) {
     if (rows == 4) return MicroOfRows<Acc, 4, packed>(vectors, k, a, b, c, stride, into);
     MicroOfRows<Acc, 6, packed>(vectors, k, a, b, c, stride, into);
-  }
-}
-
-template <typename T, typename U>
-constexpr bool kSame = false;
-template <typename T>
-constexpr bool kSame<T, T> = true;
-
-constexpr int64_t RoundUp(int64_t n, int64_t to) { return (n + to - 1) / to * to; }
-
-// One step of a transposition: pairs of elements `step` apart of rows `step` apart change places.
-template <typename Vec, typename Mask, int step, int lanes>
-inline void Exchange(Vec (&rows)[lanes]) {
-  Mask low, high;
-  for (int i = 0; i < lanes; ++i) {
-    const bool second = (i & step) != 0;
-    low[i] = second ? i - step + lanes : i;
-    high[i] = second ? i + lanes : i + step;
-  }
-#pragma GCC unroll 8
-  for (int i = 0; i < lanes; ++i) {
-    if ((i & step) != 0) continue;
-    const Vec x = rows[i], y = rows[i + step];
-    rows[i] = __builtin_shuffle(x, y, low);
-    rows[i + step] = __builtin_shuffle(x, y, high);
-  }
-}
-
-// Whether `n` rows of `n` elements, `n` a vector's, are transposed in registers.
-template <typename Acc, typename T>
-constexpr bool kInRegisters = kSame<Acc, T> && sizeof(Acc) == 8 && kVectorBytes == 64 && kRows == 8;
-
-// to[p * pitch + i] = from[i * row_stride + p] for i and p below 8.
-template <typename Acc>
-inline void Transpose8(const Acc* from, int64_t row_stride, int64_t pitch, Acc* to) {
-  typedef Acc Vec __attribute__((vector_size(kVectorBytes), may_alias, aligned(alignof(Acc))));
-  typedef int64_t Mask __attribute__((vector_size(kVectorBytes)));
-  Vec rows[8];
-#pragma GCC unroll 8
-  for (int i = 0; i < 8; ++i) rows[i] = *reinterpret_cast<const Vec*>(from + i * row_stride);
-  Exchange<Vec, Mask, 4>(rows);
-  Exchange<Vec, Mask, 2>(rows);
-  Exchange<Vec, Mask, 1>(rows);
-#pragma GCC unroll 8
-  for (int p = 0; p < 8; ++p) *reinterpret_cast<Vec*>(to + p * pitch) = rows[p];
-}
-
-// A panel of `count` rows, `pitch` wide, missing rows as 0; elements of one step are neighbours in memory.
-template <typename Acc, typename T>
-void PackRows(const T* from, int64_t count, int64_t k, int64_t k_stride, int64_t pitch, Acc* to) {
-  if constexpr (kSame<Acc, T>) {
-    typedef Acc Vec __attribute__((vector_size(kVectorBytes), may_alias, aligned(alignof(Acc))));
-    if (count == NR<Acc>() && pitch == NR<Acc>()) {
-      for (int64_t p = 0; p < k; ++p, from += k_stride, to += NR<Acc>()) {
-#pragma GCC unroll 4
-        for (int j = 0; j < kVectors; ++j) reinterpret_cast<Vec*>(to)[j] = reinterpret_cast<const Vec*>(from)[j];
-      }
-      return;
-    }
-  }
-  for (int64_t p = 0; p < k; ++p, from += k_stride, to += pitch) {
-    LoadRun(from, count, to);
-    for (int64_t i = count; i < pitch; ++i) to[i] = 0;
-  }
-}
-
-// Copies `rows` x `k` elements into panels of `width` rows, k-major within a panel; the last is as wide as the next
-// multiple of `unit`, missing rows as 0. Element (i, p) stands at from[i * row_stride + p * k_stride].
-template <typename Acc, typename T>
-void Pack(const T* from, int64_t rows, int64_t k, int64_t row_stride, int64_t k_stride, int64_t width, int64_t unit,
-          Acc* to) {
-  constexpr int64_t kSteps = 16;  // what is written at a time stays in the nearest cache
-  if (row_stride == 1) {
-    // A few steps of all panels at a time: memory is read along its lines.
-    for (int64_t p0 = 0; p0 < k; p0 += kSteps) {
-      const int64_t steps = k - p0 < kSteps ? k - p0 : kSteps;
-      for (int64_t i0 = 0; i0 < rows; i0 += width) {
-        const int64_t count = rows - i0 < width ? rows - i0 : width;
-        const int64_t pitch = count < width ? RoundUp(count, unit) : width;
-        PackRows(from + i0 + p0 * k_stride, count, steps, k_stride, pitch, to + i0 * k + p0 * pitch);
-      }
-    }
-    return;
-  }
-  for (int64_t i0 = 0; i0 < rows; i0 += width) {
-    const int64_t count = rows - i0 < width ? rows - i0 : width;
-    const int64_t pitch = count < width ? RoundUp(count, unit) : width;
-    const T* panel = from + i0 * row_stride;
-    for (int64_t p0 = 0; p0 < k; p0 += kSteps) {
-      const int64_t end = k - p0 < kSteps ? k : p0 + kSteps;
-      const bool whole = k_stride == 1 && end == p0 + kSteps;
-      int64_t i = 0;
-      if constexpr (kInRegisters<Acc, T>) {
-        for (; whole && i + 8 <= count; i += 8) {
-          for (int64_t p = p0; p < end; p += 8) {
-            Transpose8(panel + i * row_stride + p, row_stride, pitch, to + p * pitch + i);
-          }
-        }
-      }
-      for (; i < count; ++i) {
-        const T* row = panel + i * row_stride;
-        if (whole) {
-          Acc steps[kSteps];
-          LoadRun(row + p0, kSteps, steps);
-          for (int64_t p = 0; p < kSteps; ++p) to[(p0 + p) * pitch + i] = steps[p];
-          continue;
-        }
-        for (int64_t p = p0; p < end; ++p) to[p * pitch + i] = Load<Acc>(row[p * k_stride]);
-      }
-      for (i = count; i < pitch; ++i) {
-        for (int64_t p = p0; p < end; ++p) to[p * pitch + i] = 0;
-      }
-    }
-    to += k * pitch;
   }
 }
 
@@ -361,13 +241,12 @@ void ComplexGemm(const GemmTile& t, void* scratch) {
       const int64_t rows = t.m - i < areas.m_block ? t.m - i : areas.m_block;
       for (int64_t p = 0; p == 0 || p < t.k; p += areas.k_block) {
         const int64_t depth = t.k - p < areas.k_block ? t.k - p : areas.k_block;
-        Side<Acc> a[2], b[2];
-        for (int part = 0; part < 2; ++part) {
-          a[part] = MakeSide<Acc, Acc>(static_cast<const Acc*>(t.a) + part, i, rows, p, depth, 2 * t.a_m, 2 * t.a_k,
-                                       kRows, kRows, false, pa[part]);
-          b[part] = MakeSide<Acc, Acc>(static_cast<const Acc*>(t.b) + part, j, cols, p, depth, 2 * t.b_n, 2 * t.b_k,
-                                       NR<Acc>(), kLanes, false, pb[part]);
-        }
+        PackParts(static_cast<const Acc*>(t.a) + 2 * (i * t.a_m + p * t.a_k), rows, depth, t.a_m, t.a_k, kRows, kRows,
+                  pa[0], pa[1]);
+        PackParts(static_cast<const Acc*>(t.b) + 2 * (j * t.b_n + p * t.b_k), cols, depth, t.b_n, t.b_k, NR<Acc>(),
+                  kLanes, pb[0], pb[1]);
+        const Side<Acc> a[2] = {{pa[0], kRows, kRows}, {pa[1], kRows, kRows}};
+        const Side<Acc> b[2] = {{pb[0], NR<Acc>(), kLanes}, {pb[1], NR<Acc>(), kLanes}};
         const Into into = p == 0 ? Into::kSet : Into::kAdd;
         Macro<Acc>(rows, cols, depth, a[0], b[0], pc[0], areas.n_block, true, into);
         Macro<Acc>(rows, cols, depth, a[1], b[1], pc[0], areas.n_block, true, Into::kSubtract);
