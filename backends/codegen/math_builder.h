@@ -119,8 +119,8 @@ llvm::Value* EmitSplit(MathBuilder& m, llvm::Value* x, llvm::Value** exponent);
 struct SinCos {
   llvm::Value *sin, *cos;
 };
-// Sine and cosine of doubles (scalars or vectors) for |x| < kMostReduced, with errors below 1 ulp; `rest` gets what they
-// lose by the last rounding.
+// Sine and cosine of doubles (scalars or vectors) for |x| < kMostReduced, with errors below 1 ulp; `rest` gets what
+// they lose by the last rounding.
 constexpr double kMostReduced = 0x1p20;
 SinCos EmitSinCosOfDouble(MathBuilder& m, llvm::Value* x, SinCos* rest = nullptr);
 // The same for one double (no vector) with |x| >= kMostReduced; NaN if it is not finite. Adds a table to the module, in

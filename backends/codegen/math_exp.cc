@@ -239,22 +239,22 @@ V ThroughDouble(MathBuilder& m, MathOp op, V x) {
       V e = EmitExp(m, a);
       return m.Mul(m.Add(e, m.Div(m.F(1), e)), m.F(0.5));
     }
+    // Of floats that are not small, the logarithm's argument in doubles has digits enough.
     case MathOp::kAsinh: {
       V z = m.Mul(a, a);
-      V y = Log1p(m, m.Add(a, m.Div(z, m.Add(m.Sqrt(m.Add(z, m.F(1))), m.F(1)))));
-      return m.Select(m.Lt(a, m.F(m.inf())), m.CopySign(y, x), x);
+      V large = EmitLog(m, m.Add(a, m.Sqrt(m.Add(z, m.F(1)))));
+      V small = m.Fma(m.Mul(a, z), m.Poly(z, {-1.0 / 6, 3.0 / 40, -15.0 / 336}), a);
+      return m.CopySign(m.Select(m.Lt(a, m.F(0.0625)), small, large), x);
     }
     case MathOp::kAcosh: {
-      V d = m.Sub(x, m.F(1));
-      V y = Log1p(m, m.Add(d, m.Sqrt(m.Mul(d, m.Add(x, m.F(1))))));
-      y = m.Select(m.Lt(x, m.F(m.inf())), y, x);
+      V y = EmitLog(m, m.Add(x, m.Sqrt(m.Mul(m.Sub(x, m.F(1)), m.Add(x, m.F(1))))));
       return m.Select(m.Lt(x, m.F(1)), m.F(m.nan()), y);
     }
     case MathOp::kAtanh: {
-      V y = m.Mul(Log1p(m, m.Div(m.Add(a, a), m.Sub(m.F(1), a))), m.F(0.5));
-      y = m.Select(m.Eq(a, m.F(1)), m.F(m.inf()), y);
-      y = m.Select(m.Gt(a, m.F(1)), m.F(m.nan()), y);
-      return m.CopySign(y, x);
+      V z = m.Mul(a, a);
+      V large = m.Mul(EmitLog(m, m.Div(m.Add(m.F(1), a), m.Sub(m.F(1), a))), m.F(0.5));
+      V small = m.Fma(m.Mul(a, z), m.Poly(z, {1.0 / 3, 1.0 / 5, 1.0 / 7, 1.0 / 9}), a);
+      return m.CopySign(m.Select(m.Lt(a, m.F(0.0625)), small, large), x);
     }
     default:
       return nullptr;
