@@ -14,6 +14,7 @@
 #include "absl/strings/str_cat.h"
 #include "backends/runtime/arena.h"
 #include "backends/runtime/fft_groups.h"
+#include "backends/runtime/fft_odd.h"
 #include "backends/runtime/fft_plan.h"
 #include "hlo/base/status.h"
 
@@ -100,10 +101,10 @@ absl::Status LongLine(RunContext* ctx, int64_t n, int64_t a, bool inverse, T sca
   const auto roots = KeptColumnRoots<T>(n, a, lanes);
   XC_ASSIGN_OR_RETURN(Block block, Block::Allocate(n * sizeof(std::complex<T>)));
   auto* middle = reinterpret_cast<std::complex<T>*>(block.data());
-  XC_RETURN_IF_ERROR(ForGroups<T>(ctx, b, a, [&](int64_t first, int64_t count, bool) -> absl::Status {
+  XC_RETURN_IF_ERROR(ForGroups<T>(ctx, b, a, [&](int64_t first, int64_t count, int64_t) -> absl::Status {
     XC_ASSIGN_OR_RETURN(Work<T> w, GetWork(columns->plan, a, lanes));
     GatherColumns(in + first, b, count, lanes, a, inverse, w.re, w.im);
-    kernel.run(columns->plan, w.re, w.im, w.scratch, true);
+    kernel.run(columns->plan, w.re, w.im, w.scratch, lanes);
     const int64_t values = a * lanes;
     const T* by = roots == nullptr ? w.scratch : roots->data() + first * 2 * a;
     if (roots == nullptr) ColumnRoots(n, a, first, lanes, w.scratch, w.scratch + values);
@@ -111,10 +112,10 @@ absl::Status LongLine(RunContext* ctx, int64_t n, int64_t a, bool inverse, T sca
     ScatterColumns(w.re, w.im, lanes, a, false, T{1}, middle + first, b, count);
     return absl::OkStatus();
   }));
-  return ForGroups<T>(ctx, a, b, [&](int64_t first, int64_t count, bool) -> absl::Status {
+  return ForGroups<T>(ctx, a, b, [&](int64_t first, int64_t count, int64_t) -> absl::Status {
     XC_ASSIGN_OR_RETURN(Work<T> w, GetWork(rows->plan, b, lanes));
     GatherComplex(middle, Lines{b, 0, 1}, 1, first, count, lanes, b, false, w.re, w.im);
-    kernel.run(rows->plan, w.re, w.im, w.scratch, true);
+    kernel.run(rows->plan, w.re, w.im, w.scratch, lanes);
     ScatterColumns(w.re, w.im, lanes, b, inverse, scale, out + first, a, count);
     return absl::OkStatus();
   });
@@ -133,8 +134,7 @@ absl::Status ComplexAxis(RunContext* ctx, int64_t n, bool inverse, int64_t outer
   }
   const auto plan = GetFftPlan<T>(n);
   const FftKernel<T>& kernel = Kernel<T>();
-  return ForGroups<T>(ctx, outer * inner, n, [&](int64_t first, int64_t count, bool vector) -> absl::Status {
-    const int64_t lanes = vector ? kernel.lanes : 1;
+  return ForGroups<T>(ctx, outer * inner, n, [&](int64_t first, int64_t count, int64_t lanes) -> absl::Status {
     XC_ASSIGN_OR_RETURN(Work<T> w, GetWork(plan->plan, n, lanes));
     const bool columns = inner > 1 && first % inner + count <= inner;
     const int64_t at = lines.At(first, inner);
@@ -143,7 +143,7 @@ absl::Status ComplexAxis(RunContext* ctx, int64_t n, bool inverse, int64_t outer
     } else {
       GatherComplex(in, lines, inner, first, count, lanes, n, inverse, w.re, w.im);
     }
-    kernel.run(plan->plan, w.re, w.im, w.scratch, vector);
+    kernel.run(plan->plan, w.re, w.im, w.scratch, lanes);
     if (columns) {
       ScatterColumns(w.re, w.im, lanes, n, inverse, scale, out + at, inner, count);
     } else {
@@ -235,12 +235,12 @@ void PutTogether(int64_t points, int64_t lanes, const std::vector<std::complex<T
 template <typename T>
 absl::Status RealForward(RunContext* ctx, int64_t n, int64_t lines, const T* in, std::complex<T>* out) {
   using C = std::complex<T>;
-  const bool even = n % 2 == 0;
-  const int64_t points = even ? n / 2 : n, results = n / 2 + 1;
+  if (n % 2 != 0) return OddForward(ctx, n, lines, in, out);
+  const int64_t points = n / 2, results = n / 2 + 1;
   const auto plan = GetFftPlan<T>(points);
-  const auto roots = even ? HalfRoots<T>(n) : nullptr;
+  const auto roots = HalfRoots<T>(n);
   const FftKernel<T>& kernel = Kernel<T>();
-  if (const int64_t a = even ? CutFactor<T>(lines, points) : 1; a > 1) {
+  if (const int64_t a = CutFactor<T>(lines, points); a > 1) {
     XC_ASSIGN_OR_RETURN(Block block, Block::Allocate(points * sizeof(C)));
     C* middle = reinterpret_cast<C*>(block.data());
     for (int64_t line = 0; line < lines; ++line) {
@@ -252,28 +252,12 @@ absl::Status RealForward(RunContext* ctx, int64_t n, int64_t lines, const T* in,
     }
     return absl::OkStatus();
   }
-  return ForGroups<T>(ctx, lines, n, [&](int64_t first, int64_t count, bool vector) -> absl::Status {
-    const int64_t lanes = vector ? kernel.lanes : 1;
+  return ForGroups<T>(ctx, lines, n, [&](int64_t first, int64_t count, int64_t lanes) -> absl::Status {
     XC_ASSIGN_OR_RETURN(Work<T> w, GetWork(plan->plan, points + 1, lanes));
-    if (even) {
-      const C* pairs = reinterpret_cast<const C*>(in);
-      GatherComplex(pairs, Lines{points, 0, 1}, 1, first, count, lanes, points, false, w.re, w.im);
-    } else {
-      std::memset(w.im, 0, points * lanes * sizeof(T));
-      if (count < lanes) std::memset(w.re, 0, points * lanes * sizeof(T));
-      for (int64_t i0 = 0; i0 < points; i0 += kRun) {
-        for (int64_t lane = 0; lane < count; ++lane) {
-          const T* line = in + (first + lane) * n;
-          for (int64_t i = i0; i < std::min(points, i0 + kRun); ++i) w.re[i * lanes + lane] = line[i];
-        }
-      }
-    }
-    kernel.run(plan->plan, w.re, w.im, w.scratch, vector);
-    if (even) {
-      TakeApart(points, lanes, *roots, w.re, w.im);
-    } else {
-      for (int64_t lane = 0; lane < lanes; ++lane) w.im[lane] = 0;
-    }
+    const C* pairs = reinterpret_cast<const C*>(in);
+    GatherComplex(pairs, Lines{points, 0, 1}, 1, first, count, lanes, points, false, w.re, w.im);
+    kernel.run(plan->plan, w.re, w.im, w.scratch, lanes);
+    TakeApart(points, lanes, *roots, w.re, w.im);
     ScatterComplex(w.re, w.im, lanes, results, false, T{1}, out, Lines{results, 0, 1}, 1, first, count);
     return absl::OkStatus();
   });
@@ -283,13 +267,13 @@ absl::Status RealForward(RunContext* ctx, int64_t n, int64_t lines, const T* in,
 template <typename T>
 absl::Status RealInverse(RunContext* ctx, int64_t n, int64_t lines, const std::complex<T>* in, T* out) {
   using C = std::complex<T>;
-  const bool even = n % 2 == 0;
-  const int64_t points = even ? n / 2 : n, given = n / 2 + 1;
+  if (n % 2 != 0) return OddInverse(ctx, n, lines, in, out);
+  const int64_t points = n / 2, given = n / 2 + 1;
   const auto plan = GetFftPlan<T>(points);
-  const auto roots = even ? HalfRoots<T>(n) : nullptr;
+  const auto roots = HalfRoots<T>(n);
   const FftKernel<T>& kernel = Kernel<T>();
   const T scale = static_cast<T>(1.0 / static_cast<double>(n));
-  if (const int64_t a = even ? CutFactor<T>(lines, points) : 1; a > 1) {
+  if (const int64_t a = CutFactor<T>(lines, points); a > 1) {
     for (int64_t line = 0; line < lines; ++line) {
       C* to = reinterpret_cast<C*>(out + line * n);
       {
@@ -302,33 +286,13 @@ absl::Status RealInverse(RunContext* ctx, int64_t n, int64_t lines, const std::c
     }
     return absl::OkStatus();
   }
-  return ForGroups<T>(ctx, lines, n, [&](int64_t first, int64_t count, bool vector) -> absl::Status {
-    const int64_t lanes = vector ? kernel.lanes : 1;
+  return ForGroups<T>(ctx, lines, n, [&](int64_t first, int64_t count, int64_t lanes) -> absl::Status {
     XC_ASSIGN_OR_RETURN(Work<T> w, GetWork(plan->plan, points + 1, lanes));
     GatherComplex(in, Lines{given, 0, 1}, 1, first, count, lanes, given, false, w.re, w.im);
-    if (even) {
-      PutTogether(points, lanes, *roots, w.re, w.im);
-    } else {
-      for (int64_t lane = 0; lane < lanes; ++lane) w.im[lane] = 0;
-      for (int64_t k = 1; k < given; ++k) {
-        for (int64_t lane = 0; lane < lanes; ++lane) {
-          w.re[(n - k) * lanes + lane] = w.re[k * lanes + lane];
-          w.im[(n - k) * lanes + lane] = -w.im[k * lanes + lane];
-        }
-      }
-    }
-    kernel.run(plan->plan, w.im, w.re, w.scratch, vector);  // parts exchanged: the inverse
-    if (even) {
-      ScatterComplex(w.re, w.im, lanes, points, false, scale, reinterpret_cast<C*>(out), Lines{points, 0, 1}, 1, first,
-                     count);
-      return absl::OkStatus();
-    }
-    for (int64_t i0 = 0; i0 < points; i0 += kRun) {
-      for (int64_t lane = 0; lane < count; ++lane) {
-        T* line = out + (first + lane) * n;
-        for (int64_t i = i0; i < std::min(points, i0 + kRun); ++i) line[i] = w.re[i * lanes + lane] * scale;
-      }
-    }
+    PutTogether(points, lanes, *roots, w.re, w.im);
+    kernel.run(plan->plan, w.im, w.re, w.scratch, lanes);  // parts exchanged: the inverse
+    C* pairs = reinterpret_cast<C*>(out);
+    ScatterComplex(w.re, w.im, lanes, points, false, scale, pairs, Lines{points, 0, 1}, 1, first, count);
     return absl::OkStatus();
   });
 }

@@ -62,19 +62,20 @@ absl::StatusOr<Work<T>> GetWork(const FftPlan<T>& plan, int64_t points, int64_t 
   return Work<T>{base, base + array, base + 2 * array};
 }
 
-// Runs group(first_line, lines_in_group, vector) for groups of lines, in parallel.
+// Runs group(first_line, lines_in_group, lanes) for groups of lines, in parallel. The last group has fewer lanes if its
+// lines fit into them.
 template <typename T, typename Group>
 absl::Status ForGroups(RunContext* ctx, int64_t lines, int64_t n, Group group) {
-  const int64_t lanes = Kernel<T>().lanes;
+  const FftKernel<T>& kernel = Kernel<T>();
   // Short remainders still go as vectors: unused lanes compute on zeros. A lone line does not.
-  const bool vector = lines > 1;
-  const int64_t width = vector ? lanes : 1;
+  const int64_t width = lines > 1 ? kernel.lanes : 1;
   const int64_t groups = (lines - 1) / width + 1;
   std::atomic<bool> failed{false};
   absl::Status error;
   ctx->ParallelFor(groups, std::max<int64_t>(1, 8192 / (n * width)), [&](int64_t begin, int64_t end) {
     for (int64_t g = begin; g < end; ++g) {
-      absl::Status status = group(g * width, std::min(width, lines - g * width), vector);
+      const int64_t count = std::min(width, lines - g * width);
+      absl::Status status = group(g * width, count, width > 1 && count <= kernel.fewer ? kernel.fewer : width);
       if (!status.ok()) {
         if (!failed.exchange(true)) error = status;
         return;
@@ -88,8 +89,8 @@ template <typename T>
 void GatherComplex(const std::complex<T>* in, const Lines& l, int64_t inner, int64_t first, int64_t count,
                    int64_t lanes, int64_t n, bool swap, T* re, T* im) {
   if (swap) std::swap(re, im);
-  if (lanes > 1 && count == lanes && inner == 1 && l.stride == 1) {
-    Kernel<T>().moves->gather_lines(Parts(in + l.At(first, inner)), l.outer_stride, n, re, im);
+  if (lanes > 1 && lanes == Kernel<T>().lanes && inner == 1 && l.stride == 1) {
+    Kernel<T>().moves->gather_lines(Parts(in + l.At(first, inner)), l.outer_stride, count, n, re, im);
     return;
   }
   if (count < lanes) {
@@ -111,8 +112,8 @@ template <typename T>
 void ScatterComplex(const T* re, const T* im, int64_t lanes, int64_t n, bool swap, T scale, std::complex<T>* out,
                     const Lines& l, int64_t inner, int64_t first, int64_t count) {
   if (swap) std::swap(re, im);
-  if (lanes > 1 && count == lanes && inner == 1 && l.stride == 1) {
-    Kernel<T>().moves->scatter_lines(re, im, n, scale, Parts(out + l.At(first, inner)), l.outer_stride);
+  if (lanes > 1 && lanes == Kernel<T>().lanes && inner == 1 && l.stride == 1) {
+    Kernel<T>().moves->scatter_lines(re, im, n, scale, Parts(out + l.At(first, inner)), l.outer_stride, count);
     return;
   }
   for (int64_t i0 = 0; i0 < n; i0 += kRun) {
@@ -125,12 +126,34 @@ void ScatterComplex(const T* re, const T* im, int64_t lanes, int64_t n, bool swa
   }
 }
 
+// Lines of n real numbers that lie one after the other.
+template <typename T>
+void GatherReals(const T* in, int64_t count, int64_t lanes, int64_t n, T* to) {
+  if (lanes > 1 && lanes == Kernel<T>().lanes) return Kernel<T>().moves->gather_reals(in, n, count, n, to);
+  if (count < lanes) std::memset(to, 0, n * lanes * sizeof(T));
+  for (int64_t i0 = 0; i0 < n; i0 += kRun) {
+    for (int64_t lane = 0; lane < count; ++lane) {
+      for (int64_t i = i0; i < std::min(n, i0 + kRun); ++i) to[i * lanes + lane] = in[lane * n + i];
+    }
+  }
+}
+
+template <typename T>
+void ScatterReals(const T* from, int64_t count, int64_t lanes, int64_t n, T scale, T* out) {
+  if (lanes > 1 && lanes == Kernel<T>().lanes) return Kernel<T>().moves->scatter_reals(from, n, scale, out, n, count);
+  for (int64_t i0 = 0; i0 < n; i0 += kRun) {
+    for (int64_t lane = 0; lane < count; ++lane) {
+      for (int64_t i = i0; i < std::min(n, i0 + kRun); ++i) out[lane * n + i] = from[i * lanes + lane] * scale;
+    }
+  }
+}
+
 // Columns in one pass over memory: neighbouring lines that lie next to each other are read together.
 template <typename T>
 void GatherColumns(const std::complex<T>* in, int64_t stride, int64_t count, int64_t lanes, int64_t n, bool swap, T* re,
                    T* im) {
   if (swap) std::swap(re, im);
-  if (lanes > 1 && count == lanes) {
+  if (lanes > 1 && count == Kernel<T>().lanes) {
     Kernel<T>().moves->gather_columns(Parts(in), stride, n, re, im);
     return;
   }
@@ -148,7 +171,7 @@ template <typename T>
 void ScatterColumns(const T* re, const T* im, int64_t lanes, int64_t n, bool swap, T scale, std::complex<T>* out,
                     int64_t stride, int64_t count) {
   if (swap) std::swap(re, im);
-  if (lanes > 1 && count == lanes) {
+  if (lanes > 1 && count == Kernel<T>().lanes) {
     Kernel<T>().moves->scatter_columns(re, im, n, scale, Parts(out), stride);
     return;
   }

@@ -306,11 +306,20 @@ void Run(const FftPlan<T>& plan, V* re, V* im, V* scratch) {
   }
 }
 
+template <typename T, int Bytes>
+void RunVectors(const FftPlan<T>& plan, T* re, T* im, T* scratch) {
+  typedef T V __attribute__((vector_size(Bytes), may_alias));
+  Run<T, V>(plan, reinterpret_cast<V*>(re), reinterpret_cast<V*>(im), reinterpret_cast<V*>(scratch));
+}
+
+constexpr int kFewerBytes = kVectorBytes > 32 ? kVectorBytes / 2 : kVectorBytes;
+
 template <typename T>
-void RunAny(const FftPlan<T>& plan, T* re, T* im, T* scratch, bool vector) {
-  typedef T V __attribute__((vector_size(kVectorBytes), may_alias));
-  if (vector) {
-    Run<T, V>(plan, reinterpret_cast<V*>(re), reinterpret_cast<V*>(im), reinterpret_cast<V*>(scratch));
+void RunAny(const FftPlan<T>& plan, T* re, T* im, T* scratch, int64_t values) {
+  if (values == kVectorBytes / sizeof(T)) {
+    RunVectors<T, kVectorBytes>(plan, re, im, scratch);
+  } else if (values > 1) {
+    RunVectors<T, kFewerBytes>(plan, re, im, scratch);
   } else {
     Run<T, T>(plan, re, im, scratch);
   }
@@ -319,8 +328,8 @@ void RunAny(const FftPlan<T>& plan, T* re, T* im, T* scratch, bool vector) {
 }  // namespace
 
 namespace XC_FFT_ISA {
-const FftKernels kKernels = {{kVectorBytes / 4, RunAny<float>, &kMovesF32},
-                             {kVectorBytes / 8, RunAny<double>, &kMovesF64}};
+const FftKernels kKernels = {{kVectorBytes / 4, kFewerBytes / 4, RunAny<float>, &kMovesF32, &kOddF32},
+                             {kVectorBytes / 8, kFewerBytes / 8, RunAny<double>, &kMovesF64, &kOddF64}};
 }  // namespace XC_FFT_ISA
 
 }  // namespace xc

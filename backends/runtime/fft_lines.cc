@@ -19,7 +19,7 @@ constexpr int kVectorBytes = 16;
 #endif
 constexpr int kWords = kVectorBytes / 8;
 
-typedef int64_t Words __attribute__((vector_size(kVectorBytes), may_alias, aligned(8)));
+typedef int64_t Words __attribute__((vector_size(kVectorBytes), may_alias, aligned(4)));
 
 template <typename T>
 struct Floats;
@@ -29,7 +29,7 @@ struct Floats<float> {
 };
 template <>
 struct Floats<double> {
-  typedef double Vector __attribute__((vector_size(kVectorBytes), may_alias, aligned(8)));
+  typedef double Vector __attribute__((vector_size(kVectorBytes), may_alias, aligned(4)));
 };
 
 // Complex numbers in a vector, and vectors of complex numbers that one of each part holds.
@@ -90,15 +90,20 @@ inline void Join(const T* re, const T* im, T scale, Words* first, Words* second)
 }
 
 template <typename T>
-void GatherLines(const T* in, int64_t line, int64_t n, T* re, T* im) {
+inline Words ReadLine(const T* from, bool wanted) {
+  return wanted ? *reinterpret_cast<const Words*>(from) : Words{};
+}
+
+template <typename T>
+void GatherLines(const T* in, int64_t line, int64_t count, int64_t n, T* re, T* im) {
   constexpr int kBlock = kNumbers<T>, kAcross = kLanes<T>;
   int64_t i = 0;
   for (; i + kBlock <= n; i += kBlock) {
     Words first[kBlock], second[kBlock];
 #pragma GCC unroll 8
     for (int r = 0; r < kBlock; ++r) {
-      first[r] = *reinterpret_cast<const Words*>(in + 2 * (r * line + i));
-      second[r] = *reinterpret_cast<const Words*>(in + 2 * ((kBlock + r) * line + i));
+      first[r] = ReadLine(in + 2 * (r * line + i), r < count);
+      second[r] = ReadLine(in + 2 * ((kBlock + r) * line + i), kBlock + r < count);
     }
     Transpose<T>(first);
     Transpose<T>(second);
@@ -107,14 +112,14 @@ void GatherLines(const T* in, int64_t line, int64_t n, T* re, T* im) {
   }
   for (; i < n; ++i) {
     for (int lane = 0; lane < kAcross; ++lane) {
-      re[i * kAcross + lane] = in[2 * (lane * line + i)];
-      im[i * kAcross + lane] = in[2 * (lane * line + i) + 1];
+      re[i * kAcross + lane] = lane < count ? in[2 * (lane * line + i)] : 0;
+      im[i * kAcross + lane] = lane < count ? in[2 * (lane * line + i) + 1] : 0;
     }
   }
 }
 
 template <typename T>
-void ScatterLines(const T* re, const T* im, int64_t n, T scale, T* out, int64_t line) {
+void ScatterLines(const T* re, const T* im, int64_t n, T scale, T* out, int64_t line, int64_t count) {
   constexpr int kBlock = kNumbers<T>, kAcross = kLanes<T>;
   int64_t i = 0;
   for (; i + kBlock <= n; i += kBlock) {
@@ -127,15 +132,64 @@ void ScatterLines(const T* re, const T* im, int64_t n, T scale, T* out, int64_t 
     Transpose<T>(second);
 #pragma GCC unroll 8
     for (int r = 0; r < kBlock; ++r) {
-      *reinterpret_cast<Words*>(out + 2 * (r * line + i)) = first[r];
-      *reinterpret_cast<Words*>(out + 2 * ((kBlock + r) * line + i)) = second[r];
+      if (r < count) *reinterpret_cast<Words*>(out + 2 * (r * line + i)) = first[r];
+      if (kBlock + r < count) *reinterpret_cast<Words*>(out + 2 * ((kBlock + r) * line + i)) = second[r];
     }
   }
   for (; i < n; ++i) {
-    for (int lane = 0; lane < kAcross; ++lane) {
+    for (int lane = 0; lane < count; ++lane) {
       out[2 * (lane * line + i)] = re[i * kAcross + lane] * scale;
       out[2 * (lane * line + i) + 1] = im[i * kAcross + lane] * scale;
     }
+  }
+}
+
+// Pairs of neighbouring real numbers move as complex ones do.
+template <typename T>
+void GatherReals(const T* in, int64_t line, int64_t count, int64_t n, T* out) {
+  constexpr int kBlock = kNumbers<T>, kAcross = kLanes<T>;
+  int64_t i = 0;
+  for (; i + 2 * kBlock <= n; i += 2 * kBlock) {
+    Words first[kBlock], second[kBlock];
+#pragma GCC unroll 8
+    for (int r = 0; r < kBlock; ++r) {
+      first[r] = ReadLine(in + r * line + i, r < count);
+      second[r] = ReadLine(in + (kBlock + r) * line + i, kBlock + r < count);
+    }
+    Transpose<T>(first);
+    Transpose<T>(second);
+#pragma GCC unroll 8
+    for (int r = 0; r < kBlock; ++r) {
+      T* to = out + (i + 2 * r) * kAcross;
+      Split(first[r], second[r], to, to + kAcross);
+    }
+  }
+  for (; i < n; ++i) {
+    for (int lane = 0; lane < kAcross; ++lane) out[i * kAcross + lane] = lane < count ? in[lane * line + i] : 0;
+  }
+}
+
+template <typename T>
+void ScatterReals(const T* in, int64_t n, T scale, T* out, int64_t line, int64_t count) {
+  constexpr int kBlock = kNumbers<T>, kAcross = kLanes<T>;
+  int64_t i = 0;
+  for (; i + 2 * kBlock <= n; i += 2 * kBlock) {
+    Words first[kBlock], second[kBlock];
+#pragma GCC unroll 8
+    for (int r = 0; r < kBlock; ++r) {
+      const T* from = in + (i + 2 * r) * kAcross;
+      Join(from, from + kAcross, scale, &first[r], &second[r]);
+    }
+    Transpose<T>(first);
+    Transpose<T>(second);
+#pragma GCC unroll 8
+    for (int r = 0; r < kBlock; ++r) {
+      if (r < count) *reinterpret_cast<Words*>(out + r * line + i) = first[r];
+      if (kBlock + r < count) *reinterpret_cast<Words*>(out + (kBlock + r) * line + i) = second[r];
+    }
+  }
+  for (; i < n; ++i) {
+    for (int lane = 0; lane < count; ++lane) out[lane * line + i] = in[i * kAcross + lane] * scale;
   }
 }
 
@@ -166,9 +220,10 @@ void Multiply(int64_t count, const T* by_re, const T* by_im, T* re, T* im) {
 
 }  // namespace
 
-const FftMoves<float> kMovesF32 = {GatherLines<float>, ScatterLines<float>, GatherColumns<float>, ScatterColumns<float>,
-                                   Multiply<float>};
-const FftMoves<double> kMovesF64 = {GatherLines<double>, ScatterLines<double>, GatherColumns<double>,
-                                    ScatterColumns<double>, Multiply<double>};
+const FftMoves<float> kMovesF32 = {GatherLines<float>,   ScatterLines<float>,   GatherReals<float>, ScatterReals<float>,
+                                   GatherColumns<float>, ScatterColumns<float>, Multiply<float>};
+const FftMoves<double> kMovesF64 = {GatherLines<double>,  ScatterLines<double>,  GatherReals<double>,
+                                    ScatterReals<double>, GatherColumns<double>, ScatterColumns<double>,
+                                    Multiply<double>};
 
 }  // namespace xc::XC_FFT_ISA

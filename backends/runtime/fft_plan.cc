@@ -163,7 +163,7 @@ std::shared_ptr<const OwnedFftPlan<T>> MakePlan(int64_t n) {
     }
   }
   const auto inner_double = GetFftPlan<double>(m);
-  BestFftKernels().f64.run(inner_double->plan, re.data(), im.data(), scratch.data(), false);
+  BestFftKernels().f64.run(inner_double->plan, re.data(), im.data(), scratch.data(), 1);
   owned->plan.chirp_re = Keep(owned.get(), std::vector<T>(chirp_re.begin(), chirp_re.end()));
   owned->plan.chirp_im = Keep(owned.get(), std::vector<T>(chirp_im.begin(), chirp_im.end()));
   owned->plan.kernel_re = Keep(owned.get(), std::vector<T>(re.begin(), re.end()));

@@ -177,16 +177,31 @@ void CheckMoves(const FftKernel<T>& kernel) {
   const int64_t n = 21, lanes = kernel.lanes, line = n + 2;
   std::vector<T> in(2 * lanes * line), re(n * lanes), im(n * lanes), out(in.size(), 0);
   std::iota(in.begin(), in.end(), T{1});
-  kernel.moves->gather_lines(in.data(), line, n, re.data(), im.data());
-  for (int64_t i = 0; i < n * lanes; ++i) {
-    const int64_t at = 2 * (i % lanes * line + i / lanes);
-    ASSERT_EQ(re[i], in[at]) << i;
-    ASSERT_EQ(im[i], in[at + 1]) << i;
+  for (const int64_t count : {lanes, lanes / 2 + 1, int64_t{1}}) {
+    out.assign(out.size(), 0);
+    kernel.moves->gather_lines(in.data(), line, count, n, re.data(), im.data());
+    for (int64_t i = 0; i < n * lanes; ++i) {
+      const int64_t at = 2 * (i % lanes * line + i / lanes);
+      ASSERT_EQ(re[i], i % lanes < count ? in[at] : 0) << i;
+      ASSERT_EQ(im[i], i % lanes < count ? in[at + 1] : 0) << i;
+    }
+    kernel.moves->scatter_lines(re.data(), im.data(), n, 2, out.data(), line, count);
+    for (int64_t i = 0; i < 2 * lanes * line; ++i) {
+      ASSERT_EQ(out[i], i < 2 * count * line && i % (2 * line) < 2 * n ? 2 * in[i] : 0) << i;
+    }
+    // As lines of real numbers, an odd number of them apart.
+    const int64_t reals = line + 2;
+    out.assign(out.size(), 0);
+    kernel.moves->gather_reals(in.data(), reals, count, n, re.data());
+    for (int64_t i = 0; i < n * lanes; ++i) {
+      ASSERT_EQ(re[i], i % lanes < count ? in[i % lanes * reals + i / lanes] : 0) << i;
+    }
+    kernel.moves->scatter_reals(re.data(), n, 2, out.data(), reals, count);
+    for (int64_t i = 0; i < lanes * reals; ++i) {
+      ASSERT_EQ(out[i], i < count * reals && i % reals < n ? 2 * in[i] : 0) << i;
+    }
   }
-  kernel.moves->scatter_lines(re.data(), im.data(), n, 2, out.data(), line);
-  for (int64_t i = 0; i < 2 * lanes * line; ++i) {
-    ASSERT_EQ(out[i], i % (2 * line) < 2 * n ? 2 * in[i] : 0) << i;
-  }
+  out.assign(out.size(), 0);
   // The same numbers as columns of `lanes`, `lanes` and a half apart.
   const int64_t stride = lanes + lanes / 2, rows = in.size() / 2 / stride;
   kernel.moves->gather_columns(in.data(), stride, rows, re.data(), im.data());
@@ -222,8 +237,19 @@ TEST(Fft, EveryInstructionSet) {
         re[i] = x[i].real();
         im[i] = x[i].imag();
       }
-      kernels->f64.run(plan->plan, re.data(), im.data(), scratch.data(), false);
+      kernels->f64.run(plan->plan, re.data(), im.data(), scratch.data(), 1);
       for (int64_t i = 0; i < n; ++i) EXPECT_LT(std::abs(Complex(re[i], im[i]) - want[i]), 1e-9);
+    }
+  }
+}
+
+// Several lines of odd lengths whose factors leave a prime or nothing, in whole vectors and in shorter ones.
+TEST(Fft, OddLengthsOfSeveralLines) {
+  RunContext ctx;
+  for (int64_t n : {111, 243, 333, 627, 925, 1015, 1155}) {
+    for (int64_t batch : {5, 11}) {
+      Check<float>(&ctx, batch, {n});
+      Check<double>(&ctx, batch, {n});
     }
   }
 }
