@@ -167,6 +167,21 @@ void StoreRow(FusedEmitter& fused, const Shape& shape, V base, const Index& posi
   fused.StoreAlternately(shape, base, position, shape.rank() - 1, row);
 }
 
+// Whether rows of gathered windows of several rows, which all start at the same indices, are short.
+bool GathersWindows(const HloInstruction& instruction) {
+  constexpr int64_t kShort = 64;
+  const auto gathers = [](const HloInstruction& i) {
+    if (i.opcode() != HloOpcode::kGather || i.gather_dims().offset_dims.empty()) return false;
+    const Int64List& offsets = i.gather_dims().offset_dims;
+    int64_t rows = 1, last = i.shape().rank() - 1;
+    for (int64_t d : offsets) rows *= d == last ? 1 : i.shape().dim(d);
+    return offsets.back() == last && rows > 1 && i.shape().dim(last) <= kShort;
+  };
+  if (instruction.opcode() != HloOpcode::kFusion) return gathers(instruction);
+  const auto& all = instruction.fused_computation()->instructions();
+  return std::any_of(all.begin(), all.end(), [&](const auto& i) { return gathers(*i); });
+}
+
 }  // namespace
 
 absl::Status IrEmitter::EmitLoops(const HloInstruction* instruction, const plan::Kernel& kernel) {
@@ -248,6 +263,7 @@ absl::Status IrEmitter::EmitLoops(const HloInstruction* instruction, const plan:
           return absl::OkStatus();
         });
       }
+      if (GathersWindows(*instruction)) loops.set_in_groups();
       V first = single ? begin : b().getInt64(0);
       V last = single ? end : b().getInt64(shapes[n].Work());
       XC_RETURN_IF_ERROR(loops.Write(first, last));

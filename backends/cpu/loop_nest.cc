@@ -25,6 +25,7 @@ bool Takes(int64_t count, llvm::Value* begin, llvm::Value* end) {
 
 absl::Status LoopNest::Write(V begin, V end) {
   if (plan_.flat || plan_.outer.empty()) return Row({}, begin, end, plan_.inner_size);
+  if (in_groups_ && plan_.contiguous < 0 && plan_.outer.size() > 1 && !ForAllSizes()) return Groups(begin, end);
   if (Takes(1, begin, end)) return Outer(begin);
   Loop loop(e_.builder(), begin, end, 1, "outer");
   XC_RETURN_IF_ERROR(Outer(loop.index()));
@@ -66,6 +67,31 @@ absl::Status LoopNest::Outer(V at) {
     XC_RETURN_IF_ERROR(Row(outer, begin, last, plan_.inner_size));
     along.End();
   }
+  return absl::OkStatus();
+}
+
+absl::Status LoopNest::Groups(V begin, V end) {
+  auto& b = e_.builder();
+  codegen::IndexArithmetic arithmetic(b, 1);
+  std::vector<int64_t> sizes, order;
+  for (size_t i = 0; i + 1 < plan_.outer.size(); ++i) {
+    sizes.push_back(plan_.dims[plan_.outer[i]]);
+    order.push_back(static_cast<int64_t>(plan_.outer.size()) - 2 - static_cast<int64_t>(i));
+  }
+  V size = b.getInt64(plan_.dims[plan_.outer.back()]);
+  V last = b.CreateUDiv(b.CreateAdd(end, b.CreateSub(size, b.getInt64(1))), size);
+  Loop group(b, b.CreateUDiv(begin, size), last, 1, "group");
+  std::vector<Term> outer = arithmetic.Delinearize(arithmetic.Uniform(group.index()), sizes, order);
+  // The first and the last group may be parts.
+  V first_row = b.CreateMul(group.index(), size);
+  V from = b.CreateBinaryIntrinsic(llvm::Intrinsic::smax, b.CreateSub(begin, first_row), b.getInt64(0));
+  V to = b.CreateBinaryIntrinsic(llvm::Intrinsic::smin, b.CreateSub(end, first_row), size);
+  Loop row(b, from, to, 1, "row");
+  outer.push_back(arithmetic.Uniform(row.index()));
+  if (before_row_) XC_RETURN_IF_ERROR(before_row_(outer));
+  XC_RETURN_IF_ERROR(Row(outer, b.getInt64(0), b.getInt64(plan_.inner_size), plan_.inner_size));
+  row.End();
+  group.End();
   return absl::OkStatus();
 }
 

@@ -30,6 +30,9 @@ class LoopNest {
   // positions of the inner dimension.
   using TileBody = std::function<absl::Status(FusedEmitter&, const Index&, int rows, int columns)>;
   void set_tile(TileBody tile) { tile_ = std::move(tile); }
+  // Rows that share all outer coordinates but the last go in a loop of their own, before which what is the same in all
+  // of them is computed once: where that takes longer than a short row.
+  void set_in_groups() { in_groups_ = true; }
   // The whole nest, for outer iterations [begin, end) of plan.Work().
   absl::Status Write(V begin, V end);
   // Elements [begin, end) along the inner dimension of `size` elements, at the outer coordinates `outer`; begin is a
@@ -38,6 +41,7 @@ class LoopNest {
 
  private:
   absl::Status Outer(V at);  // one outer iteration
+  absl::Status Groups(V begin, V end);
   // All tiles between `first` and `last` of the inner dimension; smaller ones at the ends where the tile's side does
   // not divide a dimension.
   absl::Status Tiles(const std::vector<Term>& outer, V first, V last);
@@ -55,6 +59,7 @@ class LoopNest {
   Body body_;
   std::function<absl::Status(const std::vector<Term>&)> before_row_;
   TileBody tile_;
+  bool in_groups_ = false;
 };
 
 }  // namespace xc::cpu
