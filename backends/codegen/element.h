@@ -30,6 +30,8 @@ struct CodegenTarget {
   int vector_bytes = 16;
   bool bf16 = false;    // hardware conversion from f32 to bf16
   bool halves = false;  // hardware arithmetic of f16
+  // Elements of less than 32 bits are gathered as parts of 32-bit words: a gather takes less than loads one by one.
+  bool gathers = false;
   // Row reductions use vectors and several accumulators; if false, they add element after element, in order.
   bool row_vectors = true;
   bool extremes = false;  // maximum and minimum, with NaN and signed zeros, are instructions

@@ -148,6 +148,8 @@ class FusedEmitter {
   bool IsPairedRow(const HloInstruction* row) const;
   // Every second bf16 from the pair on in which `offset` lies, as f32.
   V LoadHalves(V base, const Term& offset);
+  // Elements of less than 32 bits at any positions in an array of `elements` of them, which fill a word at least.
+  V GatherNarrow(llvm::Type* type, V base, V positions, V mask, int64_t elements);
 
   // The place of `position` in the kept row, if the lanes are neighbours there; else null.
   V PlaceInRow(const Index& position);

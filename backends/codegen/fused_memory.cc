@@ -158,6 +158,21 @@ V FusedEmitter::MaskedStart(V position) {
   return wanted == nullptr ? position : b.CreateSelect(wanted, position, index_.Const(0));
 }
 
+V FusedEmitter::GatherNarrow(llvm::Type* type, V base, V positions, V mask, int64_t elements) {
+  auto& b = e_.builder();
+  const int bits = type->getScalarSizeInBits();
+  llvm::Type *words = e_.RegisterType(ElementType::kU32, lanes_), *narrow = type->getWithNewType(b.getIntNTy(bits));
+  // The last elements are read at the end of words that begin before them, so that none ends behind the array.
+  llvm::Type* index = positions->getType();
+  V last = llvm::ConstantInt::get(index, elements - 32 / bits);
+  V from = b.CreateBinaryIntrinsic(llvm::Intrinsic::smin, positions, last);
+  V shift = b.CreateTrunc(b.CreateMul(b.CreateSub(positions, from), llvm::ConstantInt::get(index, bits)), words);
+  V places = b.CreateGEP(b.getIntNTy(bits), base, from);
+  V loaded = b.CreateMaskedGather(words, places, llvm::Align(bits / 8), mask, llvm::Constant::getNullValue(words));
+  V result = b.CreateTrunc(b.CreateLShr(loaded, shift), narrow);
+  return b.CreateBitCast(result, type);
+}
+
 V FusedEmitter::LoadComponent(ElementType type, V base, const Term& offset, int64_t elements) {
   auto& b = e_.builder();
   llvm::Type* scalar = e_.MemoryType(type);
@@ -200,6 +215,12 @@ V FusedEmitter::LoadComponent(ElementType type, V base, const Term& offset, int6
   V positions = index_.Lanes(offset);
   if (e_.target().masked_memory && scalar->getScalarSizeInBits() >= 32) {
     return b.CreateMaskedGather(type_of_lanes, at(positions), align, mask, zeros);
+  }
+  const int bits = scalar->getScalarSizeInBits();
+  // Loads one by one from places that are constants apart need no positions.
+  const bool placed = offset.vec == nullptr && mask == nullptr;
+  if (e_.target().gathers && bits < 32 && elements * bits >= 32 && lanes_ >= 8 && !placed && !ForAllSizes()) {
+    return GatherNarrow(type_of_lanes, base, positions, mask, elements);
   }
   V safe =
       mask == nullptr ? positions : b.CreateSelect(mask, positions, llvm::Constant::getNullValue(positions->getType()));

@@ -80,5 +80,30 @@ TEST(StridedAccess, ShortRowsWithBroadcasts) {
   }
 }
 
+// Elements of a few bits at any places of arrays that fill a word, or do not, up to the last one.
+TEST(StridedAccess, NarrowElementsAtAnyPlace) {
+  for (const int size : {1, 2, 3, 4, 5, 33}) {
+    const std::string body =
+        absl::StrCat("x = T[", size, "] parameter(0) i = s32[70,1] iota(), iota_dimension=0 n = s32[] constant(", size,
+                     ") ns = s32[70,1] broadcast(n), dimensions={} at = s32[70,1] remainder(i, ns)\n y = T[", size,
+                     ",19] parameter(1)\n g = T[70] gather(x, at), offset_dims={}, collapsed_slice_dims={0}, "
+                     "start_index_map={0}, index_vector_dim=1, slice_sizes={1}\n t = T[19,",
+                     size, "] transpose(y), dimensions={1,0} c = T[] constant(1) p = T[21,", size + 1,
+                     "] pad(t, c), padding=1_1x1_0\n ROOT r = (T[70], T[21,", size + 1, "]) tuple(g, p)");
+    Same(body, {"s8", "u8", "f16", "bf16", "s16", "f8e5m2"});
+  }
+}
+
+// Windows that are gathered at any places go in groups of rows, of which threads take parts.
+TEST(StridedAccess, GatheredWindows) {
+  for (const char* window : {"3,5", "7,4", "2,70"}) {
+    const std::string body = absl::StrReplaceAll(
+        "x = T[40,80] parameter(0) i = s32[300,2] parameter(1)\n ROOT g = T[300,W] gather(x, i), offset_dims={1,2}, "
+        "collapsed_slice_dims={}, start_index_map={0,1}, index_vector_dim=1, slice_sizes={W}",
+        {{"W", window}});
+    Same(body, {"f32", "s8", "f64"});
+  }
+}
+
 }  // namespace
 }  // namespace xc::cpu
