@@ -183,8 +183,7 @@ class Propagation {
         for (DeviceTiling& leaf : *out) {
           int64_t next = 0;
           for (int64_t d = 0; d < i.operand(0)->shape().rank(); ++d) {
-            const auto& reduced = i.dimensions();
-            if (std::find(reduced.begin(), reduced.end(), d) == reduced.end()) Move(x, 0, d, &leaf, next++);
+            if (std::count(i.dimensions().begin(), i.dimensions().end(), d) == 0) Move(x, 0, d, &leaf, next++);
           }
         }
         return absl::OkStatus();
@@ -204,7 +203,12 @@ class Propagation {
       case O::kTriangularSolve:
       case O::kTopk:
       case O::kSelectAndScatter:
-        return VisitByRule(i, x, out);
+        XC_RETURN_IF_ERROR(VisitByRule(i, x, out));
+        if (i.opcode() == O::kSelectAndScatter) Keep(i, x, out);
+        return absl::OkStatus();
+      case O::kBitcastConvert:  // the last dimension may come or go
+        for (int64_t d = 0; d < i.shape().rank(); ++d) Move(x, 0, d, to, d);
+        return absl::OkStatus();
       // Dimensions stay where they are, though they may become longer or shorter.
       case O::kSlice:
       case O::kDynamicSlice:
@@ -218,8 +222,7 @@ class Propagation {
       case O::kReduceWindow:
         Keep(i, x, out);
         if (i.opcode() == O::kScatter) {
-          const size_t count = x.size() / 2;
-          const DeviceTiling said = TilingByUpdates(i, (*x[count])[0], (*x[count + 1])[0]);
+          const DeviceTiling said = TilingByUpdates(i, (*x[x.size() / 2])[0], (*x[x.size() / 2 + 1])[0]);
           for (DeviceTiling& leaf : *out) leaf.MergeFrom(said);
         }
         return absl::OkStatus();
@@ -337,9 +340,10 @@ class Propagation {
         (*out)[l].MergeFrom(Agreed(std::move(along), result.rank()));
         continue;
       }
-      const bool whole = i.opcode() == O::kSort && !KeepsOrderedDim(i);
+      const int64_t ordered = i.opcode() == O::kSort && !KeepsOrderedDim(i) ? i.dimensions()[0] : -1;
       for (int64_t d = 0; d < result.rank(); ++d) {
-        if (whole && d == i.dimensions()[0]) continue;
+        const bool from_start = i.opcode() == O::kDynamicSlice && operand.dim(d) != result.dim(d);
+        if (d == ordered || (from_start && !i.operand(i.operand_count() == 2 ? 1 : d + 1)->IsConstant())) continue;
         Move(x, o, d, &(*out)[l], d);
         // Arrays that are sorted together lie alike.
         for (size_t other = 0; i.opcode() == O::kSort && other < x.size(); ++other) Move(x, other, d, &(*out)[l], d);

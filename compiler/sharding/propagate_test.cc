@@ -93,6 +93,21 @@ TEST(Propagate, Movement) {
   EXPECT_EQ(Entry("a = f32[8,4] parameter(0), $XY\nz = s32[] parameter(1)\nb = f32[1,4] dynamic-slice(a, z, z), "
                   "dynamic_slice_sizes={1,4}\nROOT r = f32[4] reshape(b)"),
             "[y]");
+  EXPECT_EQ(Entry("a = f32[8,4] parameter(0), $XY\nz = s32[] parameter(1)\nROOT r = f32[4,4] dynamic-slice(a, z, z), "
+                  "dynamic_slice_sizes={4,4}"),
+            "[,y]");
+  EXPECT_EQ(Entry("a = f32[8,4] parameter(0), $XY\nz = s32[] constant(1)\nROOT r = f32[4,4] dynamic-slice(a, z, z), "
+                  "dynamic_slice_sizes={4,4}"),
+            "[x,y]");
+  EXPECT_EQ(Entry("a = f32[8,4] parameter(0), $XY\nROOT r = u8[8,4,4] bitcast-convert(a)"), "[x,y,]");
+  EXPECT_EQ(Entry("a = u8[8,4] parameter(0), $XY\nROOT r = u32[8] bitcast-convert(a)"), "[x]");
+  EXPECT_EQ(
+      Results("most { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT r = pred[] compare(a, b), direction=GE }\n"
+              "add { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT r = f32[] add(a, b) }\n"
+              "ENTRY e { a = f32[8,4] parameter(0), $XY\n s = f32[4,2] parameter(1)\n z = f32[] constant(0)\n"
+              "ROOT r = f32[8,4] select-and-scatter(a, s, z), window={size=2x2 stride=2x2}, select=most, "
+              "scatter=add }"),
+      "[x,y]");
   EXPECT_EQ(Entry("a = f32[8,4] parameter(0), $XY\nROOT r = f32[3,8,4] broadcast(a), dimensions={1,2}"), "[,x,y]");
   EXPECT_EQ(Entry("a = f32[8,4] parameter(0), $XY\nROOT r = f32[8,2] slice(a), slice={[0:8],[0:2]}"), "[x,y]");
 }

@@ -62,6 +62,13 @@ def placed():
     turned = NamedSharding(mesh(4, 2), P(None, "x"))
     looped = lambda x: lax.fori_loop(0, 3, lambda _, c: lax.with_sharding_constraint(c, turned), x)
     yield "placed_loop", lambda: told(looped, (4, 2), (square, ("x",)))
+    pool = lambda x: lax.reduce_window(x, -np.inf, lax.max, (2, 2), (2, 2), "VALID")
+    for name, f in {
+        "rows": lambda x: lax.dynamic_slice(x, (x[0, 0].astype("int32"), 0), (4, 8)),
+        "pooled": jax.grad(lambda x: pool(x).sum()),
+        "bytes": lambda x: lax.bitcast_convert_type(x, "uint8"),
+    }.items():
+        yield f"placed_{name}", lambda f=f: told(f, (4, 2), (square, ("x", "y")))
     for number in (None, 0, 1, 2):
 
         def chosen(x, y, number=number):
