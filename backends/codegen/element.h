@@ -34,6 +34,9 @@ struct CodegenTarget {
   bool gathers = false;
   // Row reductions use vectors and several accumulators; if false, they add element after element, in order.
   bool row_vectors = true;
+  // What is computed once and has nothing beside it, the C library may compute: its tables make fewer steps that wait
+  // for each other than the polynomials that serve vectors.
+  bool calls_for_scalars = false;
   bool extremes = false;  // maximum and minimum, with NaN and signed zeros, are instructions
   // The width of positions in arrays: 32 if no array has more bytes than a 32-bit number counts.
   int index_bits = 64;

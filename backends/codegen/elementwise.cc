@@ -112,7 +112,8 @@ absl::StatusOr<Element> EmitElementwise(ElementEmitter& e, const HloInstruction&
   if (IsComplex(type)) {
     y = EmitComplexOp(e, op, x);
   } else if (IsFloating(type)) {
-    y.re = EmitFloatOp(e, op, re.data());
+    if (instruction.shape().IsScalar()) y.re = EmitScalarCall(e, op, re.data());
+    if (y.re == nullptr) y.re = EmitFloatOp(e, op, re.data());
     if (y.re != nullptr && op != HloOpcode::kIsFinite) y = finish(y.re);
   } else {
     y.re = EmitIntegerOp(e, op, type, re.data());

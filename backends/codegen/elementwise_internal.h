@@ -8,6 +8,9 @@ namespace xc::codegen {
 
 // `x` holds the operands' real parts, all of the same lanes; `type` is the operands' type.
 llvm::Value* EmitFloatOp(ElementEmitter& e, HloOpcode op, llvm::Value* const* x);
+// Of scalars, for those ops of which the C library's function takes less time: CodegenTarget::calls_for_scalars. Null:
+// not of this one.
+llvm::Value* EmitScalarCall(ElementEmitter& e, HloOpcode op, llvm::Value* const* x);
 llvm::Value* EmitIntegerOp(ElementEmitter& e, HloOpcode op, ElementType type, llvm::Value* const* x);
 llvm::Value* EmitCompare(ElementEmitter& e, const HloInstruction& instruction, absl::Span<const Element> x);
 // An op whose operands (those of a select) and result are f16, or that compares them, in the machine's own f16. Nothing

@@ -251,6 +251,30 @@ V EmitFloatOp(ElementEmitter& e, HloOpcode op, V const* x) {
   return nullptr;
 }
 
+V EmitScalarCall(ElementEmitter& e, HloOpcode op, V const* x) {
+  const MathRow* row = FindMath(op);
+  if (row == nullptr || !e.target().calls_for_scalars || x[0]->getType()->isVectorTy()) return nullptr;
+  switch (row->math) {
+    case MathOp::kExpm1:
+    case MathOp::kLog:
+    case MathOp::kLogistic:
+    case MathOp::kErf:
+    case MathOp::kPow:
+    case MathOp::kFmod:
+      break;
+    case MathOp::kExp:
+    case MathOp::kLog1p:
+    case MathOp::kSin:
+    case MathOp::kCos:
+    case MathOp::kAtan2:
+      if (!x[0]->getType()->isDoubleTy()) return nullptr;  // fewer terms serve floats
+      break;
+    default:
+      return nullptr;
+  }
+  return EmitMathCall(e.builder(), row->math, x[0], IsBinary(row->math) ? x[1] : nullptr);
+}
+
 V EmitIntegerOp(ElementEmitter& e, HloOpcode op, ElementType type, V const* x) {
   auto& b = e.builder();
   const bool is_pred = type == ElementType::kPred;

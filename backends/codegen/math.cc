@@ -78,6 +78,11 @@ V EmitLibraryCalls(MathBuilder& m, MathOp op, V x, V y) {
   return b.CreateLoad(m.type, out);
 }
 
+V EmitMathCall(llvm::IRBuilderBase& b, MathOp op, V x, V y) {
+  MathBuilder m(b, x->getType(), /*fma=*/false);
+  return EmitLibraryCalls(m, op, x, y);
+}
+
 V EmitRareCalls(MathBuilder& m, MathOp op, V x, V y, V rare, V common) {
   llvm::IRBuilderBase& b = m.b;
   V any = m.lanes == 0 ? rare : b.CreateOrReduce(rare);

@@ -43,6 +43,8 @@ inline bool IsBinary(MathOp op) { return op >= MathOp::kPow; }
 // The value of `op` at `x` (and `y`), of the same type. `fma` says whether the target has fused multiply-add. The
 // function is emitted once per module and type, and called (small ones are inlined by the pass list).
 llvm::Value* EmitMath(llvm::IRBuilderBase& builder, MathOp op, bool fma, llvm::Value* x, llvm::Value* y = nullptr);
+// The same by the C library's function of doubles, which the runtime has for each op; `x` and `y` are scalars.
+llvm::Value* EmitMathCall(llvm::IRBuilderBase& builder, MathOp op, llvm::Value* x, llvm::Value* y = nullptr);
 
 // For rare arguments and rare functions, emitted code calls functions of backends/runtime/math_functions.h by name.
 

@@ -45,6 +45,24 @@ void Check(const std::string& hlo, double tolerance = -1) {
   }
 }
 
+// Of scalars the C library computes what it is quicker at.
+TEST(Elementwise, Scalars) {
+  for (const std::string& type : kFloats) {
+    std::string body, shapes, names;
+    for (const char* op : {"exponential", "exponential-minus-one", "log", "log-plus-one", "logistic", "erf", "sine",
+                           "cosine", "tanh", "cbrt", "power", "remainder", "atan2"}) {
+      const bool binary =
+          absl::string_view(op) == "power" || absl::string_view(op) == "remainder" || absl::string_view(op) == "atan2";
+      const std::string name = absl::StrCat("r", names.size());
+      absl::StrAppend(&body, "  ", name, " = ", type, "[] ", op, binary ? "(x, y)\n" : "(x)\n");
+      absl::StrAppend(&shapes, shapes.empty() ? "" : ", ", type, "[]");
+      absl::StrAppend(&names, names.empty() ? "" : ", ", name);
+    }
+    Check(absl::StrCat("HloModule m\nENTRY e {\n  x = ", type, "[] parameter(0)\n  y = ", type, "[] parameter(1)\n",
+                       body, "  ROOT t = (", shapes, ") tuple(", names, ")\n}\n"));
+  }
+}
+
 TEST(Elementwise, RealOpsOfEveryFloatType) {
   for (const std::string& type : kFloats) {
     Check(Module(type,

@@ -68,6 +68,7 @@ IrEmitter::IrEmitter(const plan::Plan& plan, const Target& target, absl::Time de
   codegen_target_.halves = target.halves;
   codegen_target_.gathers = target.halves;  // the same machines
   codegen_target_.masked_memory = target.avx512;
+  codegen_target_.calls_for_scalars = true;
   codegen_target_.vector_bytes = target.vector_bytes;
   impl_->functions = std::make_unique<ProgramModules>(&impl_->modules, target_, deadline);
   codegen_target_.functions = impl_->functions.get();
