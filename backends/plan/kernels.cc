@@ -17,8 +17,8 @@
 namespace xc::plan {
 namespace {
 
-// Operands of a concatenation in one kernel: each is code of its own.
-constexpr int64_t kConcatenatedOperands = 32;
+// Operands of a concatenation in one kernel: each is code of its own, which is worth a start where starts are dear.
+int64_t ConcatenatedOperands(const TargetInfo& target) { return target.inlines_kernels ? 32 : 128; }
 
 bool SamePlace(const BufferSlice& a, const BufferSlice& b) {
   return a.kind == b.kind && a.index == b.index && a.offset == b.offset;
@@ -195,12 +195,13 @@ void PlanConcatenate(Planner& planner, const HloInstruction* instruction) {
   std::vector<Part> parts;
   AddParts(root, std::vector<int64_t>(root->shape().rank()), 0, fusion, &parts);
   bool any = false;
+  const int64_t most = ConcatenatedOperands(planner.target());
   for (size_t next = 0; next < parts.size();) {
     KernelBuilder builder(planner, instruction, Form::kConcatenate);
     builder.AddOperandsAndResults();
     const std::vector<Nest>& nests = builder.kernel().nests;
     int64_t elements = 0;
-    for (; next < parts.size() && static_cast<int64_t>(nests.size()) < kConcatenatedOperands; ++next) {
+    for (; next < parts.size() && static_cast<int64_t>(nests.size()) < most; ++next) {
       const auto& [value, offsets, joined] = parts[next];
       builder.AddNest({value}, {0}, fusion ? AccessOf({value}, true) : AccessOfArray(value->shape()),
                       std::vector<Size>(offsets.begin(), offsets.end()), joined);
