@@ -257,6 +257,18 @@ def loop(kind, form):
     return Case(LOOP.format(extra=extra, state=state.format(k=kind), body=text, trips=trips), low=-0.5, high=0.5)
 
 
+# Functions of which each waits for the one before, as in the steps of an adaptive solver.
+CHAINS = "cbrt cosine erf exponential exponential-minus-one log log-plus-one logistic sine tan tanh"
+CHAINS_OF_TWO = "atan2 divide power remainder"
+
+
+def chain(opcode, kind):
+    second = ", c" if opcode in CHAINS_OF_TWO.split() else ""
+    body = f"  c = {kind}[] constant(0.3)\n  two = {kind}[] constant(2)\n  f = {kind}[] {opcode}(x{second})\n"
+    body += f"  a = {kind}[] abs(f)\n  b = {kind}[] add(a, c)\n  y = {kind}[] minimum(b, two)"
+    return Case(LOOP.format(extra="", state=f"{kind}[]", body=body, trips=5000), low=0.5, high=2)
+
+
 # What the two branches of a conditional in a loop do: UPDATE_ONE, leave x as it is, or compute all of it anew.
 CHOICES = {"both": "uu", "one": "un", "whole": "uw", "neither": "nn", "whole_or_not": "wn"}
 
@@ -382,6 +394,8 @@ def systematic():
         for dims, k in (((64, 1000), 5), ((64, 1000), 100), ((100000,), 10), ((4096, 32), 1), ((8, 32000), 50)):
             add(f"topk/{kind}/{'x'.join(map(str, dims))}_{k}", top_k, kind, dims, k)
     for kind in FLOATS + COMPLEX + INTEGERS:
+        for opcode in f"{CHAINS} {CHAINS_OF_TWO}".split() if kind in ("f32", "f64") else ():
+            add(f"chain/{opcode}/{kind}", chain, opcode, kind)
         for form in BODIES:
             if not (form == "scalar_chain" and kind in INTEGERS) and not (kind in COMPLEX and form == "sorted"):
                 if not (form == "matrix_vector" and kind in INTEGERS):
