@@ -104,6 +104,10 @@ struct ProductResult {
   std::function<absl::Status(codegen::Element, llvm::Value*)> then;
 };
 
+// Whether an array or a number of the instruction, of those that it reads or of those fused into it, needs 64-bit
+// places.
+bool AnyWide(const HloInstruction& instruction);
+
 // Whether vectors may be read and written: all memory is aligned.
 inline bool IsAligned(const plan::Kernel& kernel) {
   for (const plan::Argument& argument : kernel.arguments) {
@@ -122,6 +126,8 @@ Regions UpdateRegions(const PlannedKernel& kernel);
 Regions StitchedRegions(const PlannedKernel& kernel);
 Regions ScatterRegions(const PlannedKernel& kernel);
 Regions SelectAndScatterRegions(const PlannedKernel& kernel);
+// Those of a kernel of any form; none: it has a function to itself, EmitTransposes.
+Regions RegionsOf(const PlannedKernel& kernel);
 // What such a kernel's regions are in all, of which `instruction` stands for it.
 KernelShape LoopShape(const plan::Kernel& kernel, const HloInstruction& instruction);
 KernelShape ColumnShape(const plan::Kernel& kernel, const HloInstruction& instruction);

@@ -5,6 +5,7 @@
 #include <variant>
 
 #include "backends/gpu/step_accesses.h"
+#include "backends/plan/overlap.h"
 
 namespace xc::gpu {
 namespace {
@@ -38,7 +39,7 @@ int Rounds(const plan::Copy& copy) {
 }
 
 bool Contains(const BufferSlice& outer, const BufferSlice& inner) {
-  return Overlap(outer, inner) && outer.offset <= inner.offset &&
+  return plan::Overlap(outer, inner) && outer.offset <= inner.offset &&
          inner.offset + inner.size <= outer.offset + outer.size;
 }
 
@@ -46,7 +47,7 @@ bool Contains(const BufferSlice& outer, const BufferSlice& inner) {
 bool CanFollow(const plan::Copy& copy, const plan::Copy& before) {
   const BufferSlice to = Part(copy.to, copy.bytes), from = Part(copy.from, copy.bytes);
   const BufferSlice to_before = Part(before.to, before.bytes);
-  return !Overlap(to, to_before) && (!Overlap(from, to_before) || Contains(to_before, from));
+  return !plan::Overlap(to, to_before) && (!plan::Overlap(from, to_before) || Contains(to_before, from));
 }
 
 // What one block can do, one step after the other.

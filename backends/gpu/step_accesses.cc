@@ -2,6 +2,8 @@
 
 #include <variant>
 
+#include "backends/plan/overlap.h"
+
 namespace xc::gpu {
 namespace {
 
@@ -12,7 +14,7 @@ void Append(Slices& to, const Slices& slices) { to.insert(to.end(), slices.begin
 bool AnyOverlap(const Slices& x, const Slices& y) {
   for (const BufferSlice& a : x) {
     for (const BufferSlice& b : y) {
-      if (Overlap(a, b)) return true;
+      if (plan::Overlap(a, b)) return true;
     }
   }
   return false;
@@ -24,12 +26,6 @@ void Accesses::Add(const Accesses& other) {
   Append(read, other.read);
   Append(written, other.written);
   everywhere |= other.everywhere;
-}
-
-bool Overlap(const BufferSlice& x, const BufferSlice& y) {
-  if (x.kind == BufferSlice::Kind::kNone || x.kind != y.kind) return false;
-  if (x.kind != BufferSlice::Kind::kArena && x.index != y.index) return false;
-  return x.offset < y.offset + y.size && y.offset < x.offset + x.size;
 }
 
 bool Conflict(const Accesses& x, const Accesses& y) {

@@ -15,7 +15,6 @@ struct Accesses {
   void Add(const Accesses& other);
 };
 
-bool Overlap(const BufferSlice& x, const BufferSlice& y);
 // The first `bytes` of a slice.
 BufferSlice Part(BufferSlice slice, const plan::Size& bytes);
 // Whether one writes what the other reads or writes.

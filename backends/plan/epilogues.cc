@@ -6,6 +6,7 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "backends/plan/expression.h"
+#include "backends/plan/overlap.h"
 #include "backends/plan/planner_impl.h"
 
 namespace xc::plan {
@@ -13,12 +14,6 @@ namespace {
 
 // Scalar operations below which a kernel is not worth a place in another step.
 constexpr int64_t kSmallCost = 4096;
-
-bool Overlap(const BufferSlice& a, const BufferSlice& b) {
-  if (a.kind != b.kind || a.kind == BufferSlice::Kind::kNone) return false;
-  if (a.kind != BufferSlice::Kind::kArena && a.index != b.index) return false;
-  return a.offset < b.offset + b.size && b.offset < a.offset + a.size;
-}
 
 // Whether `instruction` reads `value` just at the positions that it computes: of the same coordinates or, where
 // `linear`, of the same number.
