@@ -15,6 +15,19 @@ constexpr int kVectorBytes = 32, kFewerBytes = 32;
 constexpr int kVectorBytes = 16, kFewerBytes = 16;
 #endif
 
+// Adds to `re` and `im` the sums of half a turn's terms by the roots of number k, 2 k, ….
+template <typename T, typename V>
+inline __attribute__((always_inline)) void AddTurns(const FftOddStep<T>& step, int64_t k, const V* even, const V* odd,
+                                                    V* re, V* im) {
+  int64_t turn = 0;
+  for (int64_t j = 0; j < step.radix / 2; ++j) {
+    turn += k;
+    if (turn >= step.radix) turn -= step.radix;
+    *re = *re + even[j] * step.root_re[turn];
+    *im = *im + odd[j] * step.root_im[turn];
+  }
+}
+
 template <typename T, typename V>
 void Apart(const FftOddStep<T>& step, const V* x, V* y) {
   const int64_t r = step.radix, half = r / 2, m = step.m;
@@ -31,13 +44,7 @@ void Apart(const FftOddStep<T>& step, const V* x, V* y) {
     y[p] = all;
     for (int64_t k = 1; k <= half; ++k) {
       V re = first, im = V{};
-      int64_t turn = 0;
-      for (int64_t j = 0; j < half; ++j) {
-        turn += k;
-        if (turn >= r) turn -= r;
-        re = re + sums[j] * step.root_re[turn];
-        im = im + differences[j] * step.root_im[turn];
-      }
+      AddTurns(step, k, sums, differences, &re, &im);
       const T wr = step.twiddle_re[p * half + k - 1], wi = step.twiddle_im[p * half + k - 1];
       y[(2 * k - 1) * m + p] = re * wr - im * wi;
       y[2 * k * m + p] = re * wi + im * wr;
@@ -62,13 +69,7 @@ void Together(const FftOddStep<T>& step, const V* y, V* x) {
     x[p] = all;
     for (int64_t j = 1; j <= half; ++j) {
       V even = first, odd = V{};
-      int64_t turn = 0;
-      for (int64_t k = 0; k < half; ++k) {
-        turn += j;
-        if (turn >= r) turn -= r;
-        even = even + re[k] * step.root_re[turn];
-        odd = odd + im[k] * step.root_im[turn];
-      }
+      AddTurns(step, j, re, im, &even, &odd);
       x[p + j * m] = even + odd;
       x[p + (r - j) * m] = even - odd;
     }
