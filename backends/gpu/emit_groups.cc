@@ -1,10 +1,10 @@
 // The code of steps that start together (start_groups.h).
-#include <memory>
+#include <utility>
 #include <variant>
 
-#include "absl/strings/str_cat.h"
 #include "backends/gpu/emitter_impl.h"
 #include "backends/gpu/sequence.h"
+#include "backends/gpu/step_code.h"
 #include "hlo/base/status.h"
 
 namespace xc::gpu {
@@ -29,19 +29,8 @@ KernelShape ShapeOf(const plan::Kernel& kernel, const HloInstruction& instructio
 }  // namespace
 
 absl::Status Emitter::EmitGroup(const plan::Computation& computation, const StartGroup& group) {
-  std::vector<Parameter> parameters;
-  std::vector<BufferSlice> arguments;
-  std::string key = "group";
-  const auto add = [&](const BufferSlice& slice, const Parameter& parameter) {
-    arguments.push_back(slice);
-    parameters.push_back(parameter);
-  };
-  const Parameter both{/*written=*/true, /*shared=*/true};  // copies may go where others come from
-  struct Part {
-    const plan::Step* step;
-    int first;
-  };
-  std::vector<Part> parts;
+  StepCode code("group");
+  std::vector<std::pair<const plan::Step*, int>> parts;
   std::vector<plan::Copy> at_once;
   for (int member : group.members) {
     const plan::Step& step = computation.steps[member];
@@ -49,48 +38,24 @@ absl::Status Emitter::EmitGroup(const plan::Computation& computation, const Star
     const auto* copy = std::get_if<plan::Copy>(&step.action);
     if (copy != nullptr && IsAtOnce(*copy)) {
       at_once.push_back(*copy);
-      continue;
-    }
-    parts.push_back({&step, static_cast<int>(arguments.size())});
-    if (copy != nullptr) {
-      add(copy->to, both);
-      add(copy->from, both);
-      absl::StrAppend(&key, " copy ", CopyUnit(*copy), " ", copy->bytes.constant());
-    } else if (const auto* clear = std::get_if<plan::Clear>(&step.action)) {
-      add(clear->to, {/*written=*/true});
-      absl::StrAppend(&key, " fill ", FillUnit(*clear), " ", clear->bytes.constant());
     } else {
-      const auto& kernel = std::get<plan::Kernel>(step.action);
-      const bool aligned = IsAligned(kernel);
-      for (const plan::Argument& a : kernel.arguments) add(a.slice, {a.written, a.shared, aligned});
-      absl::StrAppend(&key, " kernel ", kernel.code, aligned ? " aligned" : "");
+      parts.push_back({&step, code.Add(step)});
     }
   }
-  const int first_at_once = static_cast<int>(arguments.size());
+  const int first_at_once = static_cast<int>(code.arguments().size());
   at_once = AtOnce(std::move(at_once));
-  for (const plan::Copy& copy : at_once) {
-    add(copy.to, both);
-    add(copy.from, both);
-    absl::StrAppend(&key, " at once ", CopyUnit(copy), " ", copy.bytes.constant());
-  }
-  return AddLaunch(
-      computation.steps[group.at], key, parameters, std::move(arguments), 0, /*index_bits=*/32, [&](KernelFunction& f) {
-        std::vector<std::unique_ptr<PlannedKernel>> kernels;
-        Regions regions;
-        for (const Part& part : parts) {
-          if (const auto* copy = std::get_if<plan::Copy>(&part.step->action)) {
-            regions.push_back(CopyRegion(f, part.first, *copy));
-          } else if (const auto* clear = std::get_if<plan::Clear>(&part.step->action)) {
-            regions.push_back(FillRegion(f, part.first, *clear));
-          } else {
-            const auto& kernel = std::get<plan::Kernel>(part.step->action);
-            kernels.push_back(std::make_unique<PlannedKernel>(f, part.step->instruction, kernel, part.first));
-            for (KernelFunction::Region& region : RegionsOf(*kernels.back())) regions.push_back(std::move(region));
-          }
-        }
-        if (!at_once.empty()) regions.push_back(CopyAtOnce(f, first_at_once, at_once));
-        return f.ForEach(regions);
-      });
+  for (const plan::Copy& copy : at_once) code.Add(plan::Step{nullptr, copy}, " at once");
+  return AddLaunch(computation.steps[group.at], code.key(), code.parameters(), code.arguments(), 0, /*index_bits=*/32,
+                   [&](KernelFunction& f) {
+                     Regions regions;
+                     for (const auto& [step, first] : parts) {
+                       for (KernelFunction::Region& region : code.Write(f, *step, first)) {
+                         regions.push_back(std::move(region));
+                       }
+                     }
+                     if (!at_once.empty()) regions.push_back(CopyAtOnce(f, first_at_once, at_once));
+                     return f.ForEach(regions);
+                   });
 }
 
 absl::Status Emitter::EmitSequence(const plan::Computation& computation, const StartGroup& group) {
@@ -98,7 +63,7 @@ absl::Status Emitter::EmitSequence(const plan::Computation& computation, const S
   for (int member : group.members) sequence.Add(computation.steps[member]);
   for (const plan::Step* step : sequence.steps()) emitted_.launches[step];
   return AddLaunch(computation.steps[group.at], sequence.key(), sequence.parameters(), sequence.arguments(), 0,
-                   /*index_bits=*/32, [&](KernelFunction& f) { return sequence.Write(f, RegionsOf); });
+                   /*index_bits=*/32, [&](KernelFunction& f) { return sequence.Write(f); });
 }
 
 void Emitter::StartAlone(const plan::Step& step) {

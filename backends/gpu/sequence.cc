@@ -1,7 +1,6 @@
 #include "backends/gpu/sequence.h"
 
 #include <algorithm>
-#include <memory>
 #include <variant>
 
 #include "absl/strings/str_cat.h"
@@ -16,60 +15,35 @@ void Sequence::Add(const plan::Step& step) {
   Collect(step);
 }
 
-void Sequence::Argument(const BufferSlice& slice, bool aligned) {
-  arguments_.push_back(slice);
-  parameters_.push_back({/*written=*/true, /*shared=*/true, aligned});
-}
-
 void Sequence::Collect(const plan::Step& step) {
   if (std::holds_alternative<plan::Alias>(step.action)) return;
   steps_.push_back(&step);
-  parts_[&step].first = static_cast<int>(arguments_.size());
-  if (const auto* copy = std::get_if<plan::Copy>(&step.action)) {
-    Argument(copy->to);
-    Argument(copy->from);
-    absl::StrAppend(&key_, " copy ", CopyUnit(*copy), " ", copy->bytes.constant());
-  } else if (const auto* clear = std::get_if<plan::Clear>(&step.action)) {
-    Argument(clear->to);
-    absl::StrAppend(&key_, " fill ", FillUnit(*clear), " ", clear->bytes.constant());
-  } else if (const auto* kernel = std::get_if<plan::Kernel>(&step.action)) {
-    const bool aligned = IsAligned(*kernel);
-    for (const plan::Argument& a : kernel->arguments) Argument(a.slice, aligned);
-    absl::StrAppend(&key_, " kernel ", kernel->code, aligned ? " aligned" : "");
-  } else if (const auto* loop = std::get_if<plan::Loop>(&step.action)) {
-    Argument(loop->more);
-    absl::StrAppend(&key_, " loop");
+  parts_[&step].first = code_.Add(step);
+  if (const auto* loop = std::get_if<plan::Loop>(&step.action)) {
+    code_.AddArgument(loop->more, {});
+    code_.AddToKey(" loop");
   } else if (const auto* branch = std::get_if<plan::Branch>(&step.action)) {
-    Argument(branch->selector);
-    absl::StrAppend(&key_, branch->by_pred ? " if" : " branch");
+    code_.AddArgument(branch->selector, {});
+    code_.AddToKey(branch->by_pred ? " if" : " branch");
   }
   for (int callee : CalleesOf(step)) {
-    absl::StrAppend(&key_, " (");
+    code_.AddToKey(" (");
     for (const plan::Step& inner : plan_.computations[callee].steps) Collect(inner);
-    absl::StrAppend(&key_, " )");
+    code_.AddToKey(" )");
   }
   // Where one step waits for another depends on places as well.
   const Accesses accesses = AccessesOf(step, accesses_);
   for (const auto* slices : {&accesses.read, &accesses.written}) {
-    for (const BufferSlice& slice : *slices) absl::StrAppend(&key_, ",", slice.ToString());
+    for (const BufferSlice& slice : *slices) code_.AddToKey(absl::StrCat(",", slice.ToString()));
   }
 }
 
-absl::Status Sequence::Write(KernelFunction& f, const RegionsOfKernel& regions_of) {
+absl::Status Sequence::Write(KernelFunction& f) {
   f_ = &f;
-  std::vector<std::unique_ptr<PlannedKernel>> kernels;
   int64_t most = 1;
   for (const plan::Step* step : steps_) {
     Part& part = parts_[step];
-    part.regions.clear();
-    if (const auto* kernel = std::get_if<plan::Kernel>(&step->action)) {
-      kernels.push_back(std::make_unique<PlannedKernel>(f, step->instruction, *kernel, part.first));
-      part.regions = regions_of(*kernels.back());
-    } else if (const auto* copy = std::get_if<plan::Copy>(&step->action)) {
-      part.regions = {CopyRegion(f, part.first, *copy)};
-    } else if (const auto* clear = std::get_if<plan::Clear>(&step->action)) {
-      part.regions = {FillRegion(f, part.first, *clear)};
-    }
+    part.regions = code_.Write(f, *step, part.first);
     for (const KernelFunction::Region& region : part.regions) most = std::max(most, region.count);
   }
   threads_ = static_cast<int>(std::min<int64_t>(KernelFunction::kThreads, (most + 31) / 32 * 32));

@@ -2,7 +2,6 @@
 #ifndef XC_BACKENDS_GPU_SEQUENCE_H_
 #define XC_BACKENDS_GPU_SEQUENCE_H_
 
-#include <functional>
 #include <string>
 #include <vector>
 
@@ -10,15 +9,13 @@
 #include "absl/status/status.h"
 #include "backends/gpu/emitter_impl.h"
 #include "backends/gpu/step_accesses.h"
+#include "backends/gpu/step_code.h"
 #include "backends/plan/plan.h"
 
 namespace xc::gpu {
 
 class Sequence {
  public:
-  // Regions of a kernel, which must outlive them.
-  using RegionsOfKernel = std::function<Regions(const PlannedKernel&)>;
-
   // `accesses`: of all computations of the plan.
   Sequence(const plan::Plan& plan, const std::vector<Accesses>& accesses) : plan_(plan), accesses_(accesses) {}
 
@@ -27,13 +24,13 @@ class Sequence {
 
   // Those added and, of their callees, all.
   const std::vector<const plan::Step*>& steps() const { return steps_; }
-  const std::vector<BufferSlice>& arguments() const { return arguments_; }
-  const std::vector<Parameter>& parameters() const { return parameters_; }
+  const std::vector<BufferSlice>& arguments() const { return code_.arguments(); }
+  const std::vector<Parameter>& parameters() const { return code_.parameters(); }
   // Sequences of one key have the same code.
-  const std::string& key() const { return key_; }
+  const std::string& key() const { return code_.key(); }
 
   // Writes the whole body of a function with these parameters.
-  absl::Status Write(KernelFunction& f, const RegionsOfKernel& regions_of);
+  absl::Status Write(KernelFunction& f);
 
  private:
   using V = llvm::Value*;
@@ -43,7 +40,6 @@ class Sequence {
   };
 
   void Collect(const plan::Step& step);
-  void Argument(const BufferSlice& slice, bool aligned = false);
   // Writes a step, behind a barrier if it depends on what was written since the last one.
   absl::Status WriteStep(const plan::Step& step);
   absl::Status WriteComputation(int number);
@@ -57,9 +53,7 @@ class Sequence {
   const plan::Plan& plan_;
   const std::vector<Accesses>& accesses_;
   std::vector<const plan::Step*> added_, steps_;
-  std::vector<BufferSlice> arguments_;
-  std::vector<Parameter> parameters_;
-  std::string key_ = "sequence";
+  StepCode code_{"sequence", /*ordered=*/true};
   absl::flat_hash_map<const plan::Step*, Part> parts_;
   // While it is written:
   KernelFunction* f_ = nullptr;

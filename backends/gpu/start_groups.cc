@@ -115,10 +115,7 @@ class Grouping {
  private:
   const plan::Copy* CopyOf(int step) const { return std::get_if<plan::Copy>(&computation_.steps[step].action); }
 
-  static bool HasCallees(const plan::Step& step) {
-    return std::holds_alternative<plan::Loop>(step.action) || std::holds_alternative<plan::Branch>(step.action) ||
-           std::holds_alternative<plan::Call>(step.action);
-  }
+  static bool HasCallees(const plan::Step& step) { return !CalleesOf(step).empty(); }
 
   BlockWork WorkOf(const plan::Step& step) const {
     BlockWork work;
