@@ -301,12 +301,16 @@ class ProgramWalk {
   }
 
   int64_t ConstantNumber(std::shared_ptr<const Literal> literal) {
-    const absl::string_view bytes(reinterpret_cast<const char*>(literal->bytes()), literal->byte_size());
-    auto& alike = constants_by_hash_[absl::HashOf(literal->shape().type(), bytes)];
+    // Weights that begin alike are compared; to hash all of them would take milliseconds of each compilation.
+    constexpr size_t kBegin = 1024;
+    const auto bytes = [](const Literal& l) { return absl::MakeConstSpan(l.bytes(), l.byte_size()); };
+    auto& alike = constants_by_hash_[absl::HashOf(literal->shape().type(), literal->byte_size(),
+                                                  bytes(*literal).subspan(0, kBegin))];
     const auto same = std::find_if(alike.begin(), alike.end(), [&](int64_t id) {
       const Literal& other = *result_.constants[id];
+      if (&other == literal.get()) return true;
       return other.shape().type() == literal->shape().type() && other.elided() == literal->elided() &&
-             absl::string_view(reinterpret_cast<const char*>(other.bytes()), other.byte_size()) == bytes;
+             bytes(other) == bytes(*literal);
     });
     // Those that sizes make may be equal by chance.
     if (const int64_t shared = ChooseSafe(same == alike.end() ? 0 : 1 + *same); shared > 0) return shared - 1;
