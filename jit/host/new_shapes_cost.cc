@@ -1,15 +1,16 @@
 // What a further set of shapes costs a cluster that has code for all sizes: lowering it, the compiler up to its code,
 // and comparing that; beside what a compilation takes.
 //
-// usage: new_shapes_cost GRAPH.pb [CALLS] [BATCH] [LENGTH]
-// The graph takes integers [batch, length], such as data/graphs/encoder. Calls of ever other shapes are made twice: the
-// first prepares the shape, and the difference is printed.
+// usage: new_shapes_cost GRAPH.pb [CALLS] [BATCH] [LENGTH] [image]
+// The graph takes integers [batch, length], such as data/graphs/encoder; with `image`, f32[1, batch, length, 3]. Calls
+// of ever other shapes are made three times: the first prepares the shape, and the difference is printed.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
 #include <set>
 #include <sstream>
+#include <string>
 
 #include "jit/host/session.h"
 #include "jit/launch/clock.h"
@@ -27,7 +28,9 @@ int Fail(const absl::Status& status) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc < 2) return Fail(absl::InvalidArgumentError("usage: new_shapes_cost GRAPH.pb [CALLS] [BATCH] [LENGTH]"));
+  if (argc < 2)
+    return Fail(absl::InvalidArgumentError("usage: new_shapes_cost GRAPH.pb [CALLS] [BATCH] [LENGTH] [image]"));
+  const bool image = argc > 5 && std::string(argv[5]) == "image";
   const auto number = [&](int i, int otherwise) { return i < argc ? std::max(2, std::atoi(argv[i])) : otherwise; };
   const int calls = number(2, 100), batch = number(3, 4), length = number(4, 128);
   std::stringstream bytes;
@@ -44,9 +47,10 @@ int main(int argc, char** argv) {
   for (int i = 0; static_cast<int>(cost.size()) < calls && i < 100 * calls; ++i) {
     const int b = 2 + std::rand() % (batch - 1), n = 2 + std::rand() % (length - 1);
     if (!seen.insert({b, n}).second) continue;
-    auto x = xc::Tensor::Create(xc::DT_INT32, {b, n});
+    auto x = image ? xc::Tensor::Create(xc::DT_FLOAT, {1, b, n, 3}) : xc::Tensor::Create(xc::DT_INT32, {b, n});
     if (!x.ok()) return Fail(x.status());
-    std::fill_n(x->data<int32_t>(), x->num_elements(), 1);
+    if (image) std::fill_n(x->data<float>(), x->num_elements(), 0.5f);
+    if (!image) std::fill_n(x->data<int32_t>(), x->num_elements(), 1);
     double times[3];
     for (double& time : times) {
       const double start = Seconds();
