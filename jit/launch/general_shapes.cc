@@ -84,17 +84,23 @@ bool VariesInside(const GeneralShapes::Group& group) {
   return inside;
 }
 
-// `float32[a,b]`, with letters for sizes that vary.
+// `float32[a,b], …, float32[b]`, with letters for sizes that vary; of arguments that always have the same, an ellipsis.
 std::string GroupText(const GeneralShapes::Group& group) {
   std::vector<std::string> args;
   size_t next = 0;
   for (const ClusterArg& a : group.args) {
     const std::vector<int64_t> sizes = SizesOf(a);
     std::vector<std::string> dims, known;
+    bool varies = false;
     for (size_t i = 0; i < sizes.size(); ++i) {
+      varies |= group.classes.Varies(next);
       const int c = group.classes.Of(next);
       const std::string letter = c < 26 ? std::string(1, static_cast<char>('a' + c)) : absl::StrCat("s", c);
       (i < a.dims.size() ? dims : known).push_back(group.classes.Varies(next++) ? letter : absl::StrCat(sizes[i]));
+    }
+    if (!varies) {
+      if (args.empty() || args.back() != "…") args.push_back("…");
+      continue;
     }
     std::string text = absl::StrCat(DataTypeName(a.type), "[", absl::StrJoin(dims, ","), "]");
     if (!known.empty()) absl::StrAppend(&text, "={", absl::StrJoin(known, ","), "}");

@@ -78,6 +78,26 @@ PageTable Settings() {
   return table;
 }
 
+// Of the arguments that have the same shape in all rows, an ellipsis is enough: models have hundreds of weights. The
+// first row has all of them.
+void LeaveOutWhatIsTheSame(std::vector<std::vector<std::string>>* rows) {
+  std::vector<std::vector<std::string>> arguments;
+  for (const auto& row : *rows) {
+    arguments.push_back(absl::StrSplit(row[0], ", "));
+    if (arguments.back().size() != arguments[0].size()) return;
+  }
+  for (size_t r = 1; r < rows->size(); ++r) {
+    std::vector<std::string> kept;
+    for (size_t i = 0; i < arguments[r].size(); ++i) {
+      const bool same =
+          std::all_of(arguments.begin(), arguments.end(), [&](const auto& a) { return a[i] == arguments[r][i]; });
+      if (!same) kept.push_back(arguments[r][i]);
+      if (same && (kept.empty() || kept.back() != "…")) kept.push_back("…");
+    }
+    (*rows)[r][0] = absl::StrJoin(kept, ", ");
+  }
+}
+
 PageTable ClusterTable(const HostedCluster& cluster) {
   std::map<std::string, int> ops;
   for (int id = 0; id < cluster.graph().size(); ++id) {
@@ -102,6 +122,7 @@ PageTable ClusterTable(const HostedCluster& cluster) {
                           absl::StrCat(r.host_runs), Micros(r.host_best_ns), absl::StrCat(r.temp_bytes)});
     table.styles.push_back(r.compiled ? "yes" : "no");
   }
+  LeaveOutWhatIsTheSame(&table.rows);
   return table;
 }
 
