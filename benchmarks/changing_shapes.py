@@ -1,11 +1,11 @@
-"""A graph called with ever other shapes in TensorFlow: its own kernels, its auto-clustering, the plugin with code for
-exact shapes, and with code for all sizes, each in a process of its own, one after the other.
+"""Programs called with ever other shapes in TensorFlow: its own kernels, its auto-clustering, jit_compile=True and the
+plugin, each in a process of its own, from its first call on, one after the other: what is compiled in the background
+has the time between calls that it would have.
 
-usage: changing_shapes.py PLUGIN.so PROGRAM [--calls=N] [--batch=B] [--length=L] [--distinct=N] [--ways=LIST]
-PROGRAM: of tensorflow_programs.py, or a folder with graph.pb and meta.json, such as data/graphs/encoder, whose inputs have
-the batch first and then the length. The calls have 1 to B sequences of 1 to L words at random, with --distinct of N
-different shapes, the same for each way; the time to make arguments does not count. Standard output gets one line for each way: the time of all calls, of the last half, the processor's time, calls
-that took more than 1.3 times as long as the same call of the first way, and what the plugin did.
+usage: changing_shapes.py PLUGIN.so [NAME…] [--calls=N] [--ways=LIST] [--limit=S] [--out=FILE.md] [--resume] [--reports=DIR]
+NAME: of changing_programs.py, or folders with a graph.pb such as data/graphs/encoder; without any: all of the former.
+--limit: a way that has taken so many seconds ends there, and the table says after how many calls. --reports: a folder for
+the plugin's last report on each program. README.md in this folder says what is measured and how.
 """
 
 import argparse
@@ -13,19 +13,25 @@ import json
 import os
 import pathlib
 import re
+import statistics
 import subprocess
 import sys
 import time
 
+import measure
+
 HERE = pathlib.Path(__file__).resolve().parent
-WAYS = ["plain", "autojit", "exact", "general"]
+# `again`: TensorFlow's own kernels once more, which shows how far single calls differ by chance.
+WAYS = ["plain", "again", "autojit", "jit_compile", "plugin"]
+TURN = 20  # calls between looks at the limit
+FIRST = 10  # calls that may take longer
+SLOW = 1.3  # times as long as TensorFlow's own kernels
+FIXED = 60  # calls with one set of shapes, before which as many do not count
 
 
 def work(options):
-    """One way: prints its times and counts as JSON."""
-    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
-    os.environ["XC_TF_ENABLED"] = str(int(options.way in ("exact", "general")))
-    os.environ["XC_TF_GENERAL_SHAPES"] = str(int(options.way == "general"))
+    """Answers the lines of standard input with one JSON line each: `calls A B`, the times of the calls A to B in
+    seconds; `fixed`, the time of a call with the shapes of the middle call, over and over; `plugin`, what it did."""
     if options.way == "autojit":
         os.environ["TF_XLA_FLAGS"] = "--tf_xla_auto_jit=2 --tf_xla_cpu_global_jit"
     import numpy as np
@@ -35,83 +41,188 @@ def work(options):
     import tensorflow as tf
 
     sys.path.append(str(HERE))
-    import measure
-    import tensorflow_programs
+    import changing_programs
 
-    if options.way in ("exact", "general"):
+    if options.way == "plugin":
         from tensorflow.python.framework import load_library
 
         load_library.load_pluggable_device_library(options.plugin)
-    body, _ = tensorflow_programs.load(options.program)
-    rng = np.random.default_rng(0)
-    most = [options.batch, options.length]
-    sizes = rng.integers(1, [n + 1 for n in most], (options.distinct or options.calls, 2)).tolist()
-    if options.distinct:
-        sizes = [sizes[i] for i in rng.integers(0, options.distinct, options.calls)]
-    folder = pathlib.Path(options.program)
-    if folder.is_dir():
-        meta = json.loads((folder / "meta.json").read_text())
-        specs = [tf.TensorSpec(i["shape"], i["dtype"]) for i in meta["inputs"]]
-        function = tf.function(body, input_signature=specs)
-        draw = lambda size, spec: tf.cast(
-            rng.integers(0, 100, size[: len(spec.shape)] + list(spec.shape[2:])), spec.dtype
-        )
-        calls = [[draw(size, spec) for spec in specs] for size in sizes]
-    else:
-        function = tf.function(body, reduce_retracing=True)
-        calls = tensorflow_programs.of_sizes(options.program, sizes)
-    times, before = [], time.process_time()
-    for args in calls:
+    what, body, specs, calls = changing_programs.load(options.names[0], options.calls)
+    function = tf.function(body, input_signature=specs, jit_compile=options.way == "jit_compile" or None)
+
+    def call(args):
         start = time.perf_counter()
         tf.nest.map_structure(np.asarray, function(*args))
-        times.append(time.perf_counter() - start)
-    answer = dict(times=times, processor=time.process_time() - before)
-    if options.way in ("exact", "general"):
-        tools = measure.plugin_tools()
-        stats, report = tools.stats(), tools.report()
-        row = lambda what: int(re.search(re.escape(what) + r" *\| *(\d+)", report)[1])
-        answer["plugin"] = (
-            f"{stats.launches} launches, {row('of these with code for all sizes')} of them with code for all sizes, "
-            f"{stats.host_runs} runs by TensorFlow, {stats.compilations} compilations, {row('of these for all sizes')} of "
-            f"them for all sizes, {row('sets of shapes that it turned out not to serve')} sets of shapes not served by it"
+        return time.perf_counter() - start
+
+    out = os.fdopen(os.dup(1), "w", buffering=1)
+    shapes = {tuple(tuple(a.shape) for a in args) for args in calls}
+    print(json.dumps(dict(what=what, shapes=len(shapes))), file=out)
+    for line in sys.stdin:
+        words = line.split()
+        if words[0] == "calls":
+            first, last = map(int, words[1:])
+            answer = [call(args) for args in calls[first:last]]
+        elif words[0] == "fixed":
+            args = sorted(calls, key=lambda a: sum(int(tf.size(x)) for x in a))[len(calls) // 2]
+            for _ in range(FIXED):
+                call(args)
+            if options.way == "plugin":
+                measure.plugin_tools().wait(300)
+            answer = statistics.median(call(args) for _ in range(FIXED))
+        else:
+            tools = measure.plugin_tools()
+            stats, report = tools.stats(), tools.report()
+            row = lambda what: int(re.search(re.escape(what) + r" *\| *(\d+)", report)[1])
+            answer = dict(
+                launches=stats.launches,
+                general=row("of these with code for all sizes"),
+                host_runs=stats.host_runs,
+                compilations=stats.compilations,
+                clusters=stats.clusters,
+                refused=row("sets of shapes that it turned out not to serve"),
+                report=report,
+            )
+        print(json.dumps(answer), file=out)
+
+
+class Worker:
+    """The process of one way for one program."""
+
+    def __init__(self, name, way, options):
+        command = [sys.executable, __file__, options.plugin, name, "--way", way, f"--calls={options.calls}"]
+        self.process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
         )
-        answer["report"] = report
-    print(json.dumps(answer))
+        self.error = ""
+        self.about = self.read()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.kill()
+        self.process.communicate()
+
+    def read(self):
+        line = self.process.stdout.readline()
+        if line:
+            return json.loads(line)
+        self.error = self.error or measure.last_words(self.process.communicate()[1])
+        return None
+
+    def ask(self, *words):
+        if self.error:
+            return None
+        try:
+            print(*words, file=self.process.stdin, flush=True)
+        except BrokenPipeError:
+            pass
+        return self.read()
+
+
+def measure_program(name, options):
+    """A row: by way the times of the calls, up to the limit; what the plugin did; the times with fixed shapes."""
+    row = dict(about={}, times={}, problems={})
+    for way in options.ways:
+        with Worker(name, way, options) as worker:
+            row["about"] = worker.about or row["about"]
+            times = row["times"][way] = []
+            while not worker.error and len(times) < options.calls and sum(times) < options.limit:
+                times += worker.ask("calls", len(times), min(len(times) + TURN, options.calls)) or []
+            if way == "plugin":
+                row["plugin"] = worker.ask("plugin")
+            if worker.error:
+                row["problems"][way] = worker.error
+        if way in ("plain", "plugin"):  # of a new process, which knows of no other shapes
+            with Worker(name, way, options) as worker:
+                row[f"fixed_{way}"] = worker.ask("fixed")
+    row["text"] = ", ".join(f"{way} {len(t)} calls {sum(t):.2f} s" for way, t in row["times"].items())
+    report = (row.get("plugin") or {}).pop("report", "")
+    if options.reports and report:
+        folder = pathlib.Path(options.reports)
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / (re.sub(r"\W+", "_", pathlib.Path(name).name) + ".txt")).write_text(report)
+    return row
+
+
+def cell_of(way, times, plain):
+    """Of one way: the time of all calls and of the last half over TensorFlow's own for the same calls, and the calls that
+    took SLOW times as long as its."""
+    if not times:
+        return "fails"
+    total = sum(times)
+    if way == "plain":
+        return f"{total:.2f} s"
+    late = [t / p for t, p in zip(times[FIRST:], plain[FIRST:])]
+    half = len(plain) // 2
+    slow = sum(r > SLOW for r in late)
+    text = f"{total / sum(plain[: len(times)]):.2f}"
+    if len(times) < len(plain):
+        return f"{text} (the first {len(times)} calls, {total:.0f} s)"
+    return f"{text} ({sum(times[half:]) / sum(plain[half:]):.2f}; {slow})"
+
+
+def render(state):
+    ways = state["header"]["ways"]
+    lines = [
+        "# TensorFlow with ever other shapes",
+        "",
+        "Made by `benchmarks/changing_shapes.py`: " + measure.about(state),
+    ]
+    lines += [
+        f"{state['header']['tensorflow']}. The first {state['header']['calls']} calls of a process. `plain`: time of all calls with TensorFlow's own "
+        "kernels, compilations and tracing included. Others: their time over that of `plain`, below 1 is faster (in brackets: the last "
+        f"half of the calls; how many calls after the first {FIRST} took more than {SLOW} times as long as the same call of `plain`). "
+        "`again` is `plain` once more. [README.md](README.md) says how it was measured.",
+        "",
+        "| program, what changes | shapes | "
+        + " | ".join(ways)
+        + " | plugin, one set of shapes | clusters, compilations | launches (general code), runs by TensorFlow |",
+        "|---" * (len(ways) + 5) + "|",
+    ]
+    for name, row in state["rows"].items():
+        plain = row["times"].get("plain", [])
+        cells = [cell_of(way, row["times"].get(way), plain) for way in ways]
+        fixed = row.get("fixed_plugin") and row.get("fixed_plain") and row["fixed_plugin"] / row["fixed_plain"]
+        did = row.get("plugin") or {}
+        lines.append(
+            f"| {pathlib.Path(name).name}: {row['about'].get('what', '')} | {row['about'].get('shapes', '')} | "
+            + " | ".join(cells)
+            + f" | {measure.number(fixed or None)} | {did.get('clusters', '')}, {did.get('compilations', '')} | "
+            + f"{did.get('launches', '')} ({did.get('general', '')}), {did.get('host_runs', '')} |"
+        )
+    return "\n".join(lines + measure.left_out(state)) + "\n"
 
 
 def main():
-    parser = argparse.ArgumentParser(usage=__doc__.split("usage: ")[1])
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("plugin")
-    parser.add_argument("program")
-    parser.add_argument("--calls", type=int, default=600)
-    parser.add_argument("--batch", type=int, default=4)
-    parser.add_argument("--length", type=int, default=128)
-    parser.add_argument("--distinct", type=int, default=0, help="draw the calls from so many shapes")
-    parser.add_argument("--ways", default="plain,exact,general")
-    parser.add_argument("--report", help="a file for the plugin's last report")
+    parser.add_argument("names", nargs="*")
+    parser.add_argument("--calls", type=int, default=1000)
+    parser.add_argument("--ways", default=",".join(WAYS), help="some of them, plain first")
+    parser.add_argument("--limit", type=float, default=60.0, help="seconds of calls of one way for one program")
+    parser.add_argument("--out", help="FILE.md; the figures go to FILE.json beside it")
+    parser.add_argument("--resume", action="store_true", help="go on with the interrupted run of --out")
+    parser.add_argument("--reports", help="a folder for the plugin's reports")
     parser.add_argument("--way", choices=WAYS, help=argparse.SUPPRESS)
-    options = parser.parse_args()
+    options = parser.parse_intermixed_args()
+    options.plugin = os.path.abspath(options.plugin)
+    options.ways = options.ways.split(",")
+    os.environ.update(measure.ENVIRONMENT)
     if options.way:
-        work(options)
-        return
-    first = None
-    for way in options.ways.split(","):
-        command = [sys.executable, __file__, *sys.argv[1:], "--way", way]
-        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        if done.returncode:
-            sys.exit(f"{way}: {done.stderr[-2000:]}")
-        answer = json.loads(done.stdout.splitlines()[-1])
-        times = answer["times"]
-        first = first or times
-        late = sum(t > 1.3 * f for t, f in zip(times[10:], first[10:]))
-        print(
-            f"{way}: {sum(times):.2f} s, last half {sum(times[len(times) // 2:]):.2f} s, processor "
-            f"{answer['processor']:.2f} s, {late} calls over 1.3; {answer.get('plugin', '')}",
-            flush=True,
-        )
-        if options.report and "report" in answer:
-            pathlib.Path(options.report).write_text(answer["report"])
+        return work(options)
+    import changing_programs
+
+    settings = dict(
+        ways=options.ways, tensorflow=measure.version(sys.executable, "tensorflow_cpu"), calls=options.calls
+    )
+    table = measure.Table(options.out, render, settings, options.resume)
+    finished = table.run(options.names or changing_programs.NAMES, lambda name: measure_program(name, options))
+    if not options.out:
+        print(render(table.state))
+    return 0 if finished else 130
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())
