@@ -333,7 +333,7 @@ ENTRY e { p = f32[] parameter(0)
   ROOT r = f32[] conditional(c, p, p), true_computation=yes, false_computation=no }
 )");
   const std::string error = ErrorOf(text);
-  EXPECT_NE(error.find("device 1 waits at all-reduce b"), std::string::npos) << error;
+  EXPECT_NE(error.find("device 1 waits at all-reduce b.4 of f32[]"), std::string::npos) << error;
   EXPECT_NE(error.find("device 0 waits at all-reduce a"), std::string::npos) << error;
 }
 

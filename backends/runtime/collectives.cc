@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "backends/runtime/communicator.h"
@@ -18,6 +20,17 @@ namespace {
 
 // A sum is made in parts, one by each device, from this many bytes on.
 constexpr int64_t kPartsFrom = 64 << 10;
+
+// As HLO writes a type, those among them that the runtime only moves.
+std::string NameOf(RtType type) {
+  static constexpr const char* kNames[] = {
+      "invalid", "pred",   "s8",       "s16", "s32",   "s64",           "u8",         "u16",        "u32",
+      "u64",     "f16",    "f32",      "f64", "tuple", "opaque",        "c64",        "bf16",       "token",
+      "c128",    "f8e5m2", "f8e4m3fn", "s4",  "u4",    "f8e4m3b11fnuz", "f8e5m2fnuz", "f8e4m3fnuz", "s2",
+      "u2",      "f8e4m3", "f8e3m4",   "s1",  "u1",    "f4e2m1fn",      "f8e8m0fnu"};
+  const size_t number = static_cast<size_t>(type);
+  return number < std::size(kNames) ? kNames[number] : absl::StrCat("type ", number);
+}
 
 int64_t WidthOf(RtType type) { return std::max<int64_t>(SizeOf(type), 1); }
 
@@ -102,12 +115,15 @@ absl::StatusOr<std::shared_ptr<const Collective>> Collective::Make(const CallArg
   std::vector<std::string> shapes;
   for (const CallBuffer& buffer : args.inputs) {
     if (!buffer.is_row_major()) return absl::InvalidArgumentError("collectives take row-major arrays");
-    shapes.push_back(absl::StrCat(static_cast<int>(buffer.type), "[", absl::StrJoin(buffer.dims, ","), "]"));
+    shapes.push_back(absl::StrCat(NameOf(buffer.type), "[", absl::StrJoin(buffer.dims, ","), "]"));
   }
   for (const CallBuffer& buffer : args.outputs) {
     if (!buffer.is_row_major()) return absl::InvalidArgumentError("collectives give row-major arrays");
   }
-  c->what_ = absl::StrCat(c->op_, " ", Text(attributes, "name"), " of ", absl::StrJoin(shapes, ", "));
+  const std::string name = Text(attributes, "name");
+  // Instructions that nobody named are called by their op.
+  c->what_ = absl::StartsWith(name, c->op_) ? name : absl::StrCat(c->op_, " ", name);
+  absl::StrAppend(&c->what_, " of ", absl::StrJoin(shapes, ", "));
   return std::shared_ptr<const Collective>(std::move(c));
 }
 
