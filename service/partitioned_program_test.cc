@@ -195,7 +195,10 @@ TEST(PartitionedProgram, Shapes) {
   Check(Entry("a = f32[8,4] parameter(0), $XY\nROOT r = f32[4,4] slice(a), slice={[2:6],[0:4]}"), "all-gather");
   Check(Entry("a = f32[8,4] parameter(0), $X\nz = f32[] constant(5)\nROOT r = f32[8,7] pad(a, z), padding=0_0x1_2"),
         "");
-  Check(Entry("a = f32[8,4] parameter(0), $X\nROOT r = f32[8,4] reverse(a), dimensions={0}"), "all-gather");
+  Check(Entry("a = f32[8,4] parameter(0), $X\nROOT r = f32[8,4] reverse(a), dimensions={0}"), "collective-permute");
+  Check(Entry("a = f32[8,4] parameter(0), $R\nROOT r = f32[8,4] reverse(a), dimensions={0,1}"), "collective-permute");
+  Check(Entry("a = f32[8,4] parameter(0), $X\nROOT r = f32[4,4] slice(a), slice={[1:8:2],[0:4]}"), "");
+  Check(Entry("a = f32[8,4] parameter(0), $A\nROOT r = f32[2,4] slice(a), slice={[1:8:4],[0:4]}"), "all-gather");
   Check(Entry("a = f32[8,4] parameter(0), $X\nb = f32[8,2] parameter(1), $N\n"
               "ROOT r = f32[8,6] concatenate(a, b), dimensions={1}"),
         "");
@@ -209,6 +212,38 @@ TEST(PartitionedProgram, Shapes) {
   Check(Entry("a = f32[8,4] parameter(0), $X\nz = f32[] constant(0)\n"
               "ROOT r = f32[8,4] reduce-window(a, z), window={size=1x4 pad=0_0x3_0}, to_apply=add"),
         "");
+}
+
+// What is sorted or joined along a dimension that is cut is cut along another one meanwhile.
+TEST(PartitionedProgram, OtherDimensionsMeanwhile) {
+  const std::string sort = "\nROOT r = f32[8,4] sort(a), dimensions={0}, to_apply=less";
+  Check(Entry("a = f32[8,4] parameter(0), $X" + sort), "all-to-all");
+  Check(Entry("a = f32[8,4] parameter(0), $A" + sort), "all-to-all");
+  Check(Entry("a = f32[8,4] parameter(0), $XY" + sort), "all-to-all");
+  Check(Entry("a = f32[8,4] parameter(0), $X\nb = f32[8,4] parameter(1), $X\n"
+              "ROOT r = f32[16,4] concatenate(a, b), dimensions={0}"),
+        "all-to-all");
+  Check(Entry("a = f32[8,3] parameter(0), $X\nROOT r = f32[8,3] sort(a), dimensions={0}, to_apply=less"), "all-gather");
+}
+
+TEST(PartitionedProgram, Rotations) {
+  const auto rotate = [](const std::string& a, int by, const std::string& collectives) {
+    Check(Entry(absl::StrCat("a = f32[8,4] parameter(0), ", a, "\nx = f32[", 8 - by, ",4] slice(a), slice={[", by,
+                             ":8],[0:4]}\ny = f32[", by, ",4] slice(a), slice={[0:", by,
+                             "],[0:4]}\nROOT r = f32[8,4] concatenate(x, y), dimensions={0}")),
+          collectives);
+  };
+  for (const int by : {1, 2, 3, 4, 7}) {
+    rotate("$A", by, "collective-permute");
+    rotate("$XY", by, "collective-permute");
+    rotate("$R", by, "collective-permute");
+    rotate("$C", by, "");
+  }
+  // Parts of two arrays are no rotation.
+  Check(Entry("a = f32[8,4] parameter(0), $A\nb = f32[8,4] parameter(1), $A\nx = f32[6,4] slice(a), "
+              "slice={[2:8],[0:4]}\ny = f32[2,4] slice(b), slice={[0:2],[0:4]}\n"
+              "ROOT r = f32[8,4] concatenate(x, y), dimensions={0}"),
+        "all-gather");
 }
 
 TEST(PartitionedProgram, Batches) {
@@ -292,6 +327,48 @@ TEST(PartitionedProgram, Gathers) {
         "");
 }
 
+// Single elements along dimensions that are cut: each device takes what it has.
+TEST(PartitionedProgram, GathersFromParts) {
+  const auto rows = [](const std::string& a, const std::string& i, const std::string& collectives) {
+    Check(Entry("a = f32[8,4] parameter(0), " + a + "\ni = s32[6,1] " + i +
+                "\nROOT r = f32[6,4] gather(a, i), offset_dims={1}, collapsed_slice_dims={0}, start_index_map={0}, "
+                "index_vector_dim=1, slice_sizes={1,4}"),
+          collectives);
+  };
+  const std::string constant = "constant({{1},{7},{1},{-3},{40},{0}})";
+  rows("$A", constant, "all-reduce");
+  rows("$XY", constant, "all-reduce");
+  rows("$R", constant, "all-reduce");
+  rows("$X", "parameter(1), $Y", "all-reduce");
+  rows("$X", "parameter(1), $X", "all-gather");  // the result is cut by what cuts the array
+  Check(Entry("a = pred[8,4] parameter(0), $A\ni = s64[2,5] parameter(1), $N\n"
+              "ROOT r = pred[5] gather(a, i), offset_dims={}, collapsed_slice_dims={0,1}, start_index_map={1,0}, "
+              "index_vector_dim=0, slice_sizes={1,1}"),
+        "all-reduce");
+  Check(Entry("a = f64[8,4] parameter(0), $XY\ni = u8[5] parameter(1), $N\n"
+              "ROOT r = f64[5,2,3] gather(a, i), offset_dims={1,2}, collapsed_slice_dims={}, start_index_map={0}, "
+              "index_vector_dim=1, slice_sizes={2,3}"),
+        "all-gather");
+}
+
+// Updates that are cut where the array is not: sums of devices' sums.
+TEST(PartitionedProgram, ScattersOfParts) {
+  const auto add = [](const std::string& i, const std::string& u, const std::string& by,
+                      const std::string& collectives) {
+    Check(Entry("a = f32[5,4] parameter(0), $N\ni = s32[8,1] parameter(1), " + i + "\nu = f32[8,4] parameter(2), " + u +
+                "\nROOT r = f32[5,4] scatter(a, i, u), update_window_dims={1}, inserted_window_dims={0}, "
+                "scatter_dims_to_operand_dims={0}, index_vector_dim=1, to_apply=" +
+                by),
+          collectives);
+  };
+  add("$N", "$X", "add", "all-reduce");
+  add("$A", "$A", "add", "all-reduce");
+  add("$X", "$C", "add", "all-gather");  // the result is cut by what cuts the indices
+  add("$Y", "$C", "add", "all-reduce");
+  add("$N", "$XY", "add", "all-reduce");
+  add("$X", "$X", "max", "all-gather");
+}
+
 // Numbers of an index that count along the indices, as those of `x[arange(n), j]`.
 TEST(PartitionedProgram, CountedIndices) {
   const std::string indices =
@@ -351,10 +428,6 @@ TEST(PartitionedProgram, TheRestIsComputedWhole) {
               "t = (f32[8,4], f32[8,4]) tuple(a, b)\no = (f32[8,4], f32[8,4]) opt-barrier(t)\n"
               "x = f32[8,4] get-tuple-element(o), index=1\nROOT r = (f32[8,4], f32[8,4]) tuple(x, a)"),
         "");
-  Check(Entry("a = f32[8,4] parameter(0), $A\ni = s32[3,1] constant({{1},{7},{1}})\n"
-              "ROOT r = f32[3,4] gather(a, i), offset_dims={1}, collapsed_slice_dims={0}, start_index_map={0}, "
-              "index_vector_dim=1, slice_sizes={1,4}"),
-        "all-gather");
   Check(R"(
 below { s = (s32[], f32[8,4]) parameter(0)  i = s32[] get-tuple-element(s), index=0  n = s32[] constant(3)
   ROOT r = pred[] compare(i, n), direction=LT }
@@ -370,7 +443,7 @@ ENTRY e {
   ROOT r = (f32[8,4], s32[]) tuple(x, z)
 })",
         "");
-  // The sum over rows is one over devices; the rows are sorted whole.
+  // The sum over rows is one over devices; columns are sorted by devices that have them whole.
   Check(R"(
 yes { a = f32[8,4] parameter(0)  z = f32[] constant(0)  s = f32[4] reduce(a, z), dimensions={0}, to_apply=add
   b = f32[8,4] broadcast(s), dimensions={1}  ROOT r = f32[8,4] add(a, b) }
@@ -381,7 +454,7 @@ ENTRY e {
   p = pred[] parameter(2), $N
   ROOT r = f32[8,4] conditional(p, a, b), true_computation=yes, false_computation=no
 })",
-        "all-gather all-reduce");
+        "all-reduce all-to-all");
 }
 
 TEST(PartitionedProgram, Summands) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 
 #include "compiler/make.h"
 #include "hlo/base/status.h"
@@ -32,8 +33,7 @@ DeviceTiling With(const DeviceTiling& tiling, int64_t d, const Digits& digits) {
 
 }  // namespace
 
-HloInstruction* DeviceExchange::Collective(HloInstruction* part, O opcode, const Shape& shape, const Digits& digits,
-                                           const Int64List& order) {
+std::vector<Int64List> DeviceExchange::Groups(const Digits& digits, const Int64List& order) const {
   std::map<int64_t, Int64List> by_rest;
   for (int64_t position = 0; position < devices_; ++position) {
     int64_t rank = 0, rest = position;
@@ -46,12 +46,33 @@ HloInstruction* DeviceExchange::Collective(HloInstruction* part, O opcode, const
     group.resize(SizeOf(digits));
     group[rank] = order.empty() ? position : order[position];
   }
+  std::vector<Int64List> groups;
+  for (auto& [rest, group] : by_rest) groups.push_back(std::move(group));
+  return groups;
+}
+
+HloInstruction* DeviceExchange::Collective(HloInstruction* part, O opcode, const Shape& shape, const Digits& digits,
+                                           const Int64List& order) {
   ReplicaGroups groups;
-  for (auto& [rest, group] : by_rest) groups.groups.push_back(std::move(group));
+  groups.groups = Groups(digits, order);
   HloInstruction* const collective = part->parent()->Add(opcode, shape, {part});
   collective->set_attr<AttrKind::kReplicaGroups>(std::move(groups));
   collective->set_attr<AttrKind::kChannelId>(++channels_);
   return collective;
+}
+
+HloInstruction* DeviceExchange::Permute(HloInstruction* part, const DeviceTiling& tiling, int64_t d,
+                                        absl::FunctionRef<int64_t(int64_t)> source) {
+  std::vector<Int64List> pairs;
+  for (const Int64List& group : Groups(tiling.dim(d), tiling.order())) {
+    for (size_t tile = 0; tile < group.size(); ++tile) {
+      pairs.push_back({group[source(static_cast<int64_t>(tile))], group[tile]});
+    }
+  }
+  HloInstruction* const moved = part->parent()->Add(O::kCollectivePermute, part->shape(), {part});
+  moved->set_attr<AttrKind::kSourceTargetPairs>(std::move(pairs));
+  moved->set_attr<AttrKind::kChannelId>(++channels_);
+  return moved;
 }
 
 HloInstruction* DeviceExchange::AllReduce(HloInstruction* part, O op, const Digits& digits, const Int64List& order) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
 #include "compiler/sharding/parts.h"
 
@@ -29,10 +30,16 @@ class DeviceExchange {
   // `op` of the parts of all devices that differ in `digits` only.
   HloInstruction* AllReduce(HloInstruction* part, HloOpcode op, const std::vector<DeviceTiling::Digit>& digits,
                             const Int64List& order);
+  // `part`, of an array that lies by `tiling`, of the device that has tile source(t) along dimension d, for the device
+  // that has tile t there.
+  HloInstruction* Permute(HloInstruction* part, const DeviceTiling& tiling, int64_t d,
+                          absl::FunctionRef<int64_t(int64_t)> source);
 
  private:
   using Digits = std::vector<DeviceTiling::Digit>;
-  // Adds the collective among devices that differ in `digits` only, the first of which counts most.
+  // Devices that differ in `digits` only, the first of which counts most: in the order of their numbers there.
+  std::vector<Int64List> Groups(const Digits& digits, const Int64List& order) const;
+  // Adds the collective among such devices.
   HloInstruction* Collective(HloInstruction* part, HloOpcode opcode, const Shape& shape, const Digits& digits,
                              const Int64List& order);
   HloInstruction* AllGather(HloInstruction* part, int64_t d, const Digits& digits, const Int64List& order);

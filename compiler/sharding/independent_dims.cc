@@ -231,15 +231,14 @@ ShardingRule OfGather(const HloInstruction& i, bool counts) {
   return std::move(builder.rule);
 }
 
-// The dimension of a scatter's updates at this one of its indices.
+}  // namespace
+
 int64_t UpdatesDim(const ScatterDims& dims, int64_t of_indices) {
   int64_t position = of_indices - (dims.index_vector_dim < of_indices ? 1 : 0), d = 0;
   for (; HasDim(dims.update_window_dims, d) || position-- > 0; ++d) {
   }
   return d;
 }
-
-}  // namespace
 
 std::vector<std::pair<int64_t, int64_t>> CountedOffsets(const HloInstruction& gather, const DeviceTiling& operand) {
   std::vector<std::pair<int64_t, int64_t>> offsets;

@@ -24,6 +24,9 @@ absl::StatusOr<RuleTilings> TilingsByRule(const ShardingRule& rule, const HloIns
 // count along a dimension of the indices, which is cut as the operand is.
 std::vector<std::pair<int64_t, int64_t>> CountedOffsets(const HloInstruction& gather, const DeviceTiling& operand);
 
+// The dimension of a scatter's updates at this one of its indices.
+int64_t UpdatesDim(const ScatterDims& dims, int64_t of_indices);
+
 // How a scatter's result may lie by where its indices and updates are.
 DeviceTiling TilingByUpdates(const HloInstruction& scatter, const DeviceTiling& indices, const DeviceTiling& updates);
 

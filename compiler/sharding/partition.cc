@@ -7,7 +7,9 @@
 #include "compiler/make.h"
 #include "compiler/sharding/exchange.h"
 #include "compiler/sharding/independent_dims.h"
+#include "compiler/sharding/indexed_parts.h"
 #include "compiler/sharding/partition_rules.h"
+#include "compiler/sharding/rotation.h"
 #include "compiler/sharding/wanted.h"
 #include "hlo/base/status.h"
 #include "hlo/devices/device_groups.h"
@@ -135,6 +137,12 @@ class Partitioner {
         values[i] = given->second;
         continue;
       }
+      if (IsOnlyRotated(*i)) continue;
+      if (const std::optional<Rotation> rotation = RotationOf(*i)) {
+        const Leaf& array = values.at(rotation->array)[0];
+        values[i] = {{RotatedPart(*rotation, array, &exchange_), array.tiling}};
+        continue;
+      }
       std::vector<const Value*> operands;
       for (const HloInstruction* operand : i->operands()) operands.push_back(&values.at(operand));
       XC_ASSIGN_OR_RETURN(Value value, Visit(*i, operands));
@@ -213,7 +221,15 @@ class Partitioner {
       default:
         break;
     }
-    if (i.opcode() == O::kScatter) return VisitScatter(i, x, to[0]);
+    if (i.opcode() == O::kScatter) {
+      Value operands;
+      for (const Value* operand : x) operands.push_back((*operand)[0]);
+      return ScatterIntoParts(i, operands, to[0], &exchange_);
+    }
+    if (i.opcode() == O::kGather) {
+      XC_ASSIGN_OR_RETURN(const std::optional<Leaf> sum, GatherFromParts(i, (*x[0])[0], (*x[1])[0], &exchange_));
+      if (sum.has_value()) return Value{*sum};
+    }
     if (const std::optional<ShardingRule> rule = IndependentDims(i)) return VisitByRule(i, x, *rule);
     if (const std::optional<Movement> movement = MovementOf(i)) return VisitMovement(i, x, *movement);
     return VisitElementwise(i, x, to);
@@ -425,32 +441,13 @@ class Partitioner {
     return value;
   }
 
-  absl::StatusOr<Value> VisitScatter(const HloInstruction& i, const Operands& x, const DeviceTiling& to) {
-    const ScatterTilings tilings = TilingsOfScatter(i, to);
-    const size_t count = x.size() / 2;
-    std::vector<HloInstruction*> operands;
-    for (size_t o = 0; o < x.size(); ++o) {
-      XC_ASSIGN_OR_RETURN(const Leaf leaf, In((*x[o])[0], o < count    ? tilings.result
-                                                          : o == count ? tilings.indices
-                                                                       : tilings.updates));
-      operands.push_back(leaf.part);
-    }
-    if (!tilings.offsets.empty()) {
-      XC_ASSIGN_OR_RETURN(operands[count],
-                          exchange_.parts().Offset(operands[count], i.scatter_dims().index_vector_dim, tilings.offsets,
-                                                   tilings.result, i.operand(0)->shape()));
-    }
-    return Add(i, operands, std::vector<DeviceTiling>(count, tilings.result));
-  }
-
   absl::StatusOr<Value> VisitMovement(const HloInstruction& i, const Operands& x, const Movement& movement) {
     DeviceTiling tiling = (*x[0])[0].tiling;
     for (int64_t o = 1; o < movement.arrays; ++o) {
       if (tiling.IsReplicated()) tiling = (*x[o])[0].tiling;
     }
-    for (int64_t d = 0; d < tiling.rank(); ++d) {
-      if (!movement.keeps[d]) tiling.Clear(d);
-    }
+    if (i.opcode() == O::kReverse) return VisitReverse(i, (*x[0])[0]);
+    KeepCuts(i, movement, &tiling);
     std::vector<HloInstruction*> operands;
     for (size_t o = 0; o < x.size(); ++o) {
       const Leaf& leaf = (*x[o])[0];
@@ -461,6 +458,16 @@ class Partitioner {
     HloInstruction* part = nullptr;
     XC_ASSIGN_OR_RETURN(Value value, Add(i, operands, std::vector<DeviceTiling>(i.shape().LeafCount(), tiling), &part));
     FitAttributes(part, tiling);
+    return value;
+  }
+
+  absl::StatusOr<Value> VisitReverse(const HloInstruction& i, const Leaf& x) {
+    XC_ASSIGN_OR_RETURN(Value value, Add(i, {x.part}, {x.tiling}));
+    for (const int64_t d : i.dimensions()) {
+      const int64_t last = x.tiling.Tiles(d) - 1;
+      if (last == 0) continue;
+      value[0].part = exchange_.Permute(value[0].part, x.tiling, d, [&](int64_t tile) { return last - tile; });
+    }
     return value;
   }
 

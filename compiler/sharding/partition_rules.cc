@@ -80,8 +80,9 @@ std::optional<Movement> MovementOf(const HloInstruction& i) {
   for (int64_t d = 0; d < operand.rank(); ++d) {
     switch (i.opcode()) {
       case O::kSlice:
-        m.keeps.push_back(i.slice().starts[d] == 0 && i.slice().limits[d] == operand.dim(d) &&
-                          i.slice().strides[d] == 1);
+        // Every so many elements, too, in parts of as many times that (KeepCuts).
+        m.keeps.push_back(i.slice().starts[d] < i.slice().strides[d] &&
+                          i.shape().dim(d) * i.slice().strides[d] == operand.dim(d));
         break;
       case O::kPad:
         m.keeps.push_back(i.padding().dims[d] == PaddingDim());
@@ -105,6 +106,24 @@ std::optional<Movement> MovementOf(const HloInstruction& i) {
     }
   }
   return m;
+}
+
+void KeepCuts(const HloInstruction& i, const Movement& movement, DeviceTiling* tiling) {
+  const Shape& shape = i.operand(0)->shape();
+  for (int64_t d = 0; d < tiling->rank(); ++d) {
+    if (tiling->dim(d).empty()) continue;
+    bool keeps = movement.keeps[d];
+    if (i.opcode() == O::kSlice) keeps = keeps && shape.dim(d) / tiling->Tiles(d) % i.slice().strides[d] == 0;
+    if (keeps) continue;
+    for (int64_t other = 0; other < tiling->rank(); ++other) {
+      if (i.opcode() != O::kSort && i.opcode() != O::kConcatenate) break;
+      const bool fits = shape.dim(other) % (tiling->Tiles(other) * tiling->Tiles(d)) == 0;
+      if (other == d || !movement.keeps[other] || shape.dim(other) == 0 || !fits) continue;
+      TakeCut(DeviceTiling(*tiling), d, tiling, other);
+      break;
+    }
+    tiling->Clear(d);
+  }
 }
 
 void FitAttributes(HloInstruction* part, const DeviceTiling& operand) {

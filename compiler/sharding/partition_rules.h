@@ -28,6 +28,10 @@ struct Movement {
 // Nothing for other ops.
 std::optional<Movement> MovementOf(const HloInstruction& i);
 
+// Leaves in `tiling`, of the first array, the cuts by which devices can move their parts apart from the others. What is
+// sorted or joined along a dimension that is cut is cut along another one instead, where its size allows it.
+void KeepCuts(const HloInstruction& i, const Movement& movement, DeviceTiling* tiling);
+
 // Gives the attributes of an instruction of parts, whose first operand is cut by `operand`, the sizes of the parts.
 void FitAttributes(HloInstruction* part, const DeviceTiling& operand);
 

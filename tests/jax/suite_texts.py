@@ -93,6 +93,29 @@ def shapes():
     )
 
 
+def along_cut():
+    """Functions that move elements along a dimension that is cut."""
+    x = np.arange(128, dtype="float32").reshape(16, 8)
+    functions = {
+        "sort": lambda a: jnp.sort(a, 0),
+        "argsort": lambda a: jnp.argsort(a, 0),
+        "median": lambda a: jnp.sort(a, 0)[::2],
+        "concatenate": lambda a: jnp.concatenate([a, a], 0),
+        "take": lambda a: a[jnp.array([3, 1, 7, 2])],
+        "take_along": lambda a: jnp.take_along_axis(a, jnp.zeros((2, 8), int), 0),
+        "roll": lambda a: jnp.roll(a, 1, 0),
+        "roll_parts": lambda a: jnp.roll(a, 4, 0),
+        "roll_back": lambda a: jnp.roll(a, -6, 0),
+        "reverse": lambda a: a[::-1],
+        "every_second": lambda a: a[::2],
+        "add_rows": lambda a: a.at[jnp.array([1, 5])].add(2.0),
+        "segment_sum": lambda a: jax.ops.segment_sum(a, jnp.arange(16) % 4, 4),
+    }
+    for name, function in functions.items():
+        for spec in (("x",), ("x", "y"), (("x", "y"),)):
+            yield f"along_{name}_{spec}", lambda f=function, s=spec: collectives(text_of(f, put(x, (4, 2), *s)))
+
+
 def claims():
     x = np.arange(64, dtype="float32").reshape(8, 8)
     alias = lambda text: re.findall(r"input_output_alias=\{.*?may-alias\) \}", text)
@@ -129,5 +152,5 @@ def claims():
 
 
 def cases():
-    for group in (batches, shapes, claims):
+    for group in (batches, shapes, along_cut, claims):
         yield from group()
