@@ -5,7 +5,10 @@
 #include <set>
 #include <string>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "absl/strings/str_split.h"
 #include "compiler/sharding/partition.h"
 #include "compiler/sharding/unreduced.h"
 #include "hlo/text/parser.h"
@@ -128,18 +131,20 @@ TEST(PartitionedProgram, Elementwise) {
 }
 
 TEST(PartitionedProgram, OtherTilings) {
-  const char* kKinds[] = {"$X", "$Y", "$XY", "$YX", "$C", "$A", "$R", "$N"};
-  for (const char* from : kKinds) {
-    for (const char* to : kKinds) {
-      const std::string f = from, t = to;
-      const bool all_to_all = (f == "$X" && t == "$C") || (f == "$C" && t == "$X") || (f == "$A" && t == "$XY") ||
-                              (f == "$XY" && t == "$A");
-      const bool slices = f == t || f == "$N" || (f == "$X" && (t == "$XY" || t == "$A")) ||
-                          (f == "$Y" && t == "$YX") || (f == "$C" && t == "$YX");
-      Check(Entry("a = f32[8,4] parameter(0), " + f + "\nROOT r = f32[8,4] custom-call(a), $SHARDED, " + t),
-            slices       ? ""
-            : all_to_all ? "all-to-all"
-                         : "all-gather");
+  const std::string kKinds[] = {"$X", "$Y", "$XY", "$YX", "$C", "$A", "$R", "$N"};
+  // By what each of them becomes: `.` nothing, g all-gather, p collective-permute, t all-to-all.
+  const std::string kExpected[] = {// from $X, $Y, …
+                                   ". p . p t . . g",  "p . p . tp p p g",  "g gp . p gp t tp g", "gp g p . g tp tp g",
+                                   "t tp p . . t t g", "g gp t tp g . p g", "g gp tp tp g p . g", ". . . . . . . ."};
+  for (size_t f = 0; f < std::size(kKinds); ++f) {
+    const std::vector<std::string> row = absl::StrSplit(kExpected[f], ' ');
+    for (size_t t = 0; t < std::size(kKinds); ++t) {
+      std::string kinds = absl::StrReplaceAll(
+          row[t], {{".", ""}, {"g", "all-gather "}, {"p", "collective-permute "}, {"t", "all-to-all "}});
+      absl::StripTrailingAsciiWhitespace(&kinds);
+      Check(Entry("a = f32[8,4] parameter(0), " + kKinds[f] + "\nROOT r = f32[8,4] custom-call(a), $SHARDED, " +
+                  kKinds[t]),
+            kinds);
     }
   }
 }
@@ -208,7 +213,7 @@ TEST(PartitionedProgram, Shapes) {
         "");
   Check(Entry("a = f32[8,4] parameter(0), $X\nb = f32[8,2] parameter(1), $Y\ni = s32[] constant(1)\n"
               "z = s32[] constant(0)\nROOT r = f32[8,4] dynamic-update-slice(a, b, z, i)"),
-        "all-gather");
+        "collective-permute");
   Check(Entry("a = f32[8,4] parameter(0), $X\nz = f32[] constant(0)\n"
               "ROOT r = f32[8,4] reduce-window(a, z), window={size=1x4 pad=0_0x3_0}, to_apply=add"),
         "");
@@ -243,7 +248,7 @@ TEST(PartitionedProgram, Rotations) {
   Check(Entry("a = f32[8,4] parameter(0), $A\nb = f32[8,4] parameter(1), $A\nx = f32[6,4] slice(a), "
               "slice={[2:8],[0:4]}\ny = f32[2,4] slice(b), slice={[0:2],[0:4]}\n"
               "ROOT r = f32[8,4] concatenate(x, y), dimensions={0}"),
-        "all-gather");
+        "all-gather all-reduce");
 }
 
 TEST(PartitionedProgram, Batches) {
@@ -265,6 +270,16 @@ TEST(PartitionedProgram, Batches) {
         "");
 }
 
+// No instruction has the whole arrays, s32[8,4].
+void ExpectParts(const std::string& body) {
+  std::unique_ptr<HloModule> module = Parse(body);
+  const auto tilings = PropagateShardings(*module, kDevices);
+  ASSERT_TRUE(tilings.ok());
+  ASSERT_TRUE(PartitionModule(module.get(), *tilings).ok());
+  for (HloComputation* computation : module->ComputationPostOrder()) computation->RemoveDead();
+  EXPECT_EQ(module->ToString().find("[8,4]"), std::string::npos) << module->ToString();
+}
+
 // Devices make their own parts of what follows from no parameter.
 TEST(PartitionedProgram, Sources) {
   Check(Entry("i = s32[8,4] iota(), iota_dimension=0\nn = s32[8,4] negate(i)\n"
@@ -276,16 +291,8 @@ TEST(PartitionedProgram, Sources) {
       "k = s32[] constant(5)\nb = s32[8,4] broadcast(k), dimensions={}\ne = s32[8,4] add(d, b)\n"
       "f = f32[8,4] convert(e)\nROOT r = f32[8,4] add(a, f)";
   Check(Entry(body), "");
-  std::unique_ptr<HloModule> module = Parse(Entry(body));
-  auto tilings = PropagateShardings(*module, kDevices);
-  ASSERT_TRUE(tilings.ok());
-  ASSERT_TRUE(PartitionModule(module.get(), *tilings).ok());
-  EXPECT_EQ(module->ToString().find("[8,4]"), std::string::npos) << module->ToString();
-  module = Parse(Entry("i = s32[8,4] iota(), iota_dimension=0\nROOT s = s32[8,4] custom-call(i), $SHARDED, $XY"));
-  tilings = PropagateShardings(*module, kDevices);
-  ASSERT_TRUE(tilings.ok());
-  ASSERT_TRUE(PartitionModule(module.get(), *tilings).ok());
-  EXPECT_EQ(module->ToString().find("[8,4]"), std::string::npos) << module->ToString();
+  ExpectParts(Entry(body));
+  ExpectParts(Entry("i = s32[8,4] iota(), iota_dimension=0\nROOT s = s32[8,4] custom-call(i), $SHARDED, $XY"));
   const std::string loop = R"(
 below { s = (s32[], s32[8,4]) parameter(0)  i = s32[] get-tuple-element(s), index=0  n = s32[] constant(3)
   ROOT r = pred[] compare(i, n), direction=LT }
@@ -303,12 +310,7 @@ ENTRY e {
   ROOT r = s32[8,4] add(a, x)
 })";
   Check(loop, "");
-  module = Parse(loop);
-  tilings = PropagateShardings(*module, kDevices);
-  ASSERT_TRUE(tilings.ok());
-  ASSERT_TRUE(PartitionModule(module.get(), *tilings).ok());
-  for (HloComputation* computation : module->ComputationPostOrder()) computation->RemoveDead();
-  EXPECT_EQ(module->ToString().find("[8,4]"), std::string::npos) << module->ToString();
+  ExpectParts(loop);
 }
 
 TEST(PartitionedProgram, Gathers) {
@@ -325,6 +327,23 @@ TEST(PartitionedProgram, Gathers) {
               "ROOT r = f32[8,3] gather(a, i), offset_dims={}, collapsed_slice_dims={1}, start_index_map={1}, "
               "operand_batching_dims={0}, start_indices_batching_dims={0}, index_vector_dim=2, slice_sizes={1,1}"),
         "");
+}
+
+// What one device has of a dimension that is cut.
+TEST(PartitionedProgram, SlicesWithinOnePart) {
+  const auto slice = [](const std::string& a, const std::string& shape, const std::string& at,
+                        const std::string& collectives) {
+    Check(Entry("a = f32[8,4] parameter(0), " + a + "\nROOT r = " + shape + " slice(a), slice={" + at + "}"),
+          collectives);
+  };
+  slice("$A", "f32[1,4]", "[5:6],[0:4]", "all-reduce");
+  slice("$XY", "f32[1,4]", "[0:1],[0:4]", "all-reduce");
+  slice("$XY", "f32[1,1]", "[6:7],[3:4]", "all-reduce");
+  slice("$XY", "f32[3,4]", "[4:7],[0:4]", "all-reduce");
+  slice("$X", "f32[3,2]", "[1:4],[1:3]", "all-reduce");
+  slice("$R", "f32[1,4]", "[6:7],[0:4]", "all-reduce");
+  slice("$X", "f32[3,4]", "[2:5],[0:4]", "all-gather");  // of two devices
+  slice("$X", "f32[0,4]", "[2:2],[0:4]", "all-gather");
 }
 
 // Single elements along dimensions that are cut: each device takes what it has.

@@ -19,8 +19,21 @@ int64_t SizeOf(const Digits& digits) {
   return size;
 }
 
-size_t CommonPrefix(const Digits& a, const Digits& b) {
-  return std::mismatch(a.begin(), a.end(), b.begin(), b.end()).first - a.begin();
+// How many of each, from the first on, make as many tiles: as many as possible.
+std::pair<size_t, size_t> EquallyMany(const Digits& a, const Digits& b) {
+  std::pair<size_t, size_t> most = {0, 0};
+  int64_t tiles_a = 1, tiles_b = 1;
+  for (size_t i = 0, j = 0; i <= a.size() && j <= b.size();) {
+    if (tiles_a == tiles_b) most = {i, j};
+    if (tiles_a <= tiles_b) {
+      if (i < a.size()) tiles_a *= a[i].size;
+      ++i;
+    } else {
+      if (j < b.size()) tiles_b *= b[j].size;
+      ++j;
+    }
+  }
+  return most;
 }
 
 // `tiling` with other digits along dimension d.
@@ -69,10 +82,41 @@ HloInstruction* DeviceExchange::Permute(HloInstruction* part, const DeviceTiling
       pairs.push_back({group[source(static_cast<int64_t>(tile))], group[tile]});
     }
   }
+  return Permutation(part, std::move(pairs));
+}
+
+HloInstruction* DeviceExchange::Permutation(HloInstruction* part, std::vector<Int64List> pairs) {
   HloInstruction* const moved = part->parent()->Add(O::kCollectivePermute, part->shape(), {part});
   moved->set_attr<AttrKind::kSourceTargetPairs>(std::move(pairs));
   moved->set_attr<AttrKind::kChannelId>(++channels_);
   return moved;
+}
+
+HloInstruction* DeviceExchange::Reassign(HloInstruction* part, const DeviceTiling& from, const DeviceTiling& to) {
+  const auto tiles_of = [](const DeviceTiling& tiling, int64_t device) {
+    Int64List tiles;
+    for (int64_t d = 0; d < tiling.rank(); ++d) tiles.push_back(tiling.TileOf(device, d));
+    return tiles;
+  };
+  // Devices that have what they get stay out of it as far as they can: each gives its part to one device.
+  std::map<Int64List, Int64List> free;
+  std::vector<Int64List> pairs;
+  Int64List waiting;
+  for (int64_t device = 0; device < devices_; ++device) {
+    if (tiles_of(from, device) == tiles_of(to, device)) {
+      pairs.push_back({device, device});
+    } else {
+      free[tiles_of(from, device)].push_back(device);
+      waiting.push_back(device);
+    }
+  }
+  if (waiting.empty()) return part;
+  for (const int64_t device : waiting) {
+    Int64List& sources = free[tiles_of(to, device)];
+    pairs.push_back({sources.back(), device});
+    sources.pop_back();
+  }
+  return Permutation(part, std::move(pairs));
 }
 
 HloInstruction* DeviceExchange::AllReduce(HloInstruction* part, O op, const Digits& digits, const Int64List& order) {
@@ -118,35 +162,37 @@ absl::StatusOr<DevicePart> DeviceExchange::In(const DevicePart& from, const Devi
     if (before.tiling == tiling) return before;
   }
   DevicePart now = from;
-  const bool other_order =
-      !from.tiling.IsReplicated() && !tiling.IsReplicated() && from.tiling.order() != tiling.order();
-  const DeviceTiling to = other_order ? DeviceTiling::Replicated(tiling.rank()) : tiling;
   const Int64List order = from.tiling.order();
   // Cuts that move from the end of one dimension to that of another.
-  for (int64_t a = 0; a < to.rank(); ++a) {
-    const size_t kept = CommonPrefix(now.tiling.dim(a), to.dim(a));
-    const Digits moved(now.tiling.dim(a).begin() + kept, now.tiling.dim(a).end());
-    if (moved.empty() || kept != to.dim(a).size()) continue;
-    for (int64_t b = 0; b < to.rank(); ++b) {
+  for (int64_t a = 0; a < tiling.rank(); ++a) {
+    const Digits digits = now.tiling.dim(a);
+    const auto [mine, theirs] = EquallyMany(digits, tiling.dim(a));
+    const Digits stay(digits.begin(), digits.begin() + mine), moved(digits.begin() + mine, digits.end());
+    if (moved.empty() || theirs != tiling.dim(a).size()) continue;
+    for (int64_t b = 0; b < tiling.rank(); ++b) {
       Digits after = now.tiling.dim(b);
       after.insert(after.end(), moved.begin(), moved.end());
-      if (a == b || after != to.dim(b)) continue;
+      if (a == b || EquallyMany(after, tiling.dim(b)).first != after.size()) continue;
       now.part = AllToAll(now.part, a, b, moved, order);
-      now.tiling = With(With(now.tiling, a, to.dim(a)), b, after);
+      now.tiling = With(With(now.tiling, a, stay), b, after);
       break;
     }
   }
-  for (int64_t d = 0; d < to.rank(); ++d) {
-    const Digits& digits = now.tiling.dim(d);
-    const size_t kept = CommonPrefix(digits, to.dim(d));
-    if (kept == digits.size()) continue;
-    now.part = AllGather(now.part, d, Digits(digits.begin() + kept, digits.end()), order);
-    now.tiling = With(now.tiling, d, Digits(digits.begin(), digits.begin() + kept));
+  // As many tiles along each dimension as both have; other devices may get them.
+  DeviceTiling kept = tiling;
+  for (int64_t d = 0; d < tiling.rank(); ++d) {
+    const Digits digits = now.tiling.dim(d);
+    const auto [mine, theirs] = EquallyMany(digits, tiling.dim(d));
+    kept = With(kept, d, Digits(tiling.dim(d).begin(), tiling.dim(d).begin() + theirs));
+    if (mine == digits.size()) continue;
+    now.part = AllGather(now.part, d, Digits(digits.begin() + mine, digits.end()), order);
+    now.tiling = With(now.tiling, d, Digits(digits.begin(), digits.begin() + mine));
   }
+  if (!kept.IsReplicated()) now.part = Reassign(now.part, now.tiling, kept);
   DeviceTiling added = DeviceTiling::Replicated(tiling.rank());
   added.set_order(tiling.order());
   for (int64_t d = 0; d < tiling.rank(); ++d) {
-    for (size_t n = now.tiling.dim(d).size(); n < tiling.dim(d).size(); ++n) added.Append(d, tiling.dim(d)[n]);
+    for (size_t n = kept.dim(d).size(); n < tiling.dim(d).size(); ++n) added.Append(d, tiling.dim(d)[n]);
   }
   XC_ASSIGN_OR_RETURN(now.part, parts_.Part(now.part, added));
   now.tiling = tiling;

@@ -23,8 +23,9 @@ class DeviceExchange {
  public:
   explicit DeviceExchange(int64_t devices) : devices_(devices), parts_(devices) {}
 
-  // The array by another tiling: an all-to-all where a cut moves from one dimension to another, all-gathers along
-  // dimensions that are cut less, slices along those that are cut more.
+  // The array by another tiling: an all-to-all where a cut moves from one dimension to another, a permutation where
+  // other devices have parts of the same size, all-gathers along dimensions that are cut less, slices along those that
+  // are cut more.
   absl::StatusOr<DevicePart> In(const DevicePart& from, const DeviceTiling& tiling);
   DeviceParts& parts() { return parts_; }
   // `op` of the parts of all devices that differ in `digits` only.
@@ -42,6 +43,10 @@ class DeviceExchange {
   // Adds the collective among such devices.
   HloInstruction* Collective(HloInstruction* part, HloOpcode opcode, const Shape& shape, const Digits& digits,
                              const Int64List& order);
+  // Each pair: a device, and the one that gets its part.
+  HloInstruction* Permutation(HloInstruction* part, std::vector<Int64List> pairs);
+  // The part that `to` gives a device, which cuts the dimensions into as many tiles as `from`.
+  HloInstruction* Reassign(HloInstruction* part, const DeviceTiling& from, const DeviceTiling& to);
   HloInstruction* AllGather(HloInstruction* part, int64_t d, const Digits& digits, const Int64List& order);
   HloInstruction* AllToAll(HloInstruction* part, int64_t from, int64_t to, const Digits& digits,
                            const Int64List& order);

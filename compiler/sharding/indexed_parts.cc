@@ -35,6 +35,16 @@ HloInstruction* Zeros(HloComputation* computation, const Shape& shape) {
   return make::Full(computation, shape.type(), shape.dims(), 0);
 }
 
+// The sum over devices that differ in `digits` of what one of them has.
+HloInstruction* OfThoseThatHave(HloInstruction* has, HloInstruction* taken, const Digits& digits,
+                                const Int64List& order, DeviceExchange* exchange) {
+  // What adds nothing to any number, zeros of either sign among them.
+  HloInstruction* nothing = Zeros(taken->parent(), taken->shape());
+  if (IsFloating(taken->type()) || IsComplex(taken->type())) nothing = make::Unary(O::kNegate, nothing);
+  const O sum = taken->type() == ElementType::kPred ? O::kOr : O::kAdd;
+  return exchange->AllReduce(make::Select(has, taken, nothing), sum, digits, order);
+}
+
 // Bounds of the numbers of indices; those that are not said have none.
 class Bounds {
  public:
@@ -155,11 +165,39 @@ absl::StatusOr<std::optional<DevicePart>> GatherFromParts(const HloInstruction& 
     if (!HasDim(dims.offset_dims, d)) positions.push_back(d);
   }
   HloInstruction* const has = make::Broadcast(of_part.Within(), taken->shape().dims(), positions);
-  // What adds nothing to any number, zeros of either sign among them.
-  HloInstruction* nothing = Zeros(taken->parent(), taken->shape());
-  if (IsFloating(i.type()) || IsComplex(i.type())) nothing = make::Unary(O::kNegate, nothing);
-  const O sum = i.type() == ElementType::kPred ? O::kOr : O::kAdd;
-  return DevicePart{exchange->AllReduce(make::Select(has, taken, nothing), sum, summed, order), result};
+  return DevicePart{OfThoseThatHave(has, taken, summed, order, exchange), result};
+}
+
+absl::StatusOr<std::optional<DevicePart>> SliceFromParts(const HloInstruction& i, const DevicePart& array,
+                                                         DeviceExchange* exchange) {
+  const Shape& shape = i.operand(0)->shape();
+  SliceAttr slice = i.slice();
+  DeviceTiling result = array.tiling;
+  Digits summed;
+  HloInstruction* has = nullptr;
+  for (int64_t d = 0; d < shape.rank(); ++d) {
+    const bool whole = slice.starts[d] == 0 && i.shape().dim(d) == shape.dim(d);
+    if (array.tiling.dim(d).empty() || whole) {
+      slice.limits[d] -= shape.dim(d) - array.part->shape().dim(d);
+      continue;
+    }
+    const int64_t tiles = array.tiling.Tiles(d), size = shape.dim(d) / tiles, tile = slice.starts[d] / size;
+    if (i.shape().dim(d) % tiles == 0 || tile != (slice.limits[d] - 1) / size) return std::nullopt;
+    slice.starts[d] -= tile * size;
+    slice.limits[d] -= tile * size;
+    const Digits& digits = array.tiling.dim(d);
+    summed.insert(summed.end(), digits.begin(), digits.end());
+    result.Clear(d);
+    HloComputation* const computation = array.part->parent();
+    HloInstruction* const here =
+        make::Compare(CompareDirection::kEq, exchange->parts().StartOf(computation, array.tiling, d, 1),
+                      make::ScalarInt(computation, ElementType::kS32, tile));
+    has = has == nullptr ? here : make::Binary(O::kAnd, has, here);
+  }
+  if (has == nullptr) return std::nullopt;
+  HloInstruction* const taken = make::Slice(array.part, slice.starts, slice.limits, slice.strides);
+  has = make::Broadcast(has, taken->shape().dims(), {});
+  return DevicePart{OfThoseThatHave(has, taken, summed, array.tiling.order(), exchange), result};
 }
 
 absl::StatusOr<std::vector<DevicePart>> ScatterIntoParts(const HloInstruction& i, const std::vector<DevicePart>& x,

@@ -16,6 +16,11 @@ namespace xc {
 absl::StatusOr<std::optional<DevicePart>> GatherFromParts(const HloInstruction& gather, const DevicePart& array,
                                                           const DevicePart& indices, DeviceExchange* exchange);
 
+// Of a slice that is within one tile along dimensions by which `array` is cut, and too short there to be cut itself:
+// the device that has it gives it to all. Nothing for other slices.
+absl::StatusOr<std::optional<DevicePart>> SliceFromParts(const HloInstruction& slice, const DevicePart& array,
+                                                         DeviceExchange* exchange);
+
 // Of a scatter with operands `x`, whose results lie by `to` as far as they can. Sums of updates that are cut are made
 // on each device apart first.
 absl::StatusOr<std::vector<DevicePart>> ScatterIntoParts(const HloInstruction& scatter,

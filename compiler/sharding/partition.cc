@@ -447,6 +447,10 @@ class Partitioner {
       if (tiling.IsReplicated()) tiling = (*x[o])[0].tiling;
     }
     if (i.opcode() == O::kReverse) return VisitReverse(i, (*x[0])[0]);
+    if (i.opcode() == O::kSlice) {
+      XC_ASSIGN_OR_RETURN(const std::optional<Leaf> one, SliceFromParts(i, (*x[0])[0], &exchange_));
+      if (one.has_value()) return Value{*one};
+    }
     KeepCuts(i, movement, &tiling);
     std::vector<HloInstruction*> operands;
     for (size_t o = 0; o < x.size(); ++o) {

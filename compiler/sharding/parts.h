@@ -28,10 +28,10 @@ class DeviceParts {
                                          const std::vector<std::pair<int64_t, int64_t>>& offsets,
                                          const DeviceTiling& tiling, const Shape& whole);
 
- private:
   // This device's number along dimension d of the tiling, times `size`: s32[].
   HloInstruction* StartOf(HloComputation* computation, const DeviceTiling& tiling, int64_t d, int64_t size);
 
+ private:
   const int64_t devices_;
   absl::flat_hash_map<HloComputation*, HloInstruction*> partition_ids_;
 };

@@ -116,6 +116,24 @@ def along_cut():
             yield f"along_{name}_{spec}", lambda f=function, s=spec: collectives(text_of(f, put(x, (4, 2), *s)))
 
 
+def otherwise():
+    """Arrays that come to lie on other devices."""
+    x = np.arange(32, dtype="float32").reshape(8, 4)
+    specs = [(), ("x",), ("y",), ("x", "y"), ("y", "x"), (None, "x"), (("x", "y"),), (("y", "x"),)]
+    for one in specs:
+        for other in specs:
+            if one == (None, "x") and isinstance(other[:1] and other[0], tuple):
+                continue  # two ways, each in one or two steps
+            yield f"otherwise_{one}_{other}", lambda one=one, other=other: collectives(
+                text_of(lambda a: a, put(x, (2, 2), *one), out_shardings=NamedSharding(mesh(2, 2), P(*other)))
+            )
+    for name, f in {"first": lambda a: a[0], "sixth": lambda a: a[5:6], "column": lambda a: a[:, 3]}.items():
+        for spec in (("x",), ("x", "y"), (None, "y"), (("x", "y"),)):
+            yield f"one_{name}_{spec}", lambda f=f, spec=spec: str(
+                "all-reduce" in collectives(text_of(f, put(x, (2, 2), *spec)))
+            )
+
+
 def claims():
     x = np.arange(64, dtype="float32").reshape(8, 8)
     alias = lambda text: re.findall(r"input_output_alias=\{.*?may-alias\) \}", text)
@@ -152,5 +170,5 @@ def claims():
 
 
 def cases():
-    for group in (batches, shapes, along_cut, claims):
+    for group in (batches, shapes, along_cut, otherwise, claims):
         yield from group()
