@@ -25,28 +25,17 @@ using V = llvm::Value*;
 // two f16 numbers without being it. Where nothing is left the first quotient is exact, and where that cannot be told
 // (by zeros, infinities and NaN) it is right. (All pairs were tried.)
 V Quotient(ElementEmitter& e, V x, V d) {
-  constexpr int kLanes = 16;
   auto& b = e.builder();
-  std::vector<V> parts;
-  for (int start = 0; start < ElementEmitter::Lanes(x); start += kLanes) {
-    std::vector<int> lanes(kLanes);
-    std::iota(lanes.begin(), lanes.end(), start);
-    V u = b.CreateShuffleVector(x, lanes), v = b.CreateShuffleVector(d, lanes);
+  const V both[] = {x, d};
+  return EmitInParts(b, 16, both, [&](V const* part) {
+    V u = part[0], v = part[1];
     V zero = llvm::Constant::getNullValue(u->getType());
     V inverse = b.CreateIntrinsic(llvm::Intrinsic::x86_avx512_rcp14_ps_512, {}, {v, zero, b.getInt16(0xffff)});
     V first = b.CreateFMul(u, inverse);
     const auto fma = [&](V f, V g, V h) { return b.CreateIntrinsic(llvm::Intrinsic::fma, {u->getType()}, {f, g, h}); };
     V rest = fma(b.CreateFNeg(first), v, u);
-    parts.push_back(b.CreateSelect(b.CreateFCmpONE(rest, zero), fma(rest, inverse, first), first));
-  }
-  while (parts.size() > 1) {
-    std::vector<V> pairs;
-    std::vector<int> both(2 * ElementEmitter::Lanes(parts[0]));
-    std::iota(both.begin(), both.end(), 0);
-    for (size_t i = 0; i < parts.size(); i += 2) pairs.push_back(b.CreateShuffleVector(parts[i], parts[i + 1], both));
-    parts = std::move(pairs);
-  }
-  return parts[0];
+    return b.CreateSelect(b.CreateFCmpONE(rest, zero), fma(rest, inverse, first), first);
+  });
 }
 
 bool IsNumericOrder(const HloInstruction& compare) {
@@ -85,6 +74,28 @@ V EmitHalf(ElementEmitter& e, const HloInstruction& instruction, absl::Span<cons
 }
 
 }  // namespace
+
+V EmitInParts(llvm::IRBuilderBase& b, int lanes, absl::Span<V const> vectors,
+              absl::FunctionRef<V(V const* parts)> code) {
+  std::vector<V> results;
+  for (int start = 0; start < ElementEmitter::Lanes(vectors[0]); start += lanes) {
+    std::vector<int> pick(lanes);
+    std::iota(pick.begin(), pick.end(), start);
+    std::vector<V> parts;
+    for (V vector : vectors) parts.push_back(b.CreateShuffleVector(vector, pick));
+    results.push_back(code(parts.data()));
+  }
+  while (results.size() > 1) {
+    std::vector<V> pairs;
+    std::vector<int> both(2 * ElementEmitter::Lanes(results[0]));
+    std::iota(both.begin(), both.end(), 0);
+    for (size_t i = 0; i < results.size(); i += 2) {
+      pairs.push_back(b.CreateShuffleVector(results[i], results[i + 1], both));
+    }
+    results = std::move(pairs);
+  }
+  return results[0];
+}
 
 Element EmitHalfOp(ElementEmitter& e, const HloInstruction& instruction, absl::Span<const Element> operands) {
   const HloOpcode op = instruction.opcode();

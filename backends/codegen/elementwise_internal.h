@@ -2,6 +2,7 @@
 #ifndef XC_BACKENDS_CODEGEN_ELEMENTWISE_INTERNAL_H_
 #define XC_BACKENDS_CODEGEN_ELEMENTWISE_INTERNAL_H_
 
+#include "absl/functional/function_ref.h"
 #include "backends/codegen/elementwise.h"
 
 namespace xc::codegen {
@@ -17,6 +18,9 @@ llvm::Value* EmitCompare(ElementEmitter& e, const HloInstruction& instruction, a
 // where the machine has none, or no operand is at hand as one.
 Element EmitHalfOp(ElementEmitter& e, const HloInstruction& instruction, absl::Span<const Element> operands);
 Element EmitComplexOp(ElementEmitter& e, HloOpcode op, absl::Span<const Element> x);
+// `code` of vectors of `lanes` lanes, for each such part of vectors of a multiple of them.
+llvm::Value* EmitInParts(llvm::IRBuilderBase& b, int lanes, absl::Span<llvm::Value* const> vectors,
+                         absl::FunctionRef<llvm::Value*(llvm::Value* const* parts)> code);
 llvm::Value* EmitReducePrecision(ElementEmitter& e, ElementType type, int exponent_bits, int mantissa_bits,
                                  llvm::Value* x);
 
