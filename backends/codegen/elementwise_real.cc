@@ -87,7 +87,7 @@ V EmitExtreme(llvm::IRBuilderBase& b, bool largest, V x, V y) {
 }
 
 // Quotients of 64 bits: as in QuotientOfLanes where all numbers have at most 51, which doubles hold beside 3 2^51.
-V QuotientOfWideLanes(llvm::IRBuilderBase& b, bool is_signed, V x, V y) {
+V QuotientOfWideLanes(llvm::IRBuilderBase& b, bool fma, bool is_signed, V x, V y) {
   llvm::Type *t = x->getType(), *doubles = t->getWithNewType(b.getDoubleTy());
   const auto I = [&](int64_t value) { return llvm::ConstantInt::get(t, value); };
   V magic = llvm::ConstantFP::get(doubles, 0x1.8p52), magic_bits = b.CreateBitCast(magic, t);
@@ -95,7 +95,19 @@ V QuotientOfWideLanes(llvm::IRBuilderBase& b, bool is_signed, V x, V y) {
   V bits = b.CreateOrReduce(b.CreateOr(shifted(x), shifted(y)));
   V is_wide = b.CreateICmpUGE(bits, b.getInt64(int64_t{1} << (is_signed ? 52 : 51)));
   const auto number = [&](V v) { return b.CreateFSub(b.CreateBitCast(b.CreateAdd(v, magic_bits), doubles), magic); };
-  V cut = b.CreateUnaryIntrinsic(llvm::Intrinsic::trunc, b.CreateFDiv(number(x), number(y)));
+  V quotient;
+  if (fma && llvm::isa<llvm::Constant>(y)) {
+    // By the rounded reciprocal, put right once: as a division gives it (EmitQuotient).
+    const auto add_product = [&](V f, V g, V h) {
+      return b.CreateIntrinsic(llvm::Intrinsic::fma, {doubles}, {f, g, h});
+    };
+    V dividend = number(x), divisor = number(y), inverse = b.CreateFDiv(llvm::ConstantFP::get(doubles, 1), divisor);
+    V product = b.CreateFMul(dividend, inverse);
+    quotient = add_product(add_product(b.CreateFNeg(product), divisor, dividend), inverse, product);
+  } else {
+    quotient = b.CreateFDiv(number(x), number(y));
+  }
+  V cut = b.CreateUnaryIntrinsic(llvm::Intrinsic::trunc, quotient);
   V q = b.CreateSub(b.CreateBitCast(b.CreateFAdd(cut, magic), t), magic_bits);
   return EmitUnlessRare(b, is_wide, q, [&] { return is_signed ? b.CreateSDiv(x, y) : b.CreateUDiv(x, y); });
 }
@@ -103,11 +115,11 @@ V QuotientOfWideLanes(llvm::IRBuilderBase& b, bool is_signed, V x, V y) {
 // The quotient of vectors of integers, which have no instruction of their own, as one of floats with twice their
 // digits: it lies further from a whole number than it can be rounded, and is cut. Null: what is no vector, and
 // constants of up to 32 bits, by whose reciprocals LLVM multiplies.
-V QuotientOfLanes(llvm::IRBuilderBase& b, bool is_signed, V x, V y) {
+V QuotientOfLanes(llvm::IRBuilderBase& b, bool fma, bool is_signed, V x, V y) {
   llvm::Type* t = x->getType();
   const unsigned width = t->getScalarSizeInBits();
   if (!t->isVectorTy() || width > 64) return nullptr;
-  if (width > 32) return QuotientOfWideLanes(b, is_signed, x, y);
+  if (width > 32) return QuotientOfWideLanes(b, fma, is_signed, x, y);
   if (llvm::isa<llvm::Constant>(y)) return nullptr;
   llvm::Type* floats = t->getWithNewType(width <= 16 ? b.getFloatTy() : b.getDoubleTy());
   const auto converted = [&](V v) { return is_signed ? b.CreateSIToFP(v, floats) : b.CreateUIToFP(v, floats); };
@@ -117,7 +129,8 @@ V QuotientOfLanes(llvm::IRBuilderBase& b, bool is_signed, V x, V y) {
 
 // Quotient and remainder with HLO's answers for division by zero and for MIN / -1. Signed division by 1 stands in for
 // the operands that the machine would trap on.
-V Divide(llvm::IRBuilderBase& b, bool is_signed, bool remainder, V x, V y) {
+V Divide(ElementEmitter& e, bool is_signed, bool remainder, V x, V y) {
+  auto& b = e.builder();
   llvm::Type* t = x->getType();
   V zero = llvm::ConstantInt::get(t, 0), one = llvm::ConstantInt::get(t, 1),
     minus = llvm::ConstantInt::getSigned(t, -1);
@@ -131,7 +144,7 @@ V Divide(llvm::IRBuilderBase& b, bool is_signed, bool remainder, V x, V y) {
     bad = b.CreateOr(by_zero, b.CreateAnd(b.CreateICmpEQ(x, min), negated));
   }
   V safe = b.CreateSelect(bad, one, y);
-  V q = QuotientOfLanes(b, is_signed, x, safe);
+  V q = QuotientOfLanes(b, e.target().fma, is_signed, x, safe);
   if (!remainder) {
     if (q == nullptr) q = is_signed ? b.CreateSDiv(x, safe) : b.CreateUDiv(x, safe);  // overflow: MIN / 1 is MIN
     return b.CreateSelect(by_zero, minus, q);
@@ -142,7 +155,8 @@ V Divide(llvm::IRBuilderBase& b, bool is_signed, bool remainder, V x, V y) {
   return b.CreateSelect(by_zero, x, r);
 }
 
-V Shift(llvm::IRBuilderBase& b, HloOpcode op, int bits, V x, V y) {
+V Shift(ElementEmitter& e, HloOpcode op, int bits, V x, V y) {
+  auto& b = e.builder();
   llvm::Type* t = x->getType();
   V width = llvm::ConstantInt::get(t, bits);
   V inside = b.CreateICmpULT(y, width);
@@ -295,7 +309,7 @@ V EmitIntegerOp(ElementEmitter& e, HloOpcode op, ElementType type, V const* x) {
       return is_pred ? b.CreateAnd(x[0], x[1]) : b.CreateMul(x[0], x[1]);
     case HloOpcode::kDivide:
     case HloOpcode::kRemainder:
-      return is_pred ? nullptr : Divide(b, is_signed, op == HloOpcode::kRemainder, x[0], x[1]);
+      return is_pred ? nullptr : Divide(e, is_signed, op == HloOpcode::kRemainder, x[0], x[1]);
     case HloOpcode::kMaximum:
       return is_pred ? b.CreateOr(x[0], x[1]) : max(x[0], x[1]);
     case HloOpcode::kMinimum:

@@ -80,6 +80,20 @@ V FusedEmitter::PlaceInRow(const Index& position) {
   return e_.builder().CreateGEP(e_.RegisterType(kept_row_->made->type()), kept_row_->memory, at.base);
 }
 
+std::optional<Reciprocals> FusedEmitter::ReciprocalsOf(const HloInstruction* divide, const Index& position) {
+  if (lanes_ == 1 || position.dims.empty()) return std::nullopt;
+  const Term& at = position.dims.back();
+  if (at.vec != nullptr || at.stride != 1) return std::nullopt;
+  auto& b = e_.builder();
+  for (const KeptReciprocals* kept : reciprocals_) {
+    if (kept->divide != divide) continue;
+    V place = b.CreateGEP(b.getDoubleTy(), kept->memory, at.base);
+    return Reciprocals{b.CreateAlignedLoad(e_.RegisterType(ElementType::kF64, lanes_), place, llvm::Align(8)),
+                       kept->safe};
+  }
+  return std::nullopt;
+}
+
 absl::StatusOr<Element> FusedEmitter::Compute(const HloInstruction* instruction, const Index& position) {
   using State = KeptRow::State;
   if (kept_row_ == nullptr) return Emit(instruction, position);
@@ -132,6 +146,10 @@ absl::StatusOr<Element> FusedEmitter::Emit(const HloInstruction* instruction, co
     if (V wanted = And(tail_, lane_condition_); wanted != nullptr && HasRareOperands(*instruction)) {
       // What stands in other lanes is zero mostly, which takes a call in each of them.
       for (Element& value : operands) value = e_.Select(wanted, value, e_.Constant(instruction->type(), 1));
+    }
+    if (const std::optional<Reciprocals> reciprocals = ReciprocalsOf(instruction, position)) {
+      e_.Broadcast(absl::MakeSpan(operands));
+      return Element{EmitQuotient(e_, operands[0].re, operands[1].re, *reciprocals)};
     }
     return EmitElementwise(e_, *instruction, operands);
   }

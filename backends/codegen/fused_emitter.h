@@ -15,6 +15,7 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "backends/codegen/element.h"
+#include "backends/codegen/elementwise.h"
 #include "backends/codegen/index.h"
 #include "hlo/base/status.h"
 #include "hlo/module.h"
@@ -34,6 +35,13 @@ struct KeptRow {
   const HloInstruction *made, *taken;
   llvm::Value* memory = nullptr;
   enum class State { kUnknown, kWritten, kUnusable } state = State::kUnknown;
+};
+
+// The reciprocals of the divisors of `divide`, doubles along its last dimension that are the same in all rows, with
+// room for a vector behind the last, and whether all are safe (Reciprocals).
+struct KeptReciprocals {
+  const HloInstruction* divide;
+  llvm::Value *memory = nullptr, *safe = nullptr;
 };
 
 class FusedEmitter;
@@ -65,11 +73,15 @@ class FusedEmitter {
   void BindAlias(const HloInstruction* instruction, const HloInstruction* other) { alias_[instruction] = other; }
   // Keeps the row in memory where its maker is emitted, along the last dimension, and takes it from there afterwards.
   void BindRow(KeptRow* row) { kept_row_ = row; }
+  // Makes its quotients of the reciprocals, where lanes lie along the last dimension.
+  void BindReciprocals(const KeptReciprocals* reciprocals) { reciprocals_.push_back(reciprocals); }
   // Has reductions of rows done by `reducer` where values are wanted at all positions; the emitter has one lane.
   void SetRowReducer(RowReducer* reducer) { row_reducer_ = reducer; }
   // Which lanes are inside the array, in a loop's last step. Lane 0 always is. Null: all.
   void SetTail(llvm::Value* mask) { tail_ = mask; }
   bool has_tail() const { return tail_ != nullptr; }
+  // Whether the condition holds in any lane inside the array.
+  llvm::Value* Any(llvm::Value* condition);
 
   // Along a row of bf16 (IsPairedRow), lanes are two elements apart, and those in between are wanted, too, by another
   // emitter: `odd` says which. Lane 0 is wanted at an even place from the row's start in each.
@@ -159,6 +171,8 @@ class FusedEmitter {
   // `elements`: how many there are from `base` on.
   V LoadComponent(ElementType type, V base, const Term& offset, int64_t elements);
   // Elements a small stride apart, without reading beyond the last; in lanes outside of `mask` (null: none) zeros.
+  // The reciprocals for the quotients of `divide` at `position`; nothing if there are none.
+  std::optional<Reciprocals> ReciprocalsOf(const HloInstruction* divide, const Index& position);
   V LoadStrided(llvm::Type* scalar, V base, const Term& offset, V mask);
   // The same for lanes that are mostly all wanted or none, as those beside a border are. Where all are, the first
   // element is at `first`.
@@ -218,6 +232,7 @@ class FusedEmitter {
   absl::flat_hash_map<const HloInstruction*, bool> costly_;
   std::map<Key, std::vector<Element>> cache_;
   int depth_ = 0;
+  std::vector<const KeptReciprocals*> reciprocals_;
   int pair_ = -1;  // of SetPair; -1: neighbouring lanes are neighbours in memory
 };
 

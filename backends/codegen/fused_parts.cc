@@ -53,9 +53,13 @@ bool FusedEmitter::IsCostly(const HloInstruction* array) {
   return costly_[array] = costly;
 }
 
+V FusedEmitter::Any(V condition) {
+  return IsVector(condition) ? e_.builder().CreateOrReduce(And(tail_, condition)) : condition;
+}
+
 absl::StatusOr<Element> FusedEmitter::InBranch(V condition, absl::FunctionRef<absl::StatusOr<Element>()> body) {
   auto& b = e_.builder();
-  V wanted = IsVector(condition) ? b.CreateOrReduce(And(tail_, condition)) : condition;
+  V wanted = Any(condition);
   llvm::Function* function = b.GetInsertBlock()->getParent();
   llvm::BasicBlock* before = b.GetInsertBlock();
   auto* inside = llvm::BasicBlock::Create(b.getContext(), "inside", function);

@@ -10,6 +10,7 @@
 #include "backends/cpu/kernel_analysis.h"
 #include "backends/cpu/kernel_writer.h"
 #include "backends/cpu/loop_nest.h"
+#include "backends/cpu/row_divisors.h"
 #include "backends/cpu/row_groups.h"
 #include "backends/plan/expression.h"
 #include "hlo/base/choices.h"
@@ -221,9 +222,16 @@ absl::Status IrEmitter::EmitLoops(const HloInstruction* instruction, const plan:
   const int64_t grain = single ? shapes[0].Grain() : 1;
   return writer.Write(work, grain, [&](V begin, V end) -> absl::Status {
     codegen::ElementEmitter element(b(), codegen_target_);
-    auto bind = [&](FusedEmitter& fused) { writer.Bind(fused); };
     for (size_t n = 0; n < kernel.nests.size(); ++n) {
       const plan::Nest& nest = kernel.nests[n];
+      auto bind_arrays = [&](FusedEmitter& fused) { writer.Bind(fused); };
+      RowDivisors divisors(fusion && rows[n].empty() ? nest.values : std::vector<const HloInstruction*>(), shapes[n],
+                           codegen_target_);
+      XC_RETURN_IF_ERROR(divisors.Write(element, shapes[n], impl_->scope->jump, bind_arrays));
+      auto bind = [&](FusedEmitter& fused) {
+        bind_arrays(fused);
+        divisors.Bind(fused);
+      };
       auto body = [&](FusedEmitter& fused, const Index& position) -> absl::Status {
         if (const HloInstruction* reduce = nest.values[0]; reduce->shape().IsTuple()) {
           XC_ASSIGN_OR_RETURN(std::vector<codegen::Element> results, fused.GetReduce(reduce, position));

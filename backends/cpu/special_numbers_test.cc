@@ -1,5 +1,5 @@
 // Zeros of either sign, and NaN, among the elements of extremes and sorts; denormal numbers on threads that flush them;
-// quotients of integers of all sizes.
+// quotients of integers of all sizes, and by one divisor.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -198,6 +198,42 @@ TEST(SpecialNumbers, QuotientsUnderAFlag) {
       "ROOT t = (pred[70], T[70]) tuple(e, u)";
   for (const char* type : {"s32", "u8", "s64", "f32", "f64"}) {
     for (const char* flag : {"NE", "EQ"}) Same(absl::Substitute(kBody, flag), type, "");
+  }
+}
+
+// Doubles by a divisor that all lanes share, and wide integers by a constant: as a division gives them, whatever the
+// numbers' size is.
+TEST(SpecialNumbers, QuotientsByOneDivisor) {
+  for (const char* divisor : {"3", "-7", "1.9999999999999998", "1.9999999999999996", "1.0000000000000002", "1e-300",
+                              "1e300", "5e-324", "1e-310", "inf", "nan", "0", "-0"}) {
+    ExpectSame(absl::StrReplaceAll(R"(HloModule m
+ENTRY e { x = f64[3,61] parameter(0) one = f64[] parameter(1) column = f64[3] parameter(2) c = f64[] constant(D)
+  d = f64[3,61] broadcast(c), dimensions={} ones = f64[3,61] broadcast(one), dimensions={}
+  columns = f64[3,61] broadcast(column), dimensions={0} zero = f64[] constant(0) zeros = f64[3,61] broadcast(zero), dimensions={}
+  top = f64[] constant(1e308) tops = f64[3,61] broadcast(top), dimensions={} low = f64[] constant(4e-310)
+  lows = f64[3,61] broadcast(low), dimensions={} end = f64[] constant(1.9999999999999998)
+  ends = f64[3,61] broadcast(end), dimensions={} half = f64[] constant(2.220446049250313e-16)
+  halves = f64[3,61] broadcast(half), dimensions={} near = f64[3,61] multiply(x, halves)
+  large = f64[3,61] multiply(x, tops) small = f64[3,61] multiply(x, lows) none = f64[3,61] multiply(x, zeros)
+  infinite = f64[3,61] divide(x, none) last = f64[3,61] subtract(ends, near)
+  q0 = f64[3,61] divide(x, d) q1 = f64[3,61] divide(large, d) q2 = f64[3,61] divide(small, d)
+  q3 = f64[3,61] divide(none, d) q4 = f64[3,61] divide(infinite, d) q5 = f64[3,61] divide(last, d)
+  q6 = f64[3,61] divide(x, ones) q7 = f64[3,61] divide(large, columns)
+  ROOT r = (f64[3,61], f64[3,61], f64[3,61], f64[3,61], f64[3,61], f64[3,61], f64[3,61], f64[3,61])
+    tuple(q0, q1, q2, q3, q4, q5, q6, q7) })",
+                                   {{"D)", absl::StrCat(divisor, ")")}}));
+  }
+  for (const char* divisor : {"7681", "-3", "1", "-1", "0", "1099511627776", "-9223372036854775808"}) {
+    BothOptions options;
+    options.low = -(int64_t{1} << 50);
+    options.high = int64_t{1} << 50;
+    ExpectSame(absl::StrReplaceAll(R"(HloModule m
+ENTRY e { x = s64[61] parameter(0) c = s64[] constant(D) d = s64[61] broadcast(c), dimensions={}
+  q = s64[61] divide(x, d) r = s64[61] remainder(x, d) y = s64[61] multiply(d, q) t = s64[61] divide(y, d)
+  wide = s64[61] multiply(x, x) u = s64[61] divide(wide, d)
+  ROOT all = (s64[61], s64[61], s64[61], s64[61]) tuple(q, r, t, u) })",
+                                   {{"D)", absl::StrCat(divisor, ")")}}),
+               options);
   }
 }
 
