@@ -158,6 +158,13 @@ V Divide(ElementEmitter& e, bool is_signed, bool remainder, V x, V y) {
 V Shift(ElementEmitter& e, HloOpcode op, int bits, V x, V y) {
   auto& b = e.builder();
   llvm::Type* t = x->getType();
+  if (e.target().masked_memory && op == HloOpcode::kShiftRightArithmetic && bits == 8 &&
+      ElementEmitter::Lanes(x) > 16) {
+    // In 16 bits, which such machines shift by as much as each lane says: by 8 nothing of a byte is left but its sign.
+    llvm::Type* wide = t->getExtendedType();
+    V amount = b.CreateZExt(b.CreateBinaryIntrinsic(in::umin, y, llvm::ConstantInt::get(t, 8)), wide);
+    return b.CreateTrunc(b.CreateAShr(b.CreateSExt(x, wide), amount), t);
+  }
   V width = llvm::ConstantInt::get(t, bits);
   V inside = b.CreateICmpULT(y, width);
   V amount = b.CreateSelect(inside, y, llvm::ConstantInt::get(t, 0));
@@ -334,13 +341,13 @@ V EmitIntegerOp(ElementEmitter& e, HloOpcode op, ElementType type, V const* x) {
     case HloOpcode::kShiftLeft:
     case HloOpcode::kShiftRightArithmetic:
       return is_pred ? nullptr
-                     : Shift(b, op, bits,
+                     : Shift(e, op, bits,
                              op == HloOpcode::kShiftRightArithmetic && !is_signed && bits < 8
                                  ? b.CreateAShr(b.CreateShl(x[0], I(8 - bits)), I(8 - bits))
                                  : x[0],
                              own_bits(x[1]));
     case HloOpcode::kShiftRightLogical:
-      return is_pred ? nullptr : Shift(b, op, bits, own_bits(x[0]), own_bits(x[1]));
+      return is_pred ? nullptr : Shift(e, op, bits, own_bits(x[0]), own_bits(x[1]));
     case HloOpcode::kPopcnt:
       return b.CreateUnaryIntrinsic(in::ctpop, own_bits(x[0]));
     case HloOpcode::kCountLeadingZeros: {
