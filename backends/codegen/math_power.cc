@@ -40,38 +40,38 @@ V PowDouble(MathBuilder& m, V x, V y) {
   return WithSignOfPower(m, x, y, EmitExpOfSum(m, product));
 }
 
-// Cube root of floats: two of Halley's iterations in double from an estimate that divides the exponent by 3.
+// The cube root of a positive normal double with a relative error of 2^-24: an estimate t that divides the exponent by
+// 3, and a polynomial near r^(-1/3) for r = t^3 / a, which lies between 0.9097 and 1.0993.
+V EstimateCbrt(MathBuilder& m, V a) {
+  llvm::IRBuilderBase& b = m.b;
+  // floor(h / 3) for the upper half h < 2^31, by multiplication
+  V third = b.CreateLShr(b.CreateMul(b.CreateLShr(m.Bits(a), m.I(32)), m.I(0xAAAAAAAB)), m.I(33));
+  V t = m.Float(b.CreateShl(b.CreateAdd(third, m.I(715094163)), m.I(32)));
+  V r = m.Mul(m.Mul(t, t), m.Div(t, a));  // nothing overflows
+  return m.Mul(t, m.Poly(r, {1.8725848795884228, -1.871658778245713, 1.601693088347091, -0.7454191325908885,
+                             0.14279993214915046}));
+}
+
+// Cube root of floats, in double: the estimate and one of Halley's iterations.
 V CbrtFloat(MathBuilder& m, V x) {
   MathBuilder d = m.Double();
   V zero = m.Eq(x, m.F(0));  // whose estimates would have denormal cubes, which are slow
   V a = m.Extend(m.Select(zero, m.F(1), m.Abs(x)));
-  V high = d.b.CreateLShr(d.Bits(a), d.I(32));
-  // floor(h / 3) for h < 2^31, by multiplication
-  V third = d.b.CreateLShr(d.b.CreateMul(high, d.I(0xAAAAAAAB)), d.I(33));
-  V t = d.Float(d.b.CreateShl(d.b.CreateAdd(third, d.I(715094163)), d.I(32)));
-  for (int i = 0; i < 3; ++i) {
-    V cube = d.Mul(d.Mul(t, t), t);
-    t = d.Mul(t, d.Div(d.Add(cube, d.Add(a, a)), d.Add(d.Add(cube, cube), a)));
-  }
+  V t = EstimateCbrt(d, a);
+  V cube = d.Mul(d.Mul(t, t), t);
+  t = d.Mul(t, d.Div(d.Add(cube, d.Add(a, a)), d.Add(d.Add(cube, cube), a)));
   V y = m.CopySign(m.Round(t), x);
   V self = m.b.CreateOr(zero, m.b.CreateNot(m.Lt(m.Abs(x), m.F(m.inf()))));
   return m.Select(self, x, y);
 }
 
-// Cube root of doubles: two of Halley's iterations from an estimate that divides the exponent by 3, then one from what
-// is rounded to 23 bits, so that its square is exact.
+// Cube root of doubles: one of Halley's iterations from the estimate, rounded to 23 bits, so that its square is exact.
 V CbrtDouble(MathBuilder& m, V x) {
   llvm::IRBuilderBase& b = m.b;
   V a = m.Abs(x);
   V tiny = m.Lt(a, m.F(0x1p-1022));
   a = m.Select(tiny, m.Mul(a, m.F(0x1p54)), a);
-  V third = b.CreateLShr(b.CreateMul(b.CreateLShr(m.Bits(a), m.I(32)), m.I(0xAAAAAAAB)), m.I(33));
-  V t = m.Float(b.CreateShl(b.CreateAdd(third, m.I(715094163)), m.I(32)));
-  for (int i = 0; i < 2; ++i) {
-    // r = t^3 / a, so that nothing overflows.
-    V r = m.Mul(m.Mul(t, t), m.Div(t, a));
-    t = m.Mul(t, m.Div(m.Add(r, m.F(2)), m.Fma(r, m.F(2), m.F(1))));
-  }
+  V t = EstimateCbrt(m, a);
   t = m.Float(b.CreateAnd(b.CreateAdd(m.Bits(t), m.I(int64_t{1} << 29)), m.I(-(int64_t{1} << 30))));
   V r = m.Div(a, m.Mul(t, t));
   V y = m.Fma(t, m.Div(m.Sub(r, t), m.Add(m.Add(t, t), r)), t);
