@@ -2,6 +2,9 @@
 
 #include <cmath>
 #include <limits>
+#include <vector>
+
+#include "absl/types/span.h"
 
 namespace xc {
 namespace {
@@ -17,22 +20,38 @@ Op Where(HloBuilder& b, Op pred, double constant, Op other) {
 }
 
 // c[0] x^n + ... + c[n], by Horner's rule.
-Op Polynomial(HloBuilder& b, Op x, const std::vector<double>& coefficients) {
+Op Polynomial(HloBuilder& b, Op x, absl::Span<const double> coefficients) {
   Op p = b.FullLike(x, coefficients[0]);
   for (size_t i = 1; i < coefficients.size(); ++i) p = AddC(b, b.Mul(p, x), coefficients[i]);
   return p;
 }
 
-// Lanczos' approximation with g = 7 and 9 terms.
-constexpr double kLanczosFirst = 0.99999999999980993227684700473478;
-constexpr double kLanczos[] = {676.520368121885098567009190444019, -1259.13921672240287047156078755283,
-                               771.3234287776530788486528258894,   -176.61502916214059906584551354,
-                               12.507343278686904814458936853,     -0.13857109526572011689554707,
-                               9.984369578019570859563e-6,         1.50563273514931155834e-7};
+// Lanczos' approximation with g = 7 and 9 terms, whose sum of fractions c / (z + i) is a fraction of polynomials here,
+// with the powers of z from the highest one on. All coefficients are positive: nothing cancels.
+constexpr double kLanczosAbove[] = {0.9999999999998099, 60.458333333341905, 1599.0425347220414,
+                                    24165.510665029473, 228235.21549971408, 1379496.265878669,
+                                    5210869.017760827,  11246929.484659921, 10619610.099075992};
+constexpr double kLanczosBelow[] = {1, 36, 546, 4536, 22449, 67284, 118124, 109584, 40320};
 constexpr double kLanczosShift = 7.5;
 
 // log(z + 7.5) as log(7.5) + log1p(z / 7.5), which keeps precision for small z.
 Op LogShifted(HloBuilder& b, Op z) { return AddC(b, b.Log1p(MulC(b, z, 1 / kLanczosShift)), std::log(kLanczosShift)); }
+
+// z, or where its eighth power might overflow a number from which on the sum is near enough to 1.
+Op Limited(HloBuilder& b, Op z) { return b.Min(z, b.FullLike(z, z.type() == ElementType::kF64 ? 1e30 : 1e4)); }
+
+// The coefficients of the derivative.
+std::vector<double> Derivative(absl::Span<const double> coefficients) {
+  std::vector<double> slopes;
+  const size_t degree = coefficients.size() - 1;
+  for (size_t i = 0; i < degree; ++i) slopes.push_back(coefficients[i] * static_cast<double>(degree - i));
+  return slopes;
+}
+
+// The derivative of the logarithm of a polynomial.
+Op LogSlope(HloBuilder& b, Op z, absl::Span<const double> coefficients) {
+  return b.Div(Polynomial(b, z, Derivative(coefficients)), Polynomial(b, z, coefficients));
+}
 
 }  // namespace
 
@@ -40,8 +59,8 @@ Op LogShifted(HloBuilder& b, Op z) { return AddC(b, b.Log1p(MulC(b, z, 1 / kLanc
 Op Lgamma(HloBuilder& b, Op x) {
   const Op half = b.FullLike(x, 0.5), one = b.FullLike(x, 1), reflect = b.Lt(x, half);
   const Op z = b.Select(reflect, b.Neg(x), b.Sub(x, one));
-  Op sum = b.FullLike(x, kLanczosFirst);
-  for (int i = 0; i < 8; ++i) sum = b.Add(sum, b.Div(b.FullLike(x, kLanczos[i]), AddC(b, z, i + 1)));
+  const Op limited = Limited(b, z);
+  const Op sum = b.Div(Polynomial(b, limited, kLanczosAbove), Polynomial(b, limited, kLanczosBelow));
   const Op t = AddC(b, z, kLanczosShift), log_t = LogShifted(b, z);
   const Op power = b.Mul(b.Sub(b.Add(z, half), b.Div(t, log_t)), log_t);
   const Op log_y = b.Add(AddC(b, power, 0.91893853320467274178), b.Log(sum));
@@ -57,14 +76,9 @@ Op Lgamma(HloBuilder& b, Op x) {
 Op Digamma(HloBuilder& b, Op x) {
   const Op half = b.FullLike(x, 0.5), one = b.FullLike(x, 1), reflect = b.Lt(x, half);
   const Op z = b.Select(reflect, b.Neg(x), b.Sub(x, one));
-  Op numerator = b.FullLike(x, 0), denominator = b.FullLike(x, kLanczosFirst);
-  for (int i = 0; i < 8; ++i) {
-    const Op c = b.FullLike(x, kLanczos[i]), d = AddC(b, z, i + 1);
-    numerator = b.Sub(numerator, b.Div(c, b.Mul(d, d)));
-    denominator = b.Add(denominator, b.Div(c, d));
-  }
-  const Op t = AddC(b, z, kLanczosShift);
-  const Op y = b.Sub(b.Add(LogShifted(b, z), b.Div(numerator, denominator)), b.Div(b.FullLike(x, 7), t));
+  const Op t = AddC(b, z, kLanczosShift), limited = Limited(b, z);
+  const Op sum = b.Sub(LogSlope(b, limited, kLanczosAbove), LogSlope(b, limited, kLanczosBelow));
+  const Op y = b.Sub(b.Add(LogShifted(b, z), sum), b.Div(b.FullLike(x, 7), t));
   // The cotangent has period 1 in x / pi.
   const Op reduced = MulC(b, b.Add(x, b.Abs(b.Floor(b.Add(x, half)))), kPi);
   const Op reflected = b.Sub(y, MulC(b, b.Div(b.Cos(reduced), b.Sin(reduced)), kPi));
@@ -117,22 +131,28 @@ Op Erfc(HloBuilder& b, Op x) {
   return b.Select(b.Gt(ax, b.FullLike(ax, 1)), far, b.Sub(b.FullLike(x, 1), near));
 }
 
-// After Giles (2012), with Newton steps in double precision.
+// After Giles (2012), with errors near 1e-6; in double precision then one of Halley's steps, which leave the third
+// power of the error.
 Op ErfInv(HloBuilder& b, Op x) {
+  const bool wide = x.type() == ElementType::kF64;
   const Op one = b.FullLike(x, 1), w = b.Neg(b.Log1p(b.Neg(b.Mul(x, x))));
   const Op near = Polynomial(b, AddC(b, w, -2.5),
                              {2.81022636e-08, 3.43273939e-07, -3.5233877e-06, -4.39150654e-06, 0.00021858087,
                               -0.00125372503, -0.00417768164, 0.246640727, 1.50140941});
-  const Op far = Polynomial(b, AddC(b, b.Sqrt(w), -3),
-                            {-0.000200214257, 0.000100950558, 0.00134934322, -0.00367342844, 0.00573950773,
-                             -0.0076224613, 0.00943887047, 1.00167406, 2.83297682});
+  // Doubles reach further: up to w = 36.7, where floats end at 15.9.
+  const Op far = wide ? Polynomial(b, AddC(b, b.Sqrt(w), -4),
+                                   {1.84409574e-05, -7.94861059e-05, 8.6995671e-05, -2.5095142e-05, 0.000262212762,
+                                    -0.000945365852, 0.00129008266, 1.00951196, 3.83978162})
+                      : Polynomial(b, AddC(b, b.Sqrt(w), -3),
+                                   {-0.000200214257, 0.000100950558, 0.00134934322, -0.00367342844, 0.00573950773,
+                                    -0.0076224613, 0.00943887047, 1.00167406, 2.83297682});
   Op y = b.Mul(b.Select(b.Lt(w, b.FullLike(w, 5)), near, far), x);
-  for (int i = 0; x.type() == ElementType::kF64 && i < 2; ++i) {
+  if (wide) {
     const Op slope = MulC(b, b.Exp(b.Neg(b.Mul(y, y))), 1.12837916709551257390);
     // erf(y) - x without cancellation: for |x| near 1 by erfc.
     const Op error = b.Select(b.Gt(b.Abs(x), b.FullLike(x, 0.5)),
                               b.Mul(b.Sign(x), b.Sub(b.Sub(one, b.Abs(x)), Erfc(b, b.Abs(y)))), b.Sub(b.Erf(y), x));
-    const Op step = b.Div(error, slope);
+    const Op newton = b.Div(error, slope), step = b.Div(newton, AddC(b, b.Mul(newton, y), 1));
     y = b.Sub(y, Where(b, b.Not(b.IsFinite(step)), 0, step));
   }
   return b.Select(b.Eq(b.Abs(x), one), MulC(b, x, kInf), y);
