@@ -58,9 +58,13 @@ int64_t MostOfShortRow(const plan::Nest& nest, const KernelShape& shape, const c
 // Lanes for loops over an array that is only read or written, along its last dimension of more than one element.
 int LanesAlong(const Shape& shape, const codegen::CodegenTarget& target);
 
-// The row reductions that `values`, of equal dimensions, are computed from elementwise; empty if they also depend on
-// other reductions. `functions` is set to whether the elementwise part is expensive enough to be worth vectors even if
-// the rows are reduced one by one.
+// Whether it sums up rows of a few numbers that are no rows of IsRowReduce: one row in each lane, they would be picked
+// apart element by element, which takes about the square of their length.
+bool IsShortSum(const HloInstruction& reduce);
+
+// The row reductions and short sums that `values`, of equal dimensions, are computed from elementwise; empty if they
+// also depend on other reductions. `functions` is set to whether the elementwise part is expensive enough to be worth
+// vectors even if the rows are reduced one by one.
 std::vector<const HloInstruction*> RowsBelow(const std::vector<const HloInstruction*>& values, bool* functions);
 
 }  // namespace xc::cpu

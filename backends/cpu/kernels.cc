@@ -206,7 +206,10 @@ absl::Status IrEmitter::EmitLoops(const HloInstruction* instruction, const plan:
       bool functions = false;
       rows.back() = RowsBelow(nest.values, &functions);
       together.back() = RowsTogether(rows.back(), fusion, codegen_target_);
-      if (together.back() == 0 && !functions) rows.back().clear();
+      // One by one, short rows take longer than one in each lane.
+      const bool alone = functions && std::none_of(rows.back().begin(), rows.back().end(),
+                                                   [](const HloInstruction* reduce) { return IsShortSum(*reduce); });
+      if (together.back() == 0 && !alone) rows.back().clear();
     }
     if (!rows.back().empty()) shape.TakeVectors();
     if (together.back() > 0) shape.lanes = std::min(shape.lanes, together.back());

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <numeric>
 
 #include "absl/container/flat_hash_set.h"
 #include "compiler/fuse/emittable.h"
@@ -20,7 +21,7 @@ using codegen::Index;
 using codegen::Term;
 using V = llvm::Value*;
 
-// Lanes of partial results, those that a row has by itself.
+// Lanes of a vector of partial results.
 int LanesOf(const HloInstruction& reduce, const codegen::CodegenTarget& target) {
   return target.vector_bytes / std::max(4, StorageBytes(reduce.operand(0)->type()));
 }
@@ -77,14 +78,16 @@ class Group {
         position_(position),
         bind_(bind),
         rows_(fused.lanes()),
-        lanes_(LanesOf(*reduce, e_.target())),
         row_(RowDimension(*reduce)),
+        size_(operand_->shape().dim(row_)),
+        vector_(LanesOf(*reduce, e_.target())),
+        lanes_(LanesOfRow()),
         op_(SimpleReducer(*reduce->to_apply())),
         keep_(op_ == HloOpcode::kAdd || op_ == HloOpcode::kMultiply) {}
 
   absl::StatusOr<Element> Reduce() {
     XC_ASSIGN_OR_RETURN(Element init, fused_.Get(reduce_.operand(1), Index{}));
-    neutral_ = e_.Splat(codegen::NeutralElement(e_, op_, reduce_.type(), init), lanes_);
+    neutral_ = e_.Splat(codegen::NeutralElement(e_, op_, reduce_.type(), init), vector_);
     // The places of the rows; behind the last one there are only lanes that nobody wants.
     V first = position_.dims[plan_.inner].base;
     for (int r = 0; r < rows_; ++r) {
@@ -94,23 +97,21 @@ class Group {
       }
       places_.push_back(at);
     }
-    std::vector<Element> parts(rows_, neutral_);
-    const int64_t size = operand_->shape().dim(row_), whole = size / lanes_, rest = size % lanes_;
+    std::vector<Element> parts(rows_ * lanes_ / vector_, neutral_);
+    const int64_t whole = size_ / lanes_, rest = size_ % lanes_;
     constexpr int64_t kWrittenOut = 2;
     if (whole <= kWrittenOut) {
-      for (int64_t i = 0; i < whole; ++i) XC_RETURN_IF_ERROR(Step(b_.getInt64(i * lanes_), nullptr, &parts));
+      for (int64_t i = 0; i < whole; ++i) XC_RETURN_IF_ERROR(Step(b_.getInt64(i * lanes_), lanes_, &parts));
     } else {
       codegen::Loop loop(b_, b_.getInt64(0), b_.getInt64(whole * lanes_), lanes_, "rows");
       std::vector<Element> in;
       for (const Element& part : parts) in.push_back(codegen::CarryInto(loop, part));
       std::vector<Element> out = in;
-      XC_RETURN_IF_ERROR(Step(loop.index(), nullptr, &out));
+      XC_RETURN_IF_ERROR(Step(loop.index(), lanes_, &out));
       codegen::EndLoop(loop, out);
       parts = in;
     }
-    if (rest > 0) {
-      XC_RETURN_IF_ERROR(Step(b_.getInt64(whole * lanes_), codegen::FirstLanes(b_, lanes_, rest), &parts));
-    }
+    if (rest > 0) XC_RETURN_IF_ERROR(Step(b_.getInt64(whole * lanes_), rest, &parts));
     XC_ASSIGN_OR_RETURN(Element total, Join(std::move(parts)));
     XC_ASSIGN_OR_RETURN(total, Apply(e_.Splat(init, rows_), total));
     if (keep_) total.re = e_.Normalize(reduce_.type(), total.re);
@@ -124,30 +125,60 @@ class Group {
     return value[0];
   }
 
-  // Adds to each row's part its elements from `at` on, in the lanes of `mask` (null: all).
-  absl::Status Step(V at, V mask, std::vector<Element>* parts) {
+  // Of a vector, those that a row has by itself: half of it, a quarter, … if these hold the row.
+  int LanesOfRow() const {
+    int lanes = vector_;
+    while (lanes / 2 >= size_ && vector_ / (lanes / 2) <= rows_) lanes /= 2;
+    return lanes;
+  }
+
+  // Both, one behind the other; f16 is converted afterwards, in half as many steps.
+  V Joined(V x, V y) {
+    std::vector<int> all(2 * e_.Lanes(x));
+    std::iota(all.begin(), all.end(), 0);
+    const bool known = e_.target().halves && !llvm::isa<llvm::Constant>(x) && !llvm::isa<llvm::Constant>(y);
+    V half = known ? e_.Half(x) : nullptr, other = half == nullptr ? nullptr : e_.Half(y);
+    return other == nullptr ? b_.CreateShuffleVector(x, y, all) : e_.FromHalf(b_.CreateShuffleVector(half, other, all));
+  }
+
+  // Adds to each row's part its elements from `at` on, `count` of them, which fill its lanes or do not.
+  absl::Status Step(V at, int64_t count, std::vector<Element>* parts) {
     FusedEmitter inner(e_, lanes_);
-    inner.SetTail(mask);
+    if (count < lanes_) inner.SetTail(codegen::FirstLanes(b_, lanes_, count));
     bind_(inner);
-    const Shape& shape = operand_->shape();
-    const Int64List& reduced = reduce_.dimensions();
+    std::vector<V> values;
     for (int r = 0; r < rows_; ++r) {
-      Index to;
-      int64_t next = 0;
-      for (int64_t d = 0; d < shape.rank(); ++d) {
-        if (std::find(reduced.begin(), reduced.end(), d) != reduced.end()) {
-          to.dims.push_back(d == row_ ? Term{at, 1, nullptr, true} : inner.index().Constant(0));
-        } else {
-          to.dims.push_back(next == plan_.inner ? inner.index().Uniform(places_[r]) : position_.dims[next]);
-          ++next;
-        }
-      }
-      XC_ASSIGN_OR_RETURN(Element x, inner.Get(operand_, to));
-      x = e_.Splat(x, lanes_);
-      if (mask != nullptr) x.re = b_.CreateSelect(mask, x.re, neutral_.re);
-      XC_ASSIGN_OR_RETURN((*parts)[r], Apply((*parts)[r], x));
+      XC_ASSIGN_OR_RETURN(Element x, inner.Get(operand_, PlaceInRow(inner, r, at)));
+      values.push_back(e_.Splat(x, lanes_).re);
+    }
+    for (int lanes = lanes_; lanes < vector_; lanes *= 2) {
+      for (size_t i = 0; i < values.size() / 2; ++i) values[i] = Joined(values[2 * i], values[2 * i + 1]);
+      values.resize(values.size() / 2);
+    }
+    std::vector<llvm::Constant*> wanted;
+    for (int i = 0; i < vector_; ++i) wanted.push_back(b_.getInt1(i % lanes_ < count));
+    for (size_t i = 0; i < values.size(); ++i) {
+      V x = count == lanes_ ? values[i] : b_.CreateSelect(llvm::ConstantVector::get(wanted), values[i], neutral_.re);
+      XC_ASSIGN_OR_RETURN((*parts)[i], Apply((*parts)[i], {x}));
     }
     return absl::OkStatus();
+  }
+
+  // The elements of the row in lane `r` from `at` on.
+  Index PlaceInRow(FusedEmitter& inner, int r, V at) {
+    const Shape& shape = operand_->shape();
+    const Int64List& reduced = reduce_.dimensions();
+    Index place;
+    int64_t next = 0;
+    for (int64_t d = 0; d < shape.rank(); ++d) {
+      if (std::find(reduced.begin(), reduced.end(), d) != reduced.end()) {
+        place.dims.push_back(d == row_ ? Term{at, 1, nullptr, true} : inner.index().Constant(0));
+      } else {
+        place.dims.push_back(next == plan_.inner ? inner.index().Uniform(places_[r]) : position_.dims[next]);
+        ++next;
+      }
+    }
+    return place;
   }
 
   // One vector with a result a row. Halves of what is left of each row are put together, two vectors' in one.
@@ -156,7 +187,7 @@ class Group {
     while (left > 1) {
       const bool pairs = parts.size() > 1;
       std::vector<int> low, high;
-      const int all = pairs ? 2 * lanes_ : e_.Lanes(parts[0].re);
+      const int all = pairs ? 2 * vector_ : e_.Lanes(parts[0].re);
       for (int begin = 0; begin < all; begin += left) {
         for (int i = 0; i < left / 2; ++i) {
           low.push_back(begin + i);
@@ -184,8 +215,9 @@ class Group {
   const KernelShape& plan_;
   const Index& position_;
   const std::function<void(FusedEmitter&)>& bind_;
-  const int rows_, lanes_;
-  const int64_t row_;
+  const int rows_;
+  const int64_t row_, size_;  // the dimension
+  const int vector_, lanes_;
   const HloOpcode op_;
   const bool keep_;  // sums of narrow floats are rounded once
   Element neutral_;

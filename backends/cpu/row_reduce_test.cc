@@ -91,13 +91,13 @@ ENTRY e { x = bf16[64,256] parameter(0) z = f32[] constant(0) part = f32[] const
   EXPECT_NE(code->find("load <16 x i32>"), std::string::npos) << *code;
 }
 
-// Rows of a few vectors are reduced together: of all lengths, and less of them than a vector has lanes; by themselves,
-// of products, and with arithmetic that follows.
+// Rows of a few vectors are reduced together, and sums of short rows, several of which fill a vector: of all lengths,
+// and less of them than a vector has lanes; by themselves, of products, and with arithmetic that follows.
 TEST(RowReduce, SeveralRowsTogether) {
   for (const char* type : {"f32", "f64", "bf16", "f16", "s32", "s8"}) {
     const bool floats = type[0] == 'f' || type[0] == 'b';
     const bool most = std::string(type) == "f32";
-    for (const int columns : most ? std::vector<int>{12, 16, 64, 100} : std::vector<int>{33}) {
+    for (const int columns : most ? std::vector<int>{5, 6, 7, 8, 11, 12, 16, 64, 100} : std::vector<int>{5, 7, 33}) {
       for (const int rows : {3, 21}) {
         BothOptions options;
         options.tolerance = std::string(type) == "f64" ? 1e-12 : std::string(type) == "f32" ? 1e-5 : floats ? 0.03 : 0;
