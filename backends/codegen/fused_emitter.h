@@ -174,7 +174,10 @@ class FusedEmitter {
   // The reciprocals for the quotients of `divide` at `position`; nothing if there are none.
   std::optional<Reciprocals> ReciprocalsOf(const HloInstruction* divide, const Index& position);
   V LoadStrided(llvm::Type* scalar, V base, const Term& offset, V mask);
-  // The same for lanes that are mostly all wanted or none, as those beside a border are. Where all are, the first
+  // How many elements each of its reads has, of the `elements` from the first to the last: as many as a whole vector
+  // holds, where one instruction picks them out of two vectors.
+  int64_t StridedWidth(llvm::Type* scalar, int64_t elements, V mask) const;
+  // LoadStrided for lanes that are mostly all wanted or none, as those beside a border are. Where all are, the first
   // element is at `first`.
   V LoadStridedWhere(llvm::Type* scalar, V base, const Term& offset, V first, V mask);
   // Where a masked read of neighbouring elements begins: at `position`, or at the array's first element if no lane is

@@ -1,6 +1,7 @@
 // Loads and stores of the fused emitter: uniform, contiguous, strided and gathered, with and without masks.
 #include <algorithm>
 #include <bit>
+#include <numeric>
 
 #include "absl/types/span.h"
 #include "backends/codegen/fused_emitter.h"
@@ -66,7 +67,6 @@ Term FusedEmitter::Offset(const Shape& shape, const Index& position) {
 V FusedEmitter::LoadStrided(llvm::Type* scalar, V base, const Term& offset, V mask) {
   auto& b = e_.builder();
   const llvm::Align align(scalar->getScalarSizeInBits() / 8);
-  llvm::Type* type = llvm::FixedVectorType::get(scalar, lanes_);
   // A place in rows of as many elements as the lanes are apart: vectors are read from the rows' beginning on, which are
   // the same for the other places.
   V rows = offset.base;
@@ -81,13 +81,15 @@ V FusedEmitter::LoadStrided(llvm::Type* scalar, V base, const Term& offset, V ma
     }
   }
   const int64_t last = place_in_row + offset.stride * (lanes_ - 1);  // where the last element lies
+  const int64_t width = offset.stride == 1 ? lanes_ : StridedWidth(scalar, last + 1, mask);
+  llvm::Type* type = llvm::FixedVectorType::get(scalar, width);
   V result = nullptr;
   int64_t taken = 0;  // lanes
   for (int64_t part = 0; taken < lanes_; ++part) {
-    const int64_t end = (part + 1) * lanes_ - place_in_row;
+    const int64_t end = (part + 1) * width - place_in_row;
     const int64_t next = end <= 0 ? 0 : std::min<int64_t>(lanes_, (end - 1) / offset.stride + 1);
     if (next <= taken) continue;
-    const int64_t first = std::min<int64_t>(part * lanes_, last + 1 - lanes_);
+    const int64_t first = std::min<int64_t>(part * width, last + 1 - width);
     V place = b.CreateGEP(scalar, base, b.CreateAdd(rows, index_.Const(first)));
     V loaded;
     if (mask == nullptr) {
@@ -95,7 +97,7 @@ V FusedEmitter::LoadStrided(llvm::Type* scalar, V base, const Term& offset, V ma
     } else {
       // What belongs to a lane that is wanted.
       std::vector<int> lane_of;
-      for (int64_t i = first - place_in_row; i < first - place_in_row + lanes_; ++i) {
+      for (int64_t i = first - place_in_row; i < first - place_in_row + width; ++i) {
         lane_of.push_back(i >= 0 && i % offset.stride == 0 ? static_cast<int>(i / offset.stride) : lanes_);
       }
       V none = llvm::Constant::getNullValue(mask->getType());
@@ -104,15 +106,26 @@ V FusedEmitter::LoadStrided(llvm::Type* scalar, V base, const Term& offset, V ma
     }
     if (offset.stride == 1) return loaded;
     // Lanes that lie in this part come from it, those before from the result so far.
-    std::vector<int> pick;
+    std::vector<int> pick(width, llvm::PoisonMaskElem);
     for (int64_t lane = 0; lane < lanes_; ++lane) {
       const int64_t in_part = place_in_row + lane * offset.stride - first;
-      pick.push_back(lane >= taken ? std::min<int64_t>(in_part, lanes_ - 1) + lanes_ : lane);
+      pick[lane] = static_cast<int>(lane >= taken ? std::min<int64_t>(in_part, width - 1) + width : lane);
     }
     result = b.CreateShuffleVector(result == nullptr ? loaded : result, loaded, pick);
     taken = next;
   }
-  return result;
+  std::vector<int> all(lanes_);
+  std::iota(all.begin(), all.end(), 0);
+  return width == lanes_ ? result : b.CreateShuffleVector(result, all);
+}
+
+int64_t FusedEmitter::StridedWidth(llvm::Type* scalar, int64_t elements, V mask) const {
+  const int64_t bits = scalar->getScalarSizeInBits();
+  int64_t width = lanes_;
+  const bool picks = bits >= 16 ? e_.target().masked_memory : e_.target().gathers;
+  if (!picks || ForAllSizes() || (mask != nullptr && !llvm::isa<llvm::Constant>(mask))) return width;
+  while (2 * width * bits <= 8 * e_.target().vector_bytes && 2 * width <= elements) width *= 2;
+  return width;
 }
 
 V FusedEmitter::LoadStridedWhere(llvm::Type* scalar, V base, const Term& offset, V first, V mask) {
