@@ -39,6 +39,10 @@ bool FusedEmitter::IsCostly(const HloInstruction* array) {
     case HloOpcode::kRemainder:
       costly = true;
       break;
+    case HloOpcode::kTranspose:
+      // Neighbours are read one by one, unless lanes lie along another dimension.
+      costly = lanes_ > 1 && array->dimensions().back() + 1 != array->shape().rank();
+      break;
     case HloOpcode::kBroadcast: {
       // What all lanes share is taken out of their loop, unless it is in a branch there.
       const Int64List& kept = array->dimensions();
@@ -73,15 +77,18 @@ absl::StatusOr<Element> FusedEmitter::InBranch(V condition, absl::FunctionRef<ab
   cache_ = std::move(cache);
   index_.Restore(std::move(memo));
   if (!value.ok()) return value;
+  V half = e_.target().halves && !llvm::isa<llvm::Constant>(value->re) ? e_.Half(value->re) : nullptr;
   llvm::BasicBlock* end = b.GetInsertBlock();
   b.CreateBr(after);
   b.SetInsertPoint(after);
-  const auto join = [&](V x) {
+  const auto or_zero = [&](V x) {
     llvm::PHINode* phi = b.CreatePHI(x->getType(), 2);
     phi->addIncoming(x, end);
     phi->addIncoming(llvm::Constant::getNullValue(x->getType()), before);
     return phi;
   };
+  // What is at hand as f16 stays so.
+  const auto join = [&](V x) -> V { return half != nullptr ? e_.FromHalf(or_zero(half)) : or_zero(x); };
   Element result{join(value->re)};
   if (value->im != nullptr) result.im = join(value->im);
   return result;
