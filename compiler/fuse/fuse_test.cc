@@ -248,6 +248,21 @@ TEST(Fuse, UpdatesReadWhatTheyWriteOver) {
   EXPECT_THAT(fused("[0:99]"), HasSubstr("f32[99,99] slice(p0)"));
 }
 
+// The sum is one array beside the update; each slice would be one if they were fused.
+TEST(Fuse, UpdatesBySeveralPartsOfWhatTheyUpdateAreComputedApart) {
+  EXPECT_EQ(Fuse(R"(
+    a = f32[100,100] parameter(0)
+    b = f32[98,98] slice(a), slice={[0:98], [1:99]}
+    c = f32[98,98] slice(a), slice={[2:100], [1:99]}
+    d = f32[98,98] slice(a), slice={[1:99], [1:99]}
+    e = f32[98,98] add(b, c)
+    f = f32[98,98] subtract(e, d)
+    one = s32[] constant(1)
+    ROOT u = f32[100,100] dynamic-update-slice(a, f, one, one))"),
+            "t0 = f32[98,98] fusion(p0), kind=kLoop, calls=fused_subtract\n"
+            "root = f32[100,100] fusion(p0, t0), kind=kLoop, calls=fused_dynamic-update-slice\n");
+}
+
 TEST(Fuse, UpdateInPlaceKeepsItsTargetOutside) {
   const std::string out = Fuse(R"(
     a = f32[1000] parameter(0)

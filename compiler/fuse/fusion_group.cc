@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/hash/hash.h"
 #include "absl/strings/str_cat.h"
 #include "compiler/cost_analysis.h"
@@ -76,6 +77,27 @@ bool JoinsIndices(const HloInstruction* gather, int64_t operand) {
   return indices->opcode() == HloOpcode::kConcatenate && indices->dimensions()[0] == d &&
          std::all_of(indices->operands().begin(), indices->operands().end(),
                      [&](const HloInstruction* part) { return part->shape().dim(d) == 1; });
+}
+
+// How many parts of what `update` updates are read at other places than they are updated at, elementwise on the way to
+// what it writes. Each would be an array of its own beside the update in place.
+int64_t PartsReadElsewhere(const HloInstruction* update) {
+  constexpr size_t kMost = 64;  // instructions that are looked at
+  const HloInstruction* updated = update->operand(0);
+  absl::flat_hash_set<const HloInstruction*> seen;
+  std::vector<const HloInstruction*> left = {update->operand(1)};
+  int64_t parts = 0;
+  while (!left.empty() && seen.size() < kMost) {
+    const HloInstruction* i = left.back();
+    left.pop_back();
+    if (!seen.insert(i).second) continue;
+    if (std::find(i->operands().begin(), i->operands().end(), updated) != i->operands().end()) {
+      if (!ReadsUpdatedPlace(i, update) && SameDims(i->shape(), update->operand(1)->shape())) ++parts;
+    } else if (i->IsElementwise()) {
+      left.insert(left.end(), i->operands().begin(), i->operands().end());
+    }
+  }
+  return parts;
 }
 
 // Instructions of the code for one evaluation. What costs much more is a loop or a call.
@@ -252,6 +274,9 @@ Decision FusionGroup::CanAdd(const HloInstruction* producer, const std::vector<E
     // What is updated must not be read elsewhere, or it could not be updated in place.
     const HloInstruction* target_array = root_->operand(0);
     if (producer == target_array) return Decision::No("it is updated in place");
+    if (producer == root_->operand(1) && ChooseAny(PartsReadElsewhere(root_) > 1)) {
+      return Decision::No("several arrays would be kept for it, which are one for what is computed apart");
+    }
     for (const HloInstruction* operand : producer->operands()) {
       if (operand != target_array) continue;
       bool same_place = ChooseSafe(ReadsUpdatedPlace(producer, root_));
