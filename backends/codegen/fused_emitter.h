@@ -92,6 +92,11 @@ class FusedEmitter {
   // All results of a reduce (one for each of its inputs) at `position`.
   absl::StatusOr<std::vector<Element>> GetReduce(const HloInstruction* reduce, const Index& position);
 
+  // The results at `position` and the next ones along dimension `d`, `count` of them, of a reduce-window whose window
+  // is trivial but along `d`, where it moves by one and has no padding: what they share is read once.
+  absl::StatusOr<std::vector<Element>> GetWindows(const HloInstruction* reduce, const Index& position, int64_t d,
+                                                  int64_t count);
+
   // The value of `array` at `at`, in the lanes where that is inside of the array; `inside` says in which lanes it is
   // (null: in all). A dimension that is not `checked` is known to be inside.
   absl::StatusOr<Element> GetInside(const HloInstruction* array, const std::vector<Term>& at,
@@ -166,13 +171,13 @@ class FusedEmitter {
   // The place of `position` in the kept row, if the lanes are neighbours there; else null.
   V PlaceInRow(const Index& position);
   absl::StatusOr<Element> Compute(const HloInstruction* instruction, const Index& position);
+  // The reciprocals for the quotients of `divide` at `position`; nothing if there are none.
+  std::optional<Reciprocals> ReciprocalsOf(const HloInstruction* divide, const Index& position);
 
   Element Load(const HloInstruction* instruction, V base, const Index& position);
   // `elements`: how many there are from `base` on.
   V LoadComponent(ElementType type, V base, const Term& offset, int64_t elements);
   // Elements a small stride apart, without reading beyond the last; in lanes outside of `mask` (null: none) zeros.
-  // The reciprocals for the quotients of `divide` at `position`; nothing if there are none.
-  std::optional<Reciprocals> ReciprocalsOf(const HloInstruction* divide, const Index& position);
   V LoadStrided(llvm::Type* scalar, V base, const Term& offset, V mask);
   // How many elements each of its reads has, of the `elements` from the first to the last: as many as a whole vector
   // holds, where one instruction picks them out of two vectors.
@@ -227,6 +232,7 @@ class FusedEmitter {
   absl::flat_hash_map<const HloInstruction*, Element> values_;
   absl::flat_hash_map<const HloInstruction*, const HloInstruction*> alias_;
   KeptRow* kept_row_ = nullptr;
+  std::vector<const KeptReciprocals*> reciprocals_;
   RowReducer* row_reducer_ = nullptr;
   V tail_ = nullptr;
   V uniform_condition_ = nullptr;  // i1
@@ -235,7 +241,6 @@ class FusedEmitter {
   absl::flat_hash_map<const HloInstruction*, bool> costly_;
   std::map<Key, std::vector<Element>> cache_;
   int depth_ = 0;
-  std::vector<const KeptReciprocals*> reciprocals_;
   int pair_ = -1;  // of SetPair; -1: neighbouring lanes are neighbours in memory
 };
 

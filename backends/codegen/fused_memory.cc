@@ -226,12 +226,12 @@ V FusedEmitter::LoadComponent(ElementType type, V base, const Term& offset, int6
     return backwards ? b.CreateVectorReverse(loaded) : loaded;
   }
   V positions = index_.Lanes(offset);
-  if (e_.target().masked_memory && scalar->getScalarSizeInBits() >= 32) {
+  // Loads one by one from places that are constants apart need no positions.
+  const bool placed = offset.vec == nullptr && mask == nullptr;
+  if (e_.target().masked_memory && scalar->getScalarSizeInBits() >= 32 && !(placed && lanes_ == 2)) {
     return b.CreateMaskedGather(type_of_lanes, at(positions), align, mask, zeros);
   }
   const int bits = scalar->getScalarSizeInBits();
-  // Loads one by one from places that are constants apart need no positions.
-  const bool placed = offset.vec == nullptr && mask == nullptr;
   if (e_.target().gathers && bits < 32 && elements * bits >= 32 && lanes_ >= 8 && !placed && !ForAllSizes()) {
     return GatherNarrow(type_of_lanes, base, positions, mask, elements);
   }
@@ -270,6 +270,17 @@ Element FusedEmitter::Load(const HloInstruction* instruction, V base, const Inde
     }
     const auto [even, odd] = EvenAndOdd(lanes_);
     return {b.CreateShuffleVector(both, even), b.CreateShuffleVector(both, odd)};
+  }
+  if (lanes_ == 2 && offset.vec == nullptr && !offset.uniform() && mask == nullptr && !ForAllSizes()) {
+    // One number after the other.
+    llvm::Type* number = llvm::FixedVectorType::get(scalar, 2);
+    V at[2];
+    for (int lane = 0; lane < 2; ++lane) {
+      V place = b.CreateAdd(offset.base, index_.Const(lane * offset.stride));
+      V first = b.CreateGEP(scalar, base, index_.Mul(place, index_.Const(2)));
+      at[lane] = b.CreateAlignedLoad(number, first, llvm::Align(scalar->getScalarSizeInBits() / 8));
+    }
+    return {b.CreateShuffleVector(at[0], at[1], {0, 2}), b.CreateShuffleVector(at[0], at[1], {1, 3})};
   }
   if (lanes_ > 1 && offset.vec != nullptr && e_.target().masked_memory && scalar->getScalarSizeInBits() == 32) {
     // Both parts at a time.

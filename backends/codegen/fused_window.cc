@@ -41,6 +41,30 @@ absl::StatusOr<Element> FusedEmitter::GetInside(const HloInstruction* array, con
   return GetWhere(array, at, uniform, lane);
 }
 
+absl::StatusOr<std::vector<Element>> FusedEmitter::GetWindows(const HloInstruction* reduce, const Index& position,
+                                                              int64_t d, int64_t count) {
+  const HloOpcode op = SimpleReducer(*reduce->to_apply());
+  const bool keep = op == HloOpcode::kAdd || op == HloOpcode::kMultiply;
+  const int64_t size = reduce->window().dims[d].size;
+  XC_ASSIGN_OR_RETURN(const Element init, Get(reduce->operand(1), Index{}));
+  std::vector<Element> values(count, e_.Splat(init, lanes_));
+  std::vector<Term> at = Coordinates(position, reduce->shape());
+  const Term first = at[d];
+  for (int64_t k = 0; k < size + count - 1; ++k) {
+    at[d] = index_.AddConst(first, k);
+    XC_ASSIGN_OR_RETURN(const Element x, Get(reduce->operand(0), Index{at}));
+    for (int64_t i = std::max<int64_t>(0, k - size + 1); i <= std::min(k, count - 1); ++i) {
+      const Element arguments[] = {values[i], e_.Splat(x, lanes_)};
+      XC_ASSIGN_OR_RETURN(const std::vector<Element> value, EmitApply(e_, reduce->to_apply(), arguments, !keep));
+      values[i] = value[0];
+    }
+  }
+  for (Element& value : values) {
+    if (keep) value.re = e_.Normalize(reduce->type(), value.re);
+  }
+  return values;
+}
+
 absl::StatusOr<std::vector<Element>> FusedEmitter::EmitReduceWindow(const HloInstruction* reduce,
                                                                     const std::vector<Term>& at) {
   auto& b = e_.builder();

@@ -198,13 +198,18 @@ std::pair<Term, Term> IndexArithmetic::DivRem(const Term& x, int64_t divisor) {
 
 Term IndexArithmetic::Linearize(const std::vector<Term>& dims, const std::vector<int64_t>& strides) {
   Term sum = Constant(0);
+  int64_t known = 0;  // joins last, so that places which differ by a constant share all before it
   // Aligned if one aligned term runs along the lanes and all others are multiples of the lanes.
   bool aligned = true;
   int running = 0;
   for (size_t i = 0; i < dims.size(); ++i) {
-    sum = Add(sum, Scale(dims[i], strides[i]));
+    const std::optional<int64_t> c = dims[i].uniform() ? ConstantOf(dims[i].base) : std::nullopt;
+    if (c.has_value() && !ForAllSizes()) {
+      known += *c * strides[i];
+    } else {
+      sum = Add(sum, Scale(dims[i], strides[i]));
+    }
     if (dims[i].uniform()) {
-      std::optional<int64_t> c = ConstantOf(dims[i].base);
       aligned &= strides[i] % lanes_ == 0 || (c.has_value() && (*c % lanes_) * (strides[i] % lanes_) % lanes_ == 0);
     } else if (dims[i].aligned && strides[i] == 1) {
       ++running;
@@ -212,6 +217,7 @@ Term IndexArithmetic::Linearize(const std::vector<Term>& dims, const std::vector
       aligned = false;
     }
   }
+  if (known != 0) sum = AddConst(sum, known);
   sum.aligned = ChooseSafe(aligned && running == 1 && sum.stride == 1);
   return sum;
 }

@@ -16,7 +16,7 @@ int64_t KernelShape::Work() const {
   return n * Blocks();
 }
 
-int64_t KernelShape::Grain() const { return flat || outer.empty() ? lanes : 1; }
+int64_t KernelShape::Grain() const { return flat || outer.empty() ? lanes : group; }
 
 void KernelShape::MakeNested() {
   if (!flat) return;
@@ -67,6 +67,21 @@ void KernelShape::TakeTiles(int64_t d, const codegen::CodegenTarget& target) {
   if (!ChooseAny(inner_size >= kFewest && dims[d] >= kFewest)) return;
   contiguous = d;
   tile = std::min(most_lanes, kMost);
+}
+
+void KernelShape::TakeGroups() {
+  if (flat || contiguous >= 0 || outer.size() <= 1 || ForAllSizes()) return;
+  group = dims[outer.back()];
+  grouped = 1;
+}
+
+void KernelShape::TakeTinyRows() {
+  constexpr int64_t kTiny = 4, kMost = 8;
+  constexpr size_t kMany = 4;  // dimensions
+  if (flat || contiguous >= 0 || row != 1 || outer.size() < kMany || inner_size > kTiny || ForAllSizes()) return;
+  while (grouped + 1 < outer.size() && group * dims[outer[outer.size() - 1 - grouped]] <= kMost) {
+    group *= dims[outer[outer.size() - 1 - grouped++]];
+  }
 }
 
 namespace {
@@ -144,6 +159,20 @@ int64_t MostOfShortRow(const plan::Nest& nest, const KernelShape& shape, const c
   return saved > arrays * (2 * row * (row - 1) - 3 * lanes) ? kPicked : kAlways;
 }
 
+bool IsShortSum(const HloInstruction& reduce) {
+  if (reduce.opcode() != HloOpcode::kReduce || reduce.operand_count() != 2 || IsRowReduce(reduce)) return false;
+  const Shape& from = reduce.operand(0)->shape();
+  const int64_t last = from.rank() - 1;
+  const HloOpcode op = SimpleReducer(*reduce.to_apply());
+  if (op != HloOpcode::kAdd && op != HloOpcode::kMultiply) return false;
+  const int fewest_bytes = IsFloating(from.type()) ? 2 : 4;
+  if (IsComplex(from.type()) || StorageBytes(from.type()) < fewest_bytes || !from.IsRowMajor()) return false;
+  if (reduce.dimensions() != Int64List{last} || last == 0) return false;
+  // Picking elements out of two vectors takes twice the time where they are narrow; of wide ones there are few lanes.
+  const int64_t fewest = StorageBytes(from.type()) == 4 ? 6 : 5;
+  return ChooseAny(from.dim(last) >= fewest);
+}
+
 std::vector<const HloInstruction*> RowsBelow(const std::vector<const HloInstruction*>& values, bool* functions) {
   // Each with whether it is read at the values' own positions.
   std::vector<std::pair<const HloInstruction*, bool>> work;
@@ -159,20 +188,6 @@ std::vector<const HloInstruction*> RowsBelow(const std::vector<const HloInstruct
     if (!seen.insert({i, in_place}).second) continue;
     if (i->opcode() == HloOpcode::kReduce) {
       if (!in_place || (!IsRowReduce(*i) && !IsShortSum(*i))) return {};
-bool IsShortSum(const HloInstruction& reduce) {
-  if (reduce.opcode() != HloOpcode::kReduce || reduce.operand_count() != 2 || IsRowReduce(reduce)) return false;
-  const Shape& from = reduce.operand(0)->shape();
-  const int64_t last = from.rank() - 1;
-  const HloOpcode op = SimpleReducer(*reduce.to_apply());
-  if (op != HloOpcode::kAdd && op != HloOpcode::kMultiply) return false;
-  const int fewest_bytes = IsFloating(from.type()) ? 2 : 4;
-  if (IsComplex(from.type()) || StorageBytes(from.type()) < fewest_bytes || !from.IsRowMajor()) return false;
-  if (reduce.dimensions() != Int64List{last} || last == 0) return false;
-  // Picking elements out of two vectors takes twice the time where they are narrow; of wide ones there are few lanes.
-  const int64_t fewest = StorageBytes(from.type()) == 4 ? 6 : 5;
-  return ChooseAny(from.dim(last) >= fewest);
-}
-
       exact |= !IsFloating(i->type()) && !IsComplex(i->type());
       rows.push_back(i);
       continue;
@@ -186,6 +201,39 @@ bool IsShortSum(const HloInstruction& reduce) {
   }
   *functions &= !exact;
   return rows;
+}
+
+const HloInstruction* FindSharedWindow(const HloInstruction* value, int64_t d) {
+  constexpr int64_t kFewest = 4, kMost = 32;  // elements of a window, which are all written out
+  const Shape& shape = value->shape();
+  const HloInstruction* found = nullptr;
+  std::vector<const HloInstruction*> work = {value};
+  absl::flat_hash_set<const HloInstruction*> seen;
+  while (!work.empty()) {
+    const HloInstruction* i = work.back();
+    work.pop_back();
+    if (!seen.insert(i).second) continue;
+    if (i->opcode() == HloOpcode::kReduce || i->opcode() == HloOpcode::kFusion) return nullptr;
+    if (i->opcode() == HloOpcode::kReduceWindow) {
+      if (found != nullptr || i->operand_count() != 2 || !SameDims(i->shape(), shape)) return nullptr;
+      found = i;
+    } else if (i->IsElementwise()) {
+      work.insert(work.end(), i->operands().begin(), i->operands().end());
+    } else if (i->opcode() != HloOpcode::kBroadcast && i->opcode() != HloOpcode::kConstant &&
+               i->opcode() != HloOpcode::kParameter) {
+      return nullptr;
+    }
+  }
+  if (found == nullptr || IsComplex(found->type()) || ForAllSizes()) return nullptr;
+  const HloOpcode op = SimpleReducer(*found->to_apply());
+  if (op != HloOpcode::kAdd && op != HloOpcode::kMultiply) return nullptr;
+  const std::vector<WindowDim>& window = found->window().dims;
+  for (int64_t k = 0; k < shape.rank(); ++k) {
+    WindowDim plain;
+    if (k == d) plain.size = window[k].size;
+    if (window[k] != plain) return nullptr;
+  }
+  return window[d].size >= kFewest && window[d].size <= kMost ? found : nullptr;
 }
 
 }  // namespace xc::cpu

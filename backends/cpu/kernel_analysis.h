@@ -32,6 +32,10 @@ struct KernelShape {
   // The side of square tiles over the dimensions `contiguous` and `inner`: a tile is read in vectors along the former,
   // transposed in registers, and written along the latter. 0: no tiles; elements are gathered one by one.
   int tile = 0;
+  // Rows that share all outer coordinates but the last, or the last `grouped` ones: they stand together, a few of them
+  // written out, so that what is the same in all of them is computed once. 1: each stands by itself.
+  int64_t group = 1;
+  size_t grouped = 0;
   int64_t Blocks() const { return contiguous < 0 ? 1 : (inner_size + kBlock - 1) / kBlock; }
 
   // How many iterations can be divided among threads; each thread's piece is a multiple of Grain() long.
@@ -49,6 +53,11 @@ struct KernelShape {
   // Sets `contiguous` to dimension `d`, along which every input is contiguous or constant, and `tile` if the dimensions
   // are large enough for tiles.
   void TakeTiles(int64_t d, const codegen::CodegenTarget& target);
+  // Sets `group` to the rows along the last of the outer dimensions: where what these share takes longer than a short
+  // row.
+  void TakeGroups();
+  // Sets `group` where there are several tiny dimensions, and little code for an element: places take most of the time.
+  void TakeTinyRows();
 };
 
 // The loop shape of a nest.
@@ -66,6 +75,10 @@ bool IsShortSum(const HloInstruction& reduce);
 // also depend on other reductions. `functions` is set to whether the elementwise part is expensive enough to be worth
 // vectors even if the rows are reduced one by one.
 std::vector<const HloInstruction*> RowsBelow(const std::vector<const HloInstruction*>& values, bool* functions);
+
+// The windows of which neighbouring rows of `value` along dimension `d` share most: the one reduce-window that the
+// value is computed from elementwise, if it sums up a few elements along `d` and moves by one. Null: there is none.
+const HloInstruction* FindSharedWindow(const HloInstruction* value, int64_t d);
 
 }  // namespace xc::cpu
 

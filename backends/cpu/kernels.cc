@@ -168,6 +168,24 @@ void StoreRow(FusedEmitter& fused, const Shape& shape, V base, const Index& posi
   fused.StoreAlternately(shape, base, position, shape.rank() - 1, row);
 }
 
+constexpr int64_t kWindowsAtOnce = 4;
+
+// Computes and stores `value` at `position` and the next ones along dimension `d`, from `window` (FindSharedWindow).
+absl::Status WriteWindows(FusedEmitter& fused, const HloInstruction& window, const HloInstruction& value,
+                          const Index& position, int64_t d, V output) {
+  XC_ASSIGN_OR_RETURN(const std::vector<codegen::Element> sums, fused.GetWindows(&window, position, d, kWindowsAtOnce));
+  std::vector<std::pair<Index, codegen::Element>> results;
+  for (int64_t i = 0; i < kWindowsAtOnce; ++i) {
+    Index at = position;
+    at.dims[d] = fused.index().AddConst(position.dims[d], i);
+    fused.BindValue(&window, sums[i]);
+    XC_ASSIGN_OR_RETURN(const codegen::Element result, fused.Get(&value, at));
+    results.push_back({std::move(at), result});
+  }
+  for (const auto& [at, result] : results) fused.Store(value.shape(), output, at, result);
+  return absl::OkStatus();
+}
+
 // Whether rows of gathered windows of several rows, which all start at the same indices, are short.
 bool GathersWindows(const HloInstruction& instruction) {
   constexpr int64_t kShort = 64;
@@ -192,13 +210,13 @@ absl::Status IrEmitter::EmitLoops(const HloInstruction* instruction, const plan:
   // Of each nest: the rows that are reduced before what is in vectors, and how many of each together (0: one by one).
   std::vector<std::vector<const HloInstruction*>> rows;
   std::vector<int> together;
+  std::vector<const HloInstruction*> windows;  // of each nest: those that neighbouring rows share most of, or null
   for (const plan::Nest& nest : kernel.nests) {
     shapes.push_back(ShapeOf(nest, codegen_target_));
     KernelShape& shape = shapes.back();
-    const auto is_short = [&](const HloInstruction* value) { return IsShort(*value, fusion); };
-    if (std::all_of(nest.values.begin(), nest.values.end(), is_short)) {
-      shape.TakeShortRows(MostOfShortRow(nest, shape, codegen_target_));
-    }
+    const bool is_short = std::all_of(nest.values.begin(), nest.values.end(),
+                                      [&](const HloInstruction* value) { return IsShort(*value, fusion); });
+    if (is_short) shape.TakeShortRows(MostOfShortRow(nest, shape, codegen_target_));
     rows.push_back({});
     const bool several = nest.values[0]->shape().IsTuple();
     together.push_back(0);
@@ -217,6 +235,16 @@ absl::Status IrEmitter::EmitLoops(const HloInstruction* instruction, const plan:
     if (nest.access.contiguous >= 0 && nest.values.size() == 1) {
       transposed.back() = plan::FindTransposedReads(nest.values[0], fusion);
       if (!transposed.back().transposes.empty()) shape.TakeTiles(nest.access.contiguous, codegen_target_);
+    }
+    windows.push_back(nullptr);
+    const bool plain = !shape.flat && shape.row == 1 && shape.contiguous < 0 && !shape.outer.empty();
+    if (plain && nest.values.size() == 1 && (fusion || instruction->opcode() == HloOpcode::kReduceWindow)) {
+      windows.back() = FindSharedWindow(nest.values[0], shape.outer.back());
+    }
+    if (GathersWindows(*instruction)) {
+      shape.TakeGroups();
+    } else if (is_short || (!fusion && OpcodeAccess(instruction->opcode()) == OpAccess::kMoves)) {
+      shape.TakeTinyRows();
     }
   }
   KernelWriter writer(this, impl_.get(), target_, kernel);
@@ -274,7 +302,12 @@ absl::Status IrEmitter::EmitLoops(const HloInstruction* instruction, const plan:
           return absl::OkStatus();
         });
       }
-      if (GathersWindows(*instruction)) loops.set_in_groups();
+      if (windows[n] != nullptr) {
+        loops.set_rows(kWindowsAtOnce, [&, n](FusedEmitter& fused, const Index& position) {
+          return WriteWindows(fused, *windows[n], *nest.values[0], position, shapes[n].outer.back(),
+                              writer.output(nest.outputs[0]));
+        });
+      }
       V first = single ? begin : b().getInt64(0);
       V last = single ? end : b().getInt64(shapes[n].Work());
       XC_RETURN_IF_ERROR(loops.Write(first, last));

@@ -25,7 +25,8 @@ bool Takes(int64_t count, llvm::Value* begin, llvm::Value* end) {
 
 absl::Status LoopNest::Write(V begin, V end) {
   if (plan_.flat || plan_.outer.empty()) return Row({}, begin, end, plan_.inner_size);
-  if (in_groups_ && plan_.contiguous < 0 && plan_.outer.size() > 1 && !ForAllSizes()) return Groups(begin, end);
+  if (plan_.group > 1) return Groups(begin, end);
+  if (rows_ != nullptr) return Rows(begin, end);
   if (Takes(1, begin, end)) return Outer(begin);
   Loop loop(e_.builder(), begin, end, 1, "outer");
   XC_RETURN_IF_ERROR(Outer(loop.index()));
@@ -70,27 +71,66 @@ absl::Status LoopNest::Outer(V at) {
   return absl::OkStatus();
 }
 
-absl::Status LoopNest::Groups(V begin, V end) {
+std::vector<LoopNest::Term> LoopNest::OuterCoordinates(codegen::IndexArithmetic& arithmetic, V at, size_t first,
+                                                       size_t last) const {
+  std::vector<int64_t> sizes, order;
+  for (size_t i = first; i < last; ++i) {
+    sizes.push_back(plan_.dims[plan_.outer[i]]);
+    order.push_back(static_cast<int64_t>(last - 1 - i));
+  }
+  return arithmetic.Delinearize(arithmetic.Uniform(at), sizes, order);
+}
+
+absl::Status LoopNest::Rows(V begin, V end) {
   auto& b = e_.builder();
   codegen::IndexArithmetic arithmetic(b, 1);
-  std::vector<int64_t> sizes, order;
-  for (size_t i = 0; i + 1 < plan_.outer.size(); ++i) {
-    sizes.push_back(plan_.dims[plan_.outer[i]]);
-    order.push_back(static_cast<int64_t>(plan_.outer.size()) - 2 - static_cast<int64_t>(i));
-  }
   V size = b.getInt64(plan_.dims[plan_.outer.back()]);
-  V last = b.CreateUDiv(b.CreateAdd(end, b.CreateSub(size, b.getInt64(1))), size);
-  Loop group(b, b.CreateUDiv(begin, size), last, 1, "group");
-  std::vector<Term> outer = arithmetic.Delinearize(arithmetic.Uniform(group.index()), sizes, order);
-  // The first and the last group may be parts.
-  V first_row = b.CreateMul(group.index(), size);
-  V from = b.CreateBinaryIntrinsic(llvm::Intrinsic::smax, b.CreateSub(begin, first_row), b.getInt64(0));
-  V to = b.CreateBinaryIntrinsic(llvm::Intrinsic::smin, b.CreateSub(end, first_row), size);
-  Loop row(b, from, to, 1, "row");
-  outer.push_back(arithmetic.Uniform(row.index()));
-  if (before_row_) XC_RETURN_IF_ERROR(before_row_(outer));
-  XC_RETURN_IF_ERROR(Row(outer, b.getInt64(0), b.getInt64(plan_.inner_size), plan_.inner_size));
-  row.End();
+  // All rows that share the outer coordinates but the last; the first and the last time maybe a part of them.
+  V behind = b.CreateUDiv(b.CreateAdd(end, b.CreateSub(size, b.getInt64(1))), size);
+  Loop group(b, b.CreateUDiv(begin, size), behind, 1, "group");
+  std::vector<Term> outer = OuterCoordinates(arithmetic, group.index(), 0, plan_.outer.size() - 1);
+  outer.emplace_back();
+  V first = b.CreateMul(group.index(), size);
+  V from = b.CreateBinaryIntrinsic(llvm::Intrinsic::smax, b.CreateSub(begin, first), b.getInt64(0));
+  V to = b.CreateBinaryIntrinsic(llvm::Intrinsic::smin, b.CreateSub(end, first), size);
+  V whole = b.CreateSub(to, b.CreateURem(b.CreateSub(to, from), b.getInt64(rows_at_once_)));
+  const auto write = [&](V row) {
+    outer.back() = arithmetic.Uniform(row);
+    return Row(outer, b.getInt64(0), b.getInt64(plan_.inner_size), plan_.inner_size);
+  };
+  Loop several(b, from, whole, rows_at_once_, "several");
+  std::swap(body_, rows_);
+  XC_RETURN_IF_ERROR(write(several.index()));
+  std::swap(body_, rows_);
+  several.End();
+  Loop one(b, whole, to, 1, "row");
+  XC_RETURN_IF_ERROR(write(one.index()));
+  one.End();
+  group.End();
+  return absl::OkStatus();
+}
+
+absl::Status LoopNest::Groups(V begin, V end) {
+  constexpr int64_t kWrittenOut = 8;
+  auto& b = e_.builder();
+  codegen::IndexArithmetic arithmetic(b, 1);
+  const size_t shared = plan_.outer.size() - plan_.grouped;
+  V size = b.getInt64(plan_.group);
+  Loop group(b, b.CreateUDiv(begin, size), b.CreateUDiv(end, size), 1, "group");
+  const std::vector<Term> of_group = OuterCoordinates(arithmetic, group.index(), 0, shared);
+  const auto write = [&](V row) -> absl::Status {
+    std::vector<Term> outer = OuterCoordinates(arithmetic, row, shared, plan_.outer.size());
+    outer.insert(outer.begin(), of_group.begin(), of_group.end());
+    if (before_row_) XC_RETURN_IF_ERROR(before_row_(outer));
+    return Row(outer, b.getInt64(0), b.getInt64(plan_.inner_size), plan_.inner_size);
+  };
+  if (plan_.group <= kWrittenOut && plan_.inner_size <= plan_.lanes) {
+    for (int64_t row = 0; row < plan_.group; ++row) XC_RETURN_IF_ERROR(write(b.getInt64(row)));
+  } else {
+    Loop row(b, b.getInt64(0), size, 1, "row");
+    XC_RETURN_IF_ERROR(write(row.index()));
+    row.End();
+  }
   group.End();
   return absl::OkStatus();
 }

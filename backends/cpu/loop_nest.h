@@ -30,10 +30,13 @@ class LoopNest {
   // positions of the inner dimension.
   using TileBody = std::function<absl::Status(FusedEmitter&, const Index&, int rows, int columns)>;
   void set_tile(TileBody tile) { tile_ = std::move(tile); }
-  // Rows that share all outer coordinates but the last go in a loop of their own, before which what is the same in all
-  // of them is computed once: where that takes longer than a short row.
-  void set_in_groups() { in_groups_ = true; }
-  // The whole nest, for outer iterations [begin, end) of plan.Work().
+  // Called in place of `body` for `count` rows, neighbours along the last of the outer dimensions, of which the index
+  // is the first one's; `body` for what is left of them. For nests without a contiguous dimension.
+  void set_rows(int64_t count, Body rows) {
+    rows_at_once_ = count;
+    rows_ = std::move(rows);
+  }
+  // The whole nest, for outer iterations [begin, end) of plan.Work(), which are multiples of plan.Grain().
   absl::Status Write(V begin, V end);
   // Elements [begin, end) along the inner dimension of `size` elements, at the outer coordinates `outer`; begin is a
   // multiple of the lanes, and so is end unless it is size.
@@ -42,6 +45,7 @@ class LoopNest {
  private:
   absl::Status Outer(V at);  // one outer iteration
   absl::Status Groups(V begin, V end);
+  absl::Status Rows(V begin, V end);  // with set_rows
   // All tiles between `first` and `last` of the inner dimension; smaller ones at the ends where the tile's side does
   // not divide a dimension.
   absl::Status Tiles(const std::vector<Term>& outer, V first, V last);
@@ -50,6 +54,8 @@ class LoopNest {
   absl::Status Tile(std::vector<Term> outer, V along, V inner, int rows, int columns);
   // A row whose size is known at run time only.
   absl::Status RowOfAnySize(const std::vector<Term>& outer, V begin, V end);
+  // The coordinates at place `at` of outer dimensions `first` to `last`.
+  std::vector<Term> OuterCoordinates(codegen::IndexArithmetic& arithmetic, V at, size_t first, size_t last) const;
   absl::Status Steps(const std::vector<Term>& outer, V begin, V end, int lanes);
   absl::Status One(const std::vector<Term>& outer, V at, int lanes, V mask);
 
@@ -59,7 +65,8 @@ class LoopNest {
   Body body_;
   std::function<absl::Status(const std::vector<Term>&)> before_row_;
   TileBody tile_;
-  bool in_groups_ = false;
+  int64_t rows_at_once_ = 1;
+  Body rows_;
 };
 
 }  // namespace xc::cpu
