@@ -71,11 +71,9 @@ Reciprocals EmitReciprocals(ElementEmitter& e, V divisors) {
 // The product of x with the divisor's rounded reciprocal r is put right once by what it leaves of x. Let a double have
 // p digits and d lie in [1, 2).
 // - The product is off by less than 1.5 units u of its last place. Its rest is exact, or the product is off by more
-// than
-//   a unit.
+//   than a unit.
 // - The sum of the product and r times its rest is off by less than 2.5 u 2^-p before it is rounded. So it is rounded
-// as
-//   the quotient is, unless that lies as near to the middle of two numbers.
+//   as the quotient is, unless that lies as near to the middle of two numbers.
 // - The quotient's distance from there is a multiple of u 2^-p / d or more. Where the middle is u / 2 from the product,
 //   the sum is off by (u / 2) |d r - 1| <= d u 2^-(p + 2), which is less, as d^2 < 4.
 // - Where it is 1.5 u from the product, x is near 2 and less than d: the product would have to be off by more than it
