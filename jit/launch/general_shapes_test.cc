@@ -88,7 +88,8 @@ TEST_F(GeneralShapesTest, TheReportLeavesOutWhatIsAlwaysTheSame) {
     const std::vector<ClusterArg> args = {{DT_FLOAT, {20 + i, 22 - i}}, {DT_FLOAT, {4}}, {DT_FLOAT, {5, 6}}};
     const std::shared_ptr<GeneralShapes::Group> group = shapes_.Find(args);
     bool compiled = false;
-    if (group->wanted) EXPECT_FALSE(shapes_.GetCode(args, group, {}, /*may_compile=*/true, &compiled).ok());
+    if (!group->wanted) continue;
+    EXPECT_FALSE(shapes_.GetCode(args, group, {}, /*may_compile=*/true, &compiled).ok());
   }
   ASSERT_EQ(shapes_.Report().size(), 1u);
   EXPECT_EQ(shapes_.Report()[0].rfind("(float32[a,b], …): no code for all sizes: ", 0), 0u) << shapes_.Report()[0];
