@@ -38,8 +38,12 @@ def _random(*ranges):
 
 
 def _model(make):
+    """`make`: the module tensorflow_models → what makes the Keras model."""
+
     def load():
-        built = make()
+        import tensorflow_models
+
+        built = make(tensorflow_models)()
         return lambda *args: built(list(args) if len(args) > 1 else args[0], training=False)
 
     return load
@@ -87,79 +91,62 @@ def _detector():
     return detect
 
 
-def _experiments():
-    import tensorflow_models as models
-
-    layers = models.layers
-    encoder = _model(models._transformer(256, 3, False))
-    return {
-        "encoder, batch and length": Experiment(
-            "1 to 4 sequences of 1 to 128 words", encoder, _random((1, 4), (1, 128)), lambda rng, s: _words(*s, rng)
-        ),
-        "encoder, length": Experiment(
-            "1 to 500 words, one sequence", encoder, _all_different(1, 500), lambda rng, s: _words(1, *s, rng)
-        ),
-        "encoder, batch": Experiment(
-            "1 to 128 sequences of 16 words", encoder, _all_different(1, 128), lambda rng, s: _words(*s, 16, rng)
-        ),
-        "convolutions, height and width": Experiment(
-            "images of 32 to 160 by 32 to 160",
-            _model(models._residual),
-            _random((32, 160), (32, 160)),
-            lambda rng, s: _image(1, *s, rng),
-        ),
-        "GRU, length": Experiment(
-            "2 sequences of 1 to 200 steps",
-            _model(models._recurrent(layers.GRU, 64)),
-            _all_different(1, 200),
-            lambda rng, s: [rng.normal(size=(2, *s, 32)).astype(np.float32)],
-        ),
-        "DLRM, batch": Experiment(
-            "1 to 512 rows",
-            _model(models._dlrm(26, 10000, 32)),
-            _all_different(1, 512),
-            lambda rng, s: [
-                rng.normal(size=(*s, 13)).astype(np.float32),
-                rng.integers(0, 10000, (*s, 26)).astype(np.int32),
-            ],
-        ),
-        "detection": Experiment(
-            "the boxes that an image of 128 by 128 gives",
-            _detector,
-            lambda rng, calls: [(128, 128)] * calls,
-            lambda rng, s: [a * np.float32(rng.uniform(0.2, 3)) for a in _image(1, *s, rng)],
-        ),
-    }
-
-
-NAMES = [
-    "encoder, batch and length",
-    "encoder, length",
-    "encoder, batch",
-    "convolutions, height and width",
-    "GRU, length",
-    "DLRM, batch",
-    "detection",
-]
+_ENCODER = _model(lambda models: models._transformer(256, 3, False))
+EXPERIMENTS = {
+    "encoder, batch and length": Experiment(
+        "1 to 4 sequences of 1 to 128 words", _ENCODER, _random((1, 4), (1, 128)), lambda rng, s: _words(*s, rng)
+    ),
+    "encoder, length": Experiment(
+        "1 to 500 words, one sequence", _ENCODER, _all_different(1, 500), lambda rng, s: _words(1, *s, rng)
+    ),
+    "encoder, batch": Experiment(
+        "1 to 128 sequences of 16 words", _ENCODER, _all_different(1, 128), lambda rng, s: _words(*s, 16, rng)
+    ),
+    "convolutions, height and width": Experiment(
+        "images of 32 to 160 by 32 to 160",
+        _model(lambda models: models._residual),
+        _random((32, 160), (32, 160)),
+        lambda rng, s: _image(1, *s, rng),
+    ),
+    "GRU, length": Experiment(
+        "2 sequences of 1 to 200 steps",
+        _model(lambda models: models._recurrent(models.layers.GRU, 64)),
+        _all_different(1, 200),
+        lambda rng, s: [rng.normal(size=(2, *s, 32)).astype(np.float32)],
+    ),
+    "DLRM, batch": Experiment(
+        "1 to 512 rows",
+        _model(lambda models: models._dlrm(26, 10000, 32)),
+        _all_different(1, 512),
+        lambda rng, s: [
+            rng.normal(size=(*s, 13)).astype(np.float32),
+            rng.integers(0, 10000, (*s, 26)).astype(np.int32),
+        ],
+    ),
+    "detection": Experiment(
+        "the boxes that an image of 128 by 128 gives",
+        _detector,
+        lambda rng, calls: [(128, 128)] * calls,
+        lambda rng, s: [a * np.float32(rng.uniform(0.2, 3)) for a in _image(1, *s, rng)],
+    ),
+}
 
 
 def load(name, calls):
     """What changes; the tf.function; the arguments of each call. A name, or a folder with graph.pb and meta.json whose
     inputs have the batch first and then the length: 1 to 4 sequences of 1 to 128 words."""
     import tensorflow as tf
-    import tensorflow_models as models
 
     rng = np.random.default_rng(SEED)
     folder = pathlib.Path(name)
     if not folder.is_dir():
-        experiment = _experiments()[name]
+        experiment = EXPERIMENTS[name]
         body = experiment.make()
         arguments = [experiment.arguments(rng, size) for size in experiment.sizes(rng, calls)]
         # The sizes that change are unknown in the function's signature, as where a SavedModel is served.
-        first, changing = arguments[0], lambda i: {a[i].shape for a in arguments}
         specs = []
-        for i, array in enumerate(first):
-            shapes = changing(i)
+        for i, array in enumerate(arguments[0]):
+            shapes = {a[i].shape for a in arguments}
             shape = [n if len({s[d] for s in shapes}) == 1 else None for d, n in enumerate(array.shape)]
             specs.append(tf.TensorSpec(shape, array.dtype))
         what = experiment.what

@@ -218,7 +218,9 @@ def main():
         ways=options.ways, tensorflow=measure.version(sys.executable, "tensorflow_cpu"), calls=options.calls
     )
     table = measure.Table(options.out, render, settings, options.resume)
-    finished = table.run(options.names or changing_programs.NAMES, lambda name: measure_program(name, options))
+    finished = table.run(
+        options.names or list(changing_programs.EXPERIMENTS), lambda name: measure_program(name, options)
+    )
     if not options.out:
         print(render(table.state))
     return 0 if finished else 130
