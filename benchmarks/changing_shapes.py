@@ -146,21 +146,20 @@ def measure_program(name, options):
     return row
 
 
-def cell_of(way, times, plain):
-    """Of one way: the time of all calls and of the last half over TensorFlow's own for the same calls, and the calls that
-    took SLOW times as long as its."""
-    if not times:
+def cell_of(way, times, plain, calls):
+    """Of one way: the time of the calls that TensorFlow's own kernels have made, too, over theirs; the same of the last
+    half; and how many took SLOW times as long. Of these kernels: their time. How many calls, where the limit was less.
+    """
+    count = min(len(times), len(plain))
+    if not count:
         return "fails"
-    total = sum(times)
+    cut = f"the first {count} calls" if count < calls else ""
+    times, plain, half = times[:count], plain[:count], count // 2
     if way == "plain":
-        return f"{total:.2f} s"
-    late = [t / p for t, p in zip(times[FIRST:], plain[FIRST:])]
-    half = len(plain) // 2
-    slow = sum(r > SLOW for r in late)
-    text = f"{total / sum(plain[: len(times)]):.2f}"
-    if len(times) < len(plain):
-        return f"{text} (the first {len(times)} calls, {total:.0f} s)"
-    return f"{text} ({sum(times[half:]) / sum(plain[half:]):.2f}; {slow})"
+        return f"{sum(times):.2f} s" + (f" ({cut})" if cut else "")
+    slow = sum(t > SLOW * p for t, p in zip(times[FIRST:], plain[FIRST:]))
+    last_half = sum(times[half:]) / sum(plain[half:])
+    return f"{sum(times) / sum(plain):.2f} ({last_half:.2f}; {slow}{'; ' + cut if cut else ''})"
 
 
 def render(state):
@@ -183,7 +182,7 @@ def render(state):
     ]
     for name, row in state["rows"].items():
         plain = row["times"].get("plain", [])
-        cells = [cell_of(way, row["times"].get(way), plain) for way in ways]
+        cells = [cell_of(way, row["times"].get(way, []), plain, state["header"]["calls"]) for way in ways]
         fixed = row.get("fixed_plugin") and row.get("fixed_plain") and row["fixed_plugin"] / row["fixed_plain"]
         did = row.get("plugin") or {}
         lines.append(
@@ -201,7 +200,7 @@ def main():
     parser.add_argument("names", nargs="*")
     parser.add_argument("--calls", type=int, default=1000)
     parser.add_argument("--ways", default=",".join(WAYS), help="some of them, plain first")
-    parser.add_argument("--limit", type=float, default=60.0, help="seconds of calls of one way for one program")
+    parser.add_argument("--limit", type=float, default=30.0, help="seconds of calls of one way for one program")
     parser.add_argument("--out", help="FILE.md; the figures go to FILE.json beside it")
     parser.add_argument("--resume", action="store_true", help="go on with the interrupted run of --out")
     parser.add_argument("--reports", help="a folder for the plugin's reports")
