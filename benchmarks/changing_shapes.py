@@ -138,6 +138,8 @@ def measure_program(name, options):
             with Worker(name, way, options) as worker:
                 row[f"fixed_{way}"] = worker.ask("fixed")
     row["text"] = ", ".join(f"{way} {len(t)} calls {sum(t):.2f} s" for way, t in row["times"].items())
+    # In milliseconds, in a line for each way.
+    row["times"] = {way: " ".join(f"{t * 1e3:.3f}" for t in times) for way, times in row["times"].items()}
     report = (row.get("plugin") or {}).pop("report", "")
     if options.reports and report:
         folder = pathlib.Path(options.reports)
@@ -181,8 +183,8 @@ def render(state):
         "|---" * (len(ways) + 5) + "|",
     ]
     for name, row in state["rows"].items():
-        plain = row["times"].get("plain", [])
-        cells = [cell_of(way, row["times"].get(way, []), plain, state["header"]["calls"]) for way in ways]
+        times = {way: [float(t) / 1e3 for t in row["times"].get(way, "").split()] for way in ways}
+        cells = [cell_of(way, times[way], times.get("plain", []), state["header"]["calls"]) for way in ways]
         fixed = row.get("fixed_plugin") and row.get("fixed_plain") and row["fixed_plugin"] / row["fixed_plain"]
         did = row.get("plugin") or {}
         lines.append(
