@@ -19,6 +19,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 XLA = os.path.abspath(sys.argv.pop(1)) if len(sys.argv) > 1 else "bazel-bin/tools/xla"
 
+import changing_shapes
 import compare
 import engines
 import inputs
@@ -60,6 +61,15 @@ def failing():
 
 def plain(state):
     return f"{measure.about(state)}\n" + "\n".join(measure.left_out(state)) + "\n"
+
+
+class ChangingShapes(unittest.TestCase):
+    def test_calls_that_both_ways_have_made_are_compared(self):
+        plain, other = [1.0] * 40, [0.5] * 20 + [2.0] * 10
+        self.assertEqual(changing_shapes.cell_of("plain", plain, plain, 40), "40.00 s")
+        self.assertEqual(changing_shapes.cell_of("plugin", other, plain, 40), "1.00 (1.50; 10; the first 30 calls)")
+        self.assertEqual(changing_shapes.cell_of("plugin", plain, other, 40), "1.00 (0.67; 10; the first 30 calls)")
+        self.assertEqual(changing_shapes.cell_of("plugin", [], plain, 40), "fails")
 
 
 class Turns(unittest.TestCase):
