@@ -9,12 +9,12 @@ the plugin's last report on each program. README.md in this folder says what is 
 """
 
 import argparse
+import contextlib
 import json
 import os
 import pathlib
 import re
 import statistics
-import subprocess
 import sys
 import time
 
@@ -86,47 +86,22 @@ def work(options):
         print(json.dumps(answer), file=out)
 
 
-class Worker:
+@contextlib.contextmanager
+def worker_of(name, way, options):
     """The process of one way for one program."""
-
-    def __init__(self, name, way, options):
-        command = [sys.executable, __file__, options.plugin, name, "--way", way, f"--calls={options.calls}"]
-        self.process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-        )
-        self.error = ""
-        self.about = self.read()
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.process.kill()
-        self.process.communicate()
-
-    def read(self):
-        line = self.process.stdout.readline()
-        if line:
-            return json.loads(line)
-        self.error = self.error or measure.last_words(self.process.communicate()[1])
-        return None
-
-    def ask(self, *words):
-        if self.error:
-            return None
-        try:
-            print(*words, file=self.process.stdin, flush=True)
-        except BrokenPipeError:
-            pass
-        return self.read()
+    worker = measure.Worker([sys.executable, __file__, options.plugin, name, "--way", way, f"--calls={options.calls}"])
+    try:
+        yield worker
+    finally:
+        worker.stop(kill=True)
 
 
 def measure_program(name, options):
     """A row: by way the times of the calls, up to the limit; what the plugin did; the times with fixed shapes."""
     row = dict(about={}, times={}, problems={})
     for way in options.ways:
-        with Worker(name, way, options) as worker:
-            row["about"] = worker.about or row["about"]
+        with worker_of(name, way, options) as worker:
+            row["about"] = worker.first or row["about"]
             times = row["times"][way] = []
             while not worker.error and len(times) < options.calls and sum(times) < options.limit:
                 times += worker.ask("calls", len(times), min(len(times) + TURN, options.calls)) or []
@@ -135,7 +110,7 @@ def measure_program(name, options):
             if worker.error:
                 row["problems"][way] = worker.error
         if way in ("plain", "plugin"):  # of a new process, which knows of no other shapes
-            with Worker(name, way, options) as worker:
+            with worker_of(name, way, options) as worker:
                 row[f"fixed_{way}"] = worker.ask("fixed")
     row["text"] = ", ".join(f"{way} {len(t)} calls {sum(t):.2f} s" for way, t in row["times"].items())
     # In milliseconds, in a line for each way.

@@ -207,6 +207,45 @@ def plugin_tools():
     return module
 
 
+class Worker:
+    """A process that prints a line of JSON (`first`), and then answers each line of its standard input with one."""
+
+    def __init__(self, command):
+        pipes = dict(stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        self.process = subprocess.Popen(command, text=True, **pipes)
+        self.error = ""  # why it has ended
+        self.first = self.read()
+
+    def read(self):
+        line = self.process.stdout.readline()
+        if line:
+            return json.loads(line)
+        if not self.error:
+            self.error = last_words(self.process.communicate()[1])
+        return None
+
+    def ask(self, *words):
+        """The answer; None where the process has ended."""
+        if self.error:
+            return None
+        try:
+            print(*words, file=self.process.stdin, flush=True)
+        except BrokenPipeError:
+            pass
+        return self.read()
+
+    def pause(self, paused):
+        if not self.error:
+            self.process.send_signal(signal.SIGSTOP if paused else signal.SIGCONT)
+
+    def stop(self, kill=False):
+        self.pause(False)
+        if kill:
+            self.process.kill()
+        if not self.error or kill:
+            self.process.communicate()
+
+
 class Table:
     """Rows by name, kept in FILE.json after each one, with FILE.md rendered from them. An interrupted run leaves a table
     that names what was not run; `resume` goes on with it, on the same commit, machine and options only."""

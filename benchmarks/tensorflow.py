@@ -17,7 +17,6 @@ import json
 import os
 import pathlib
 import re
-import signal
 import statistics
 import subprocess
 import sys
@@ -102,44 +101,9 @@ def work(name, way, plugin):
         print(json.dumps(answer), file=out)
 
 
-class Worker:
+def worker_of(name, way, options):
     """The process of one way for one model. While another one's turn is measured it is stopped."""
-
-    def __init__(self, name, way, options):
-        command = [sys.executable, __file__, options.plugin, name, "--way", way]
-        self.process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-        )
-        self.error = ""
-        self.shapes = self.read()
-
-    def read(self):
-        line = self.process.stdout.readline()
-        if line:
-            return json.loads(line)
-        if not self.error:
-            self.error = measure.last_words(self.process.communicate()[1])
-        return None
-
-    def ask(self, *words):
-        if self.error:
-            return None
-        try:
-            print(*words, file=self.process.stdin, flush=True)
-        except BrokenPipeError:
-            pass
-        return self.read()
-
-    def pause(self, paused):
-        if not self.error:
-            self.process.send_signal(signal.SIGSTOP if paused else signal.SIGCONT)
-
-    def stop(self, kill=False):
-        self.pause(False)
-        if kill:
-            self.process.kill()
-        if not self.error or kill:
-            self.process.communicate()
+    return measure.Worker([sys.executable, __file__, options.plugin, name, "--way", way])
 
 
 def rounds_in_turn(workers, i, seconds, rounds=ROUNDS):
@@ -209,8 +173,8 @@ def measure_competing(name, options):
     workers, cases = {}, []
     try:
         for way in options.ways:
-            workers[way] = Worker(name, way, options)
-        shapes = next((w.shapes for w in workers.values() if w.shapes), [])
+            workers[way] = worker_of(name, way, options)
+        shapes = next((w.first for w in workers.values() if w.first), [])
         for i, shape in enumerate(shapes):
             for worker in workers.values():
                 worker.ask("settle", i, options.seconds / 2)
@@ -260,8 +224,8 @@ def measure_model(name, options):
     workers = {}
     try:
         for way in options.ways:
-            workers[way] = Worker(name, way, options)
-        shapes = next((w.shapes for w in workers.values() if w.shapes), [])
+            workers[way] = worker_of(name, way, options)
+        shapes = next((w.first for w in workers.values() if w.first), [])
         cases = [measure_shape(workers, i, shape, options) for i, shape in enumerate(shapes)]
     except BaseException:
         for worker in workers.values():
@@ -281,7 +245,7 @@ def measure_stream(name, options):
     """A row: by way, the times of the calls, each way's by themselves, in a new process."""
     streams, problems = {}, {}
     for way in options.ways:
-        worker = Worker(name, way, options)
+        worker = worker_of(name, way, options)
         try:
             answer = worker.ask(name.split()[0])
         except BaseException:
