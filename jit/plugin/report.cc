@@ -82,17 +82,18 @@ PageTable Settings() {
 // first row has all of them.
 void LeaveOutWhatIsTheSame(std::vector<std::vector<std::string>>* rows) {
   std::vector<std::vector<std::string>> arguments;
+  std::vector<bool> same;  // of each argument
   for (const auto& row : *rows) {
     arguments.push_back(absl::StrSplit(row[0], ", "));
     if (arguments.back().size() != arguments[0].size()) return;
+    same.resize(arguments[0].size(), true);
+    for (size_t i = 0; i < same.size(); ++i) same[i] = same[i] && arguments.back()[i] == arguments[0][i];
   }
   for (size_t r = 1; r < rows->size(); ++r) {
     std::vector<std::string> kept;
-    for (size_t i = 0; i < arguments[r].size(); ++i) {
-      const bool same =
-          std::all_of(arguments.begin(), arguments.end(), [&](const auto& a) { return a[i] == arguments[r][i]; });
-      if (!same) kept.push_back(arguments[r][i]);
-      if (same && (kept.empty() || kept.back() != "…")) kept.push_back("…");
+    for (size_t i = 0; i < same.size(); ++i) {
+      if (!same[i]) kept.push_back(arguments[r][i]);
+      if (same[i] && (kept.empty() || kept.back() != "…")) kept.push_back("…");
     }
     (*rows)[r][0] = absl::StrJoin(kept, ", ");
   }
