@@ -60,6 +60,14 @@ V DivideByUniform(ElementEmitter& e, V x, V d) {
 
 }  // namespace
 
+V EmitCorrectedProduct(llvm::IRBuilderBase& b, V product, V x, V d, V reciprocal) {
+  llvm::Type* type = x->getType();
+  const auto fma = [&](V f, V g, V h) { return b.CreateIntrinsic(llvm::Intrinsic::fma, {type}, {f, g, h}); };
+  V rest = fma(b.CreateFNeg(product), d, x);
+  V is_off = b.CreateFCmpONE(rest, llvm::Constant::getNullValue(type));
+  return b.CreateSelect(is_off, fma(rest, reciprocal, product), product);
+}
+
 Reciprocals EmitReciprocals(ElementEmitter& e, V divisors) {
   constexpr double kLeast = 0x1p-500, kMost = 0x1p500;
   auto& b = e.builder();
@@ -85,11 +93,9 @@ V EmitQuotient(ElementEmitter& e, V x, V d, const Reciprocals& reciprocals) {
   auto& b = e.builder();
   llvm::Type *type = x->getType(), *bits_type = e.RegisterType(ElementType::kS64, ElementEmitter::Lanes(x));
   const auto I = [&](int64_t v) { return llvm::ConstantInt::get(bits_type, v); };
-  const auto fma = [&](V f, V g, V h) { return b.CreateIntrinsic(llvm::Intrinsic::fma, {type}, {f, g, h}); };
   V zero = llvm::Constant::getNullValue(type);
   V product = b.CreateFMul(x, reciprocals.values);
-  V rest = fma(b.CreateFNeg(product), d, x);
-  V quotient = b.CreateSelect(b.CreateFCmpONE(rest, zero), fma(rest, reciprocals.values, product), product);
+  V quotient = EmitCorrectedProduct(b, product, x, d, reciprocals.values);
   V bits = b.CreateAnd(b.CreateBitCast(product, bits_type), I(INT64_MAX));
   V far = b.CreateICmpUGE(b.CreateSub(bits, I(kLeast)), I(kMost - kLeast));
   V is_far = b.CreateOrReduce(b.CreateAnd(far, b.CreateFCmpONE(x, zero)));

@@ -28,13 +28,9 @@ V Quotient(ElementEmitter& e, V x, V d) {
   auto& b = e.builder();
   const V both[] = {x, d};
   return EmitInParts(b, 16, both, [&](V const* part) {
-    V u = part[0], v = part[1];
-    V zero = llvm::Constant::getNullValue(u->getType());
+    V u = part[0], v = part[1], zero = llvm::Constant::getNullValue(u->getType());
     V inverse = b.CreateIntrinsic(llvm::Intrinsic::x86_avx512_rcp14_ps_512, {}, {v, zero, b.getInt16(0xffff)});
-    V first = b.CreateFMul(u, inverse);
-    const auto fma = [&](V f, V g, V h) { return b.CreateIntrinsic(llvm::Intrinsic::fma, {u->getType()}, {f, g, h}); };
-    V rest = fma(b.CreateFNeg(first), v, u);
-    return b.CreateSelect(b.CreateFCmpONE(rest, zero), fma(rest, inverse, first), first);
+    return EmitCorrectedProduct(b, b.CreateFMul(u, inverse), u, v, inverse);
   });
 }
 
