@@ -20,7 +20,8 @@ Shape Completed(Shape shape) {
 
 std::string CompileOptions::KeyText() const {
   return absl::StrCat("cpu=", cpu, ";disabled=", absl::StrJoin(disabled_passes, ","), ";until=", until_pass,
-                      excess_precision ? ";excess_precision" : "", emulate ? ";emulate" : "");
+                      excess_precision ? ";excess_precision" : "", emulate ? ";emulate" : "",
+                      gpu_libraries ? "" : ";no_gpu_libraries");
 }
 
 Shape EntryParameterShape(const HloModule& module, int64_t i) {

@@ -33,6 +33,9 @@ struct CompileOptions {
   std::string until_pass;
   // Platform gpu: run on the emulator in place of a device.
   bool emulate = false;
+  // Platform gpu: large matrix products are made by the vendor's library, where there is one: its sums have an order of
+  // its own.
+  bool gpu_libraries = true;
   // Keep more digits of f16 and bf16 values than the program says (compiler/expand/excess_precision.cc).
   bool excess_precision = false;
   // Limits; 0 is no limit.
@@ -95,8 +98,9 @@ struct ProfileSite {
 // What the host starts on a device for one run, what is in a loop's body or in a branch once.
 struct DeviceStarts {
   int64_t kernels = 0;
-  int64_t copies = 0;     // and fills of memory; without those of parameters and results
-  int64_t evaluated = 0;  // steps that the host computes, on copies of their operands
+  int64_t copies = 0;            // and fills of memory; without those of parameters and results
+  int64_t evaluated = 0;         // steps that the host computes, on copies of their operands
+  int64_t library_products = 0;  // matrix products by the vendor's library
 };
 
 // A compiled module. Immutable: any number of threads may run it at once.
@@ -134,7 +138,8 @@ class Executable {
   // Nothing for what runs on the host.
   virtual std::optional<DeviceStarts> device_starts() const { return std::nullopt; }
   // Texts by name ("optimized_hlo", "buffer_assignment", "plan", "llvm_ir", "asm", "pass_times", "evaluated": a line
-  // "what: why" for each part); empty if it has none such.
+  // "what: why" for each part, "products": on a device, a line for each matrix product, with who makes it and why);
+  // empty if it has none such.
   virtual std::string Text(absl::string_view name) const;
   // The sites of code compiled with CompileOptions::profile, by number; empty without.
   virtual const std::vector<ProfileSite>& profile_sites() const;

@@ -29,6 +29,8 @@ bool TakeResultOption(absl::string_view key, absl::string_view value, TextOption
     options->compile.excess_precision = value == "1";
   } else if (key == "emulate" && (value == "0" || value == "1")) {
     options->compile.emulate = value == "1";
+  } else if (key == "gpu_libraries" && (value == "0" || value == "1")) {
+    options->compile.gpu_libraries = value == "1";
   } else {
     return false;
   }
@@ -115,7 +117,7 @@ std::string BundleOptionText(absl::string_view platform, const CompileOptions& o
   return absl::StrCat("platform=", platform, "\ncpu=", options.cpu,
                       "\ndisabled_passes=", absl::StrJoin(options.disabled_passes, ","),
                       "\nuntil_pass=", options.until_pass, "\nexcess_precision=", options.excess_precision ? 1 : 0,
-                      options.emulate ? "\nemulate=1\n" : "\n");
+                      options.emulate ? "\nemulate=1" : "", options.gpu_libraries ? "\n" : "\ngpu_libraries=0\n");
 }
 
 }  // namespace xc

@@ -61,6 +61,8 @@ TEST(OptionText, BundlesNameNoFiles) {
   options.disabled_passes = {"a", "b"};
   options.until_pass = "c";
   options.excess_precision = true;
+  options.emulate = true;
+  options.gpu_libraries = false;
   const auto read = ParseBundleOptions(BundleOptionText("interpreter", options));
   ASSERT_TRUE(read.ok()) << read.status();
   EXPECT_EQ(read->platform, "interpreter");

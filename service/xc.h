@@ -45,6 +45,7 @@ typedef struct xc_executable xc_executable;
  *   platform=cpu|interpreter   cpu=NAME   disabled_passes=A,B   until_pass=NAME   dump_to=DIRECTORY
  *   keep_texts=1   profile=1   compile_threads=N   cache_dir=DIRECTORY   cache_dir_bytes=N
  *   emulate=1: platform gpu runs on the emulator in place of a device
+ *   gpu_libraries=0: platform gpu makes all matrix products by kernels of its own (docs/gpu.md)
  *   excess_precision=1: what is written in f16 or bf16 is computed in f32, with fewer roundings, as XLA does by default
  *   max_memory_bytes=N   max_instructions=N   compile_timeout_s=N: limits on the compilation; 0 or absent: none
  *   argument_shapes=[8,4],[8]: a shape for each argument, where StableHLO leaves sizes open (docs/stablehlo.md)

@@ -141,6 +141,8 @@ int CheckCommand(const std::vector<std::string>& args) {
       "  xla check programs/manifest.tsv --platform=interpreter");
   flags.Add("platform", &options.platform, PlatformNames());
   flags.Add("emulate", &options.compile.emulate, "with --platform=gpu: run on the emulator in place of a device");
+  flags.Add("gpu_libraries", &options.compile.gpu_libraries,
+            "with --platform=gpu: large products by NVIDIA's library, where there is one");
   flags.Add("cpu", &options.compile.cpu,
             "generate code for this CPU: x86-64-v2, x86-64-v3, x86-64-v4, or a CPU's name");
   flags.Add("passes", &passes, "`none`: only the passes that the backend cannot do without");

@@ -81,7 +81,7 @@ struct Settings {
   int64_t elided_limit_mb = ParseOptions().max_elided_bytes >> 20;
   double seconds = 0, compile_timeout_s = 0;
   bool guard_pages = false, dump_values = false, compile_only = false, fill_elided = true, bisect = false;
-  bool excess_precision = false, emulate = false;
+  bool excess_precision = false, emulate = false, gpu_libraries = true;
 };
 
 // Flags without which, or with which, others do nothing.
@@ -89,6 +89,7 @@ absl::Status CheckTogether(const Settings& s) {
   const auto bad = [](absl::string_view what) { return absl::InvalidArgumentError(what); };
   if (s.passes != "all" && s.passes != "none") return bad("--passes should be `all` or `none`; see --disable, --until");
   if (s.emulate && s.platform != "gpu") return bad("--emulate is for --platform=gpu");
+  if (!s.gpu_libraries && s.platform != "gpu") return bad("--nogpu_libraries is for --platform=gpu");
   if (s.bisect && s.against.empty()) return bad("--bisect needs --against");
   if (s.dump_values && s.dump_to.empty()) return bad("--dump_values needs --dump_to");
   if (s.compile_only && !(s.against.empty() && s.output_dir.empty() && s.outfeed_dir.empty() && !s.dump_values)) {
@@ -148,6 +149,7 @@ CompileOptions WithFlags(CompileOptions options, const Settings& s) {
   options.cache_dir = s.cache_dir;
   options.excess_precision |= s.excess_precision;
   options.emulate |= s.emulate;
+  options.gpu_libraries &= s.gpu_libraries;
   options.max_instructions = s.instruction_limit;
   if (s.compile_timeout_s > 0) options.deadline = absl::Now() + absl::Seconds(s.compile_timeout_s);
   options.compile_threads = static_cast<int>(s.threads);
@@ -228,9 +230,13 @@ void ReportCompiled(const std::string& name, const Settings& s, const Executable
                                   HumanBytes(executable.temp_bytes()), " of temporary memory");
   if (const std::optional<DeviceStarts> starts = executable.device_starts()) {
     report.fields.Add("kernels_started", starts->kernels).Add("copies_started", starts->copies);
-    report.fields.Add("evaluated_steps", starts->evaluated);
+    report.fields.Add("evaluated_steps", starts->evaluated).Add("library_products", starts->library_products);
     absl::StrAppend(&line, "; one run starts ", HumanCount(starts->kernels, "kernel"), " and ",
                     starts->copies == 1 ? "1 copy" : absl::StrCat(starts->copies, " copies"));
+    if (starts->library_products > 0) {
+      absl::StrAppend(&line, ", and the library for ", HumanCount(starts->library_products, "product"));
+    }
+    report.fields.Add("products", executable.Text("products"));
   }
   report.Line(line);
 }
@@ -389,6 +395,8 @@ int ReplayCommand(const std::vector<std::string>& args) {
                 "  xla replay open.mlir --shapes=\"[2,17]; [3,5]\" --against=interpreter");
   flags.Add("platform", &s.platform, PlatformNames() + " (default: the bundle's, else " + DefaultPlatform() + ")");
   flags.Add("emulate", &s.emulate, "with --platform=gpu: run on the emulator in place of a device");
+  flags.Add("gpu_libraries", &s.gpu_libraries,
+            "with --platform=gpu: large products by NVIDIA's library, where there is one");
   flags.Add("against", &s.against, "compare the outputs with those of this platform; status 1 if they differ");
   flags.Add("bisect", &s.bisect,
             "with --against: name the first pass, then the first instruction or fusion, that changes the result");

@@ -93,7 +93,7 @@ class DeviceRun {
     for (const plan::Step& step : code_.plan.computations[number].steps) {
       const auto launches = code_.launches.find(&step);
       const absl::Status status = launches != code_.launches.end()
-                                      ? Start(launches->second)
+                                      ? Start(step, launches->second)
                                       : std::visit([&](const auto& action) { return Do(step, action); }, step.action);
       if (!status.ok()) {
         return absl::Status(status.code(),
@@ -103,7 +103,12 @@ class DeviceRun {
     return absl::OkStatus();
   }
 
-  absl::Status Start(const std::vector<Launch>& launches) {
+  absl::Status Start(const plan::Step& step, const std::vector<Launch>& launches) {
+    if (const LibraryProducts::Product* product = code_.products.Find(&step)) {
+      const ProductArrays& arrays = product->arrays;
+      XC_RETURN_IF_ERROR(
+          product->product->Start(stream_.get(), At(arrays.a), At(arrays.b), At(arrays.result), scratch_.pointer()));
+    }
     for (const Launch& launch : launches) {
       std::vector<uint64_t> values;
       for (const BufferSlice& slice : launch.arguments) values.push_back(At(slice));

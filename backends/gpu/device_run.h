@@ -8,6 +8,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "backends/gpu/emitter.h"
+#include "backends/gpu/library_products.h"
 #include "backends/gpu/runtime/device.h"
 #include "backends/gpu/runtime/module.h"
 #include "backends/gpu/runtime/stream.h"
@@ -28,10 +29,11 @@ struct DeviceProgram {
   plan::Plan plan;
   BufferAssignment buffers;
   absl::flat_hash_map<const plan::Step*, std::vector<Launch>> launches;  // of steps with code
+  LibraryProducts products;                                              // each before its step's launches
   std::shared_ptr<Stream> stream;                                        // on which constants were copied
   std::vector<DeviceBuffer> constants;
   int64_t arena_bytes = 0;
-  int64_t scratch_bytes = 0;  // the most that a launch takes
+  int64_t scratch_bytes = 0;  // the most that a launch or a product takes
 };
 
 // Whether the step is done by the host and never by kernels: infeed, outfeed, send and recv; the state of

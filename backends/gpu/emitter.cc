@@ -102,9 +102,9 @@ absl::Status Emitter::CloseModule() {
   if (module_ == nullptr) return absl::OkStatus();
   if (functions_ > 0) {
     std::string ir;
-    XC_ASSIGN_OR_RETURN(std::string ptx, module_->Compile(keep_ir_ ? &ir : nullptr));
+    XC_ASSIGN_OR_RETURN(std::string ptx, module_->Compile(options_.keep_ir ? &ir : nullptr));
     emitted_.ptx.push_back(std::move(ptx));
-    if (keep_ir_) emitted_.ir.push_back(std::move(ir));
+    if (options_.keep_ir) emitted_.ir.push_back(std::move(ir));
   }
   module_ = nullptr;
   functions_ = 0;
@@ -113,7 +113,7 @@ absl::Status Emitter::CloseModule() {
 
 absl::StatusOr<int> Emitter::Write(const std::vector<Parameter>& parameters, int index_bits,
                                    const std::function<absl::Status(KernelFunction&)>& write) {
-  if (deadline_ != absl::InfiniteFuture() && absl::Now() > deadline_) {
+  if (options_.deadline != absl::InfiniteFuture() && absl::Now() > options_.deadline) {
     return absl::DeadlineExceededError("writing code took longer than the compile deadline allows");
   }
   if (functions_ == kModuleFunctions) XC_RETURN_IF_ERROR(CloseModule());
@@ -145,7 +145,8 @@ absl::StatusOr<int> Emitter::Write(const std::vector<Parameter>& parameters, int
   return static_cast<int>(emitted_.kernels.size()) - 1;
 }
 
-absl::Status Emitter::EmitKernel(const plan::Step& step, const plan::Kernel& kernel) {
+absl::Status Emitter::EmitKernel(const plan::Step& step, const HloInstruction& instruction,
+                                 const plan::Kernel& kernel) {
   if (auto it = refused_.find(kernel.code); it != refused_.end()) return absl::UnimplementedError(it->second);
   const bool aligned = IsAligned(kernel);
   auto [it, fresh] = codes_.try_emplace({kernel.code, aligned}, 0);
@@ -155,10 +156,10 @@ absl::Status Emitter::EmitKernel(const plan::Step& step, const plan::Kernel& ker
       parameters.push_back({argument.written, argument.shared, aligned});
     }
     const auto write = [&](KernelFunction& f) {
-      const PlannedKernel planned(f, step.instruction, kernel);
+      const PlannedKernel planned(f, &instruction, kernel);
       return kernel.form == plan::Form::kTranspose ? EmitTransposes(planned) : f.ForEach(RegionsOf(planned));
     };
-    const absl::StatusOr<int> function = Write(parameters, AnyWide(*step.instruction) ? 64 : 32, write);
+    const absl::StatusOr<int> function = Write(parameters, AnyWide(instruction) ? 64 : 32, write);
     if (!function.ok()) {
       codes_.erase(it);
       if (absl::IsUnimplemented(function.status())) refused_[kernel.code] = std::string(function.status().message());
@@ -221,7 +222,18 @@ bool OnlyThenReads(const HloInstruction* result, const plan::LibraryCall& call) 
 
 }  // namespace
 
+bool Emitter::IsTaken(const plan::Step& step, const plan::LibraryCall& call) const {
+  const auto* desc = std::get_if<MatmulDesc>(&std::get<plan::Descriptor>(call.arguments[0]));
+  if (options_.take_product == nullptr || desc == nullptr) return false;
+  const auto array = [&](size_t i) { return std::get<BufferSlice>(call.arguments[1 + i]); };
+  return options_.take_product(step, *desc, {array(0), array(1), array(2)}).ok();
+}
+
 absl::Status Emitter::EmitProduct(const plan::Step& step, const plan::LibraryCall& call) {
+  if (IsTaken(step, call)) {
+    emitted_.launches[&step];
+    return call.then == nullptr ? absl::OkStatus() : EmitKernel(step, *call.then_of, *call.then);
+  }
   const auto& descriptor = std::get<plan::Descriptor>(call.arguments[0]);
   const auto* matmul = std::get_if<MatmulDesc>(&descriptor);
   const auto* convolution = std::get_if<ConvDesc>(&descriptor);
@@ -347,7 +359,9 @@ absl::Status Emitter::EmitLibraryCall(const plan::Step& step, const plan::Librar
 
 absl::Status Emitter::EmitStep(const plan::Step& step) {
   if (emitted_.launches.contains(&step)) return absl::OkStatus();  // of a group
-  if (const auto* kernel = std::get_if<plan::Kernel>(&step.action)) return EmitKernel(step, *kernel);
+  if (const auto* kernel = std::get_if<plan::Kernel>(&step.action)) {
+    return EmitKernel(step, *step.instruction, *kernel);
+  }
   if (const auto* call = std::get_if<plan::LibraryCall>(&step.action)) return EmitLibraryCall(step, *call);
   return absl::OkStatus();
 }
@@ -370,8 +384,8 @@ absl::StatusOr<EmittedPlan> Emitter::Run() {
   return std::move(emitted_);
 }
 
-absl::StatusOr<EmittedPlan> EmitPlan(const plan::Plan& plan, const Target& target, absl::Time deadline, bool keep_ir) {
-  return Emitter(plan, target, deadline, keep_ir).Run();
+absl::StatusOr<EmittedPlan> EmitPlan(const plan::Plan& plan, const Target& target, const EmitOptions& options) {
+  return Emitter(plan, target, options).Run();
 }
 
 }  // namespace xc::gpu

@@ -4,6 +4,7 @@
 #define XC_BACKENDS_GPU_EMITTER_H_
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -40,8 +41,23 @@ struct EmittedPlan {
   absl::flat_hash_map<const plan::Step*, std::string> reasons;
 };
 
-// Errors: the deadline, and faults of the compiler. `plan` must outlive the result.
-absl::StatusOr<EmittedPlan> EmitPlan(const plan::Plan& plan, const Target& target, absl::Time deadline, bool keep_ir);
+// The arrays of a matrix product.
+struct ProductArrays {
+  BufferSlice a, b, result;
+};
+// Takes the product of a step, which then gets no kernel, or says by its status why it does not.
+using TakeProduct =
+    std::function<absl::Status(const plan::Step& step, const MatmulDesc& desc, const ProductArrays& arrays)>;
+
+struct EmitOptions {
+  absl::Time deadline = absl::InfiniteFuture();
+  bool keep_ir = false;
+  TakeProduct take_product;  // none: all products get kernels
+};
+
+// Errors: the deadline, and faults of the compiler. `plan` must outlive the result. The launches of a step whose
+// product was taken follow it.
+absl::StatusOr<EmittedPlan> EmitPlan(const plan::Plan& plan, const Target& target, const EmitOptions& options);
 
 }  // namespace xc::gpu
 

@@ -19,14 +19,14 @@ namespace xc::gpu {
 
 class Emitter {
  public:
-  Emitter(const plan::Plan& plan, const Target& target, absl::Time deadline, bool keep_ir)
-      : plan_(plan), target_(target), deadline_(deadline), keep_ir_(keep_ir), accesses_(AccessesOf(plan)) {}
+  Emitter(const plan::Plan& plan, const Target& target, const EmitOptions& options)
+      : plan_(plan), target_(target), options_(options), accesses_(AccessesOf(plan)) {}
 
   absl::StatusOr<EmittedPlan> Run();
 
  private:
   // Each writes the code of a step and adds its launches. Unimplemented, with the reason: the host evaluates the step.
-  absl::Status EmitKernel(const plan::Step& step, const plan::Kernel& kernel);
+  absl::Status EmitKernel(const plan::Step& step, const HloInstruction& instruction, const plan::Kernel& kernel);
   absl::Status EmitStep(const plan::Step& step);
   absl::Status EmitGroups();
   // Groups no longer contain the step's kernels, those of its callees as well.
@@ -39,6 +39,8 @@ class Emitter {
   absl::Status EmitFftCall(const plan::Step& step, const plan::LibraryCall& call);
   absl::Status EmitRandomCall(const plan::Step& step, const plan::LibraryCall& call);
   absl::Status EmitProduct(const plan::Step& step, const plan::LibraryCall& call);
+  // Whether somebody else makes the product of the call.
+  bool IsTaken(const plan::Step& step, const plan::LibraryCall& call) const;
   // Adds one start of the function that all with this key share, written by `write` when it is first needed.
   absl::Status AddLaunch(const plan::Step& step, const std::string& key, const std::vector<Parameter>& parameters,
                          std::vector<BufferSlice> arguments, int64_t scratch_bytes, int index_bits,
@@ -54,8 +56,7 @@ class Emitter {
 
   const plan::Plan& plan_;
   const Target target_;
-  const absl::Time deadline_;
-  const bool keep_ir_;
+  const EmitOptions options_;
   const std::vector<Accesses> accesses_;  // of the plan's computations
   EmittedPlan emitted_;
   // Kernel::code, and whether the memory is aligned, to functions; or to why there are none.

@@ -31,7 +31,7 @@ absl::StatusOr<Compiled> Compile(std::unique_ptr<HloModule> module) {
   absl::StatusOr<PlannedModule> planned = PlanModule(std::move(module), {}, TargetInfoOf(target), nullptr);
   if (!planned.ok()) return planned.status();
   compiled.planned = *std::move(planned);
-  absl::StatusOr<EmittedPlan> emitted = EmitPlan(compiled.planned.plan, target, absl::InfiniteFuture(), true);
+  absl::StatusOr<EmittedPlan> emitted = EmitPlan(compiled.planned.plan, target, {.keep_ir = true});
   if (!emitted.ok()) return emitted.status();
   compiled.emitted = *std::move(emitted);
   return compiled;

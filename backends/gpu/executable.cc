@@ -40,6 +40,7 @@ class GpuExecutable : public ProgramExecutable {
       for (const plan::Step& step : computation.steps) {
         if (auto it = code_.launches.find(&step); it != code_.launches.end()) {
           starts.kernels += static_cast<int64_t>(it->second.size());
+          if (code_.products.Find(&step) != nullptr) ++starts.library_products;
         } else if (std::holds_alternative<plan::Copy>(step.action) ||
                    std::holds_alternative<plan::Clear>(step.action)) {
           ++starts.copies;
@@ -53,6 +54,7 @@ class GpuExecutable : public ProgramExecutable {
   std::string Text(absl::string_view name) const override {
     if (name == "llvm_ir") return absl::StrJoin(ir_, "\n");
     if (name == "asm") return absl::StrJoin(ptx_, "\n");
+    if (name == "products") return code_.products.Report();
     return ProgramExecutable::Text(name);
   }
 
@@ -67,7 +69,12 @@ class GpuExecutable : public ProgramExecutable {
     XC_ASSIGN_OR_RETURN(code_.device, Device::Open(0, options.emulate));
     XC_ASSIGN_OR_RETURN(const Target target, TargetOfCapability(code_.device->info().compute_capability));
     XC_ASSIGN_OR_RETURN(PlannedModule planned, PlanModule(std::move(module), options, TargetInfoOf(target), evaluate));
-    XC_ASSIGN_OR_RETURN(EmittedPlan emitted, EmitPlan(planned.plan, target, options.deadline, options.keep_texts));
+    code_.products.Use(code_.device, options.emulate, options.gpu_libraries);
+    const auto take = [this](const plan::Step& step, const MatmulDesc& desc, const ProductArrays& arrays) {
+      return code_.products.Take(step, desc, arrays);
+    };
+    XC_ASSIGN_OR_RETURN(EmittedPlan emitted,
+                        EmitPlan(planned.plan, target, {options.deadline, options.keep_texts, take}));
     std::vector<std::shared_ptr<Module>> modules;
     for (const std::string& ptx : emitted.ptx) {
       if (options.dump) options.dump(absl::StrCat("kernels_", modules.size(), ".ptx"), ptx);
@@ -83,6 +90,7 @@ class GpuExecutable : public ProgramExecutable {
     }
     code_.modules = std::move(modules);
     code_.launches = std::move(emitted.launches);
+    code_.scratch_bytes = code_.products.workspace_bytes();
     for (const auto& [step, launches] : code_.launches) {
       for (const Launch& launch : launches) code_.scratch_bytes = std::max(code_.scratch_bytes, launch.scratch_bytes);
     }

@@ -74,7 +74,9 @@ LAYERS = {
     "backends/gpu/driver": [],
     "backends/gpu/emulator": ["backends/gpu/driver"],
     "backends/gpu/runtime": ["backends/gpu/driver"],
+    "backends/gpu/libraries": ["backends/gpu/runtime", "backends/gpu/driver", "backends/runtime", "hlo"],
     "backends/gpu": [
+        "backends/gpu/libraries",
         "backends/gpu/runtime",
         "backends/gpu/driver",
         "backends",

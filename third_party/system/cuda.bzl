@@ -1,9 +1,9 @@
-"""CUDA's headers, where a toolkit is installed: a test compares our declarations with them. Without one there are none."""
+"""CUDA's headers, where a toolkit is installed: tests compare our declarations with them. Without one there are none."""
 
 _BUILD = """
 cc_library(
     name = "headers",
-    hdrs = glob(["include/**"], allow_empty = True),
+    hdrs = glob(["include/*.h", "include/*.hpp", "include/crt/**", "include/nv/**"], allow_empty = True),
     includes = ["include"],
     visibility = ["//visibility:public"],
 )
@@ -12,7 +12,7 @@ cc_library(
 def _cuda_headers_impl(ctx):
     include = ctx.path("/usr/local/cuda/include")
     if include.get_child("cuda.h").exists:
-        ctx.symlink(include.get_child("cuda.h"), "include/cuda.h")
+        ctx.symlink(include, "include")
     else:
         ctx.file("include/none", "")
     ctx.file("BUILD.bazel", _BUILD)

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <mutex>
 
 #include "backends/gpu/emulator/device.h"
 
@@ -283,6 +284,15 @@ XC_EXPORTED CUresult cuMemsetD16Async(CUdeviceptr to, unsigned short value, size
 XC_EXPORTED CUresult cuMemsetD32Async(CUdeviceptr to, unsigned value, size_t count, CUstream stream) {
   XC_EMULATED(cuMemsetD32Async, kContext);
   return Fill<uint32_t>(to, value, count, stream);
+}
+
+// Beyond the driver's interface: bytes from `address` to the end of the allocation that it lies in; 0: in none. For
+// libraries that compute on the device's memory by themselves.
+XC_EXPORTED uint64_t xcEmulatorBytesFrom(CUdeviceptr address) {
+  std::lock_guard<std::recursive_mutex> lock(emulator::State().mu);
+  CUctx_st* context = CurrentContext();
+  const emulator::AddressRange found = context == nullptr ? emulator::AddressRange{} : context->memory.Find(address);
+  return found.end == found.begin ? 0 : found.end - address;
 }
 
 }  // namespace xc::cuda
