@@ -94,17 +94,15 @@ absl::Status LoopNest::Rows(V begin, V end) {
   V from = b.CreateBinaryIntrinsic(llvm::Intrinsic::smax, b.CreateSub(begin, first), b.getInt64(0));
   V to = b.CreateBinaryIntrinsic(llvm::Intrinsic::smin, b.CreateSub(end, first), size);
   V whole = b.CreateSub(to, b.CreateURem(b.CreateSub(to, from), b.getInt64(rows_at_once_)));
-  const auto write = [&](V row) {
+  const auto write = [&](const Body& body, V row) {
     outer.back() = arithmetic.Uniform(row);
-    return Row(outer, b.getInt64(0), b.getInt64(plan_.inner_size), plan_.inner_size);
+    return RowOf(body, outer, b.getInt64(0), b.getInt64(plan_.inner_size), plan_.inner_size);
   };
   Loop several(b, from, whole, rows_at_once_, "several");
-  std::swap(body_, rows_);
-  XC_RETURN_IF_ERROR(write(several.index()));
-  std::swap(body_, rows_);
+  XC_RETURN_IF_ERROR(write(rows_, several.index()));
   several.End();
   Loop one(b, whole, to, 1, "row");
-  XC_RETURN_IF_ERROR(write(one.index()));
+  XC_RETURN_IF_ERROR(write(body_, one.index()));
   one.End();
   group.End();
   return absl::OkStatus();
@@ -210,26 +208,26 @@ absl::Status LoopNest::Tile(std::vector<Term> outer, V along, V inner, int rows,
   return tile_(fused, position, rows, columns);
 }
 
-absl::Status LoopNest::Row(const std::vector<Term>& outer, V begin, V end, int64_t size) {
+absl::Status LoopNest::RowOf(const Body& body, const std::vector<Term>& outer, V begin, V end, int64_t size) {
   auto& b = e_.builder();
   const int lanes = plan_.lanes;
-  if (lanes == 1) return Steps(outer, begin, end, 1);
+  if (lanes == 1) return Steps(body, outer, begin, end, 1);
   auto* fixed_begin = llvm::dyn_cast<llvm::ConstantInt>(begin);
   auto* fixed_end = llvm::dyn_cast<llvm::ConstantInt>(end);
   const bool whole = ChooseSafe(size % lanes == 0);
-  if (!whole && ForAllSizes()) return RowOfAnySize(outer, begin, end);
+  if (!whole && ForAllSizes()) return RowOfAnySize(body, outer, begin, end);
   const int64_t rest = size % lanes;
   if (fixed_begin != nullptr && fixed_end != nullptr) {
     const int64_t middle = size - rest;
-    if (middle > 0) XC_RETURN_IF_ERROR(Steps(outer, begin, b.getInt64(middle), lanes));
+    if (middle > 0) XC_RETURN_IF_ERROR(Steps(body, outer, begin, b.getInt64(middle), lanes));
     if (rest == 0) return absl::OkStatus();
-    if (!e_.target().masked_memory) return Steps(outer, b.getInt64(middle), end, 1);
-    return One(outer, b.getInt64(middle), lanes, codegen::FirstLanes(b, lanes, rest));
+    if (!e_.target().masked_memory) return Steps(body, outer, b.getInt64(middle), end, 1);
+    return One(body, outer, b.getInt64(middle), lanes, codegen::FirstLanes(b, lanes, rest));
   }
-  if (rest == 0) return Steps(outer, begin, end, lanes);
+  if (rest == 0) return Steps(body, outer, begin, end, lanes);
   V middle = b.CreateAdd(begin, b.CreateAnd(b.CreateSub(end, begin), b.getInt64(-lanes)));
-  XC_RETURN_IF_ERROR(Steps(outer, begin, middle, lanes));
-  if (!e_.target().masked_memory) return Steps(outer, middle, end, 1);
+  XC_RETURN_IF_ERROR(Steps(body, outer, begin, middle, lanes));
+  if (!e_.target().masked_memory) return Steps(body, outer, middle, end, 1);
   llvm::Function* function = b.GetInsertBlock()->getParent();
   auto* tail = llvm::BasicBlock::Create(b.getContext(), "tail", function);
   auto* done = llvm::BasicBlock::Create(b.getContext(), "done", function);
@@ -238,38 +236,38 @@ absl::Status LoopNest::Row(const std::vector<Term>& outer, V begin, V end, int64
   std::vector<llvm::Constant*> numbers;
   for (int i = 0; i < lanes; ++i) numbers.push_back(b.getInt64(i));
   V left = b.CreateVectorSplat(lanes, b.CreateSub(end, middle));
-  XC_RETURN_IF_ERROR(One(outer, middle, lanes, b.CreateICmpULT(llvm::ConstantVector::get(numbers), left)));
+  XC_RETURN_IF_ERROR(One(body, outer, middle, lanes, b.CreateICmpULT(llvm::ConstantVector::get(numbers), left)));
   b.CreateBr(done);
   b.SetInsertPoint(done);
   return absl::OkStatus();
 }
 
-absl::Status LoopNest::RowOfAnySize(const std::vector<Term>& outer, V begin, V end) {
+absl::Status LoopNest::RowOfAnySize(const Body& body, const std::vector<Term>& outer, V begin, V end) {
   auto& b = e_.builder();
   const int lanes = plan_.lanes;
   V middle = b.CreateAdd(begin, b.CreateAnd(b.CreateSub(end, begin), b.getInt64(-lanes)));
-  XC_RETURN_IF_ERROR(Steps(outer, begin, middle, lanes));
-  if (!e_.target().masked_memory) return Steps(outer, middle, end, 1);
+  XC_RETURN_IF_ERROR(Steps(body, outer, begin, middle, lanes));
+  if (!e_.target().masked_memory) return Steps(body, outer, middle, end, 1);
   // The rest, if there is one, as one masked vector.
   Loop tail(b, middle, end, lanes, "tail");
   std::vector<llvm::Constant*> numbers;
   for (int i = 0; i < lanes; ++i) numbers.push_back(b.getInt64(i));
   V left = b.CreateVectorSplat(lanes, b.CreateSub(end, tail.index()));
-  XC_RETURN_IF_ERROR(One(outer, tail.index(), lanes, b.CreateICmpULT(llvm::ConstantVector::get(numbers), left)));
+  XC_RETURN_IF_ERROR(One(body, outer, tail.index(), lanes, b.CreateICmpULT(llvm::ConstantVector::get(numbers), left)));
   tail.End();
   return absl::OkStatus();
 }
 
-absl::Status LoopNest::Steps(const std::vector<Term>& outer, V begin, V end, int lanes) {
+absl::Status LoopNest::Steps(const Body& body, const std::vector<Term>& outer, V begin, V end, int lanes) {
   auto& b = e_.builder();
-  if (Takes(lanes, begin, end)) return One(outer, begin, lanes, nullptr);
+  if (Takes(lanes, begin, end)) return One(body, outer, begin, lanes, nullptr);
   Loop loop(b, begin, end, lanes, "inner");
-  XC_RETURN_IF_ERROR(One(outer, loop.index(), lanes, nullptr));
+  XC_RETURN_IF_ERROR(One(body, outer, loop.index(), lanes, nullptr));
   loop.End();
   return absl::OkStatus();
 }
 
-absl::Status LoopNest::One(const std::vector<Term>& outer, V at, int lanes, V mask) {
+absl::Status LoopNest::One(const Body& body, const std::vector<Term>& outer, V at, int lanes, V mask) {
   FusedEmitter fused(e_, lanes);
   fused.SetTail(mask);
   bind_(fused);
@@ -284,7 +282,7 @@ absl::Status LoopNest::One(const std::vector<Term>& outer, V at, int lanes, V ma
     for (size_t i = 0; i < plan_.outer.size(); ++i) position.dims[plan_.outer[i]] = outer[i];
     if (plan_.inner >= 0) position.dims[plan_.inner] = inner;
   }
-  return body_(fused, position);
+  return body(fused, position);
 }
 
 }  // namespace xc::cpu

@@ -40,7 +40,9 @@ class LoopNest {
   absl::Status Write(V begin, V end);
   // Elements [begin, end) along the inner dimension of `size` elements, at the outer coordinates `outer`; begin is a
   // multiple of the lanes, and so is end unless it is size.
-  absl::Status Row(const std::vector<Term>& outer, V begin, V end, int64_t size);
+  absl::Status Row(const std::vector<Term>& outer, V begin, V end, int64_t size) {
+    return RowOf(body_, outer, begin, end, size);
+  }
 
  private:
   absl::Status Outer(V at);  // one outer iteration
@@ -52,12 +54,14 @@ class LoopNest {
   // In code for several sizes: the tiles of full size, and where they end.
   absl::Status WholeTiles(const std::vector<Term>& outer, V first, V last, V* whole_along, V* whole_inner);
   absl::Status Tile(std::vector<Term> outer, V along, V inner, int rows, int columns);
+  // Row with `body` in the place of the nest's.
+  absl::Status RowOf(const Body& body, const std::vector<Term>& outer, V begin, V end, int64_t size);
   // A row whose size is known at run time only.
-  absl::Status RowOfAnySize(const std::vector<Term>& outer, V begin, V end);
+  absl::Status RowOfAnySize(const Body& body, const std::vector<Term>& outer, V begin, V end);
   // The coordinates at place `at` of outer dimensions `first` to `last`.
   std::vector<Term> OuterCoordinates(codegen::IndexArithmetic& arithmetic, V at, size_t first, size_t last) const;
-  absl::Status Steps(const std::vector<Term>& outer, V begin, V end, int lanes);
-  absl::Status One(const std::vector<Term>& outer, V at, int lanes, V mask);
+  absl::Status Steps(const Body& body, const std::vector<Term>& outer, V begin, V end, int lanes);
+  absl::Status One(const Body& body, const std::vector<Term>& outer, V at, int lanes, V mask);
 
   codegen::ElementEmitter& e_;
   const KernelShape& plan_;
