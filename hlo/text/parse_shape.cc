@@ -81,6 +81,9 @@ bool Parser::ParseDims(Shape* shape) {
       }
       int64_t size;
       const char* at = lex_.position();
+      if (lex_.tok().kind == Tok::kName) {
+        return Expected("the size of a dimension ($n is that of the symbol n, declared by `HloModule m, symbols={n}`)");
+      }
       if (lex_.tok().kind != Tok::kInt) return Expected("the size of a dimension");
       if (!Parse(&size)) return false;
       if (size < 0) return Fail(at, absl::StrCat("the size of a dimension is negative: ", size));

@@ -222,6 +222,7 @@ TEST(Parser, BrokenMeshes) {
 TEST(Parser, Shapes) {
   EXPECT_EQ(Error("ROOT r = f32[4,-1] negate(a)").substr(0, 73),
             "line 5, column 16: the size of a dimension is negative: -1\nROOT r = f32[4");
+  ExpectError("ROOT r = f32[b] negate(a)", "expected the size of a dimension ($n is that of the symbol n,");
   ExpectError("ROOT r = f33[4] negate(a)", "expected a shape, and 'f33' is no element type");
   ExpectError("ROOT r = f32[4 negate(a)", "expected ']', found 'negate'");
   ExpectError("ROOT r = f32[4]{0,1} negate(a)", "the layout orders 2 dimensions, the shape has 1");
