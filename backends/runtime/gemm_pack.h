@@ -25,21 +25,16 @@ constexpr bool kSame<T, T> = true;
 
 constexpr int64_t RoundUp(int64_t n, int64_t to) { return (n + to - 1) / to * to; }
 
-// One step of a transposition: pairs of elements `step` apart of rows `step` apart change places.
-template <typename Vec, typename Mask, int step, int lanes>
-inline void Exchange(Vec (&rows)[lanes]) {
-  Mask low, high;
-  for (int i = 0; i < lanes; ++i) {
-    const bool second = (i & step) != 0;
-    low[i] = second ? i - step + lanes : i;
-    high[i] = second ? i + lanes : i + step;
-  }
+// One step of a transposition: pairs of elements `step` apart of rows `step` apart change places. `I`: 0 to lanes - 1.
+template <int step, typename Vec, int... I>
+inline void Exchange(Vec* rows, std::integer_sequence<int, I...>) {
+  constexpr int lanes = sizeof...(I);
 #pragma GCC unroll 8
   for (int i = 0; i < lanes; ++i) {
     if ((i & step) != 0) continue;
     const Vec x = rows[i], y = rows[i + step];
-    rows[i] = __builtin_shuffle(x, y, low);
-    rows[i + step] = __builtin_shuffle(x, y, high);
+    rows[i] = __builtin_shufflevector(x, y, ((I & step) != 0 ? I - step + lanes : I)...);
+    rows[i + step] = __builtin_shufflevector(x, y, ((I & step) != 0 ? I + lanes : I + step)...);
   }
 }
 
@@ -51,13 +46,13 @@ constexpr bool kInRegisters = kSame<Acc, T> && sizeof(Acc) == 8 && kVectorBytes 
 template <typename Acc>
 inline void Transpose8(const Acc* from, int64_t row_stride, int64_t pitch, Acc* to) {
   typedef Acc Vec __attribute__((vector_size(kVectorBytes), may_alias, aligned(alignof(Acc))));
-  typedef int64_t Mask __attribute__((vector_size(kVectorBytes)));
+  constexpr auto lanes = std::make_integer_sequence<int, 8>();
   Vec rows[8];
 #pragma GCC unroll 8
   for (int i = 0; i < 8; ++i) rows[i] = *reinterpret_cast<const Vec*>(from + i * row_stride);
-  Exchange<Vec, Mask, 4>(rows);
-  Exchange<Vec, Mask, 2>(rows);
-  Exchange<Vec, Mask, 1>(rows);
+  Exchange<4>(rows, lanes);
+  Exchange<2>(rows, lanes);
+  Exchange<1>(rows, lanes);
 #pragma GCC unroll 8
   for (int p = 0; p < 8; ++p) *reinterpret_cast<Vec*>(to + p * pitch) = rows[p];
 }
