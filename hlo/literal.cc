@@ -155,8 +155,9 @@ namespace {
 template <typename T>
 void RelayoutTyped(absl::Span<const int64_t> dims, absl::Span<const int64_t> from_strides, const uint8_t* from_bytes,
                    absl::Span<const int64_t> to_strides, uint8_t* to_bytes) {
-  const T* from = reinterpret_cast<const T*>(from_bytes);
-  T* to = reinterpret_cast<T*>(to_bytes);
+  typedef T Unaligned __attribute__((aligned(1), may_alias));
+  const auto* from = reinterpret_cast<const Unaligned*>(from_bytes);
+  auto* to = reinterpret_cast<Unaligned*>(to_bytes);
   const int64_t rank = dims.size();
   int64_t count = 1;
   for (int64_t d : dims) count *= d;
@@ -195,6 +196,7 @@ std::vector<int64_t> RowMajorStrides(const Shape& shape) {
 
 }  // namespace
 
+// Files give elements at any place: neither address need be a multiple of their size.
 void Relayout(int element_bytes, absl::Span<const int64_t> dims, absl::Span<const int64_t> from_strides,
               const uint8_t* from, absl::Span<const int64_t> to_strides, uint8_t* to) {
   struct Wide {

@@ -53,7 +53,10 @@ std::vector<std::string> Files() {
     header.resize(118, ' ');
     return std::string("\x93NUMPY\x01\x00v\x00", 10) + header + data;
   };
-  return {npy("{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }", std::string(24, 'a')),
+  // A header after which elements lie at an odd place; columns first, so that they are not copied as they are.
+  const std::string odd = "{'descr': '<f4', 'fortran_order': True, 'shape': (3, 2), }    \n";
+  return {std::string("\x93NUMPY\x01\x00", 8) + static_cast<char>(odd.size()) + '\0' + odd + std::string(24, 'o'),
+          npy("{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }", std::string(24, 'a')),
           npy("{'descr': '<i8', 'fortran_order': True, 'shape': (1, 2), }", std::string(16, 'b')),
           npy("{'descr': '|S3', 'fortran_order': False, 'shape': (2,), }", "abcdef"),
           std::string("\0\1\1kv\1\1\1ew\0\0\0\0\1\0\0\0", 18)};
