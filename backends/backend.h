@@ -138,8 +138,8 @@ class Executable {
   // Nothing for what runs on the host.
   virtual std::optional<DeviceStarts> device_starts() const { return std::nullopt; }
   // Texts by name ("optimized_hlo", "buffer_assignment", "plan", "llvm_ir", "asm", "pass_times", "evaluated": a line
-  // "what: why" for each part, "products": on a device, a line for each matrix product, with who makes it and why);
-  // empty if it has none such.
+  // "what: why" for each part, "products": on a device, a line for each matrix product, with who makes it and why,
+  // "runs": likewise, how many runs were launched how); empty if it has none such.
   virtual std::string Text(absl::string_view name) const;
   // The sites of code compiled with CompileOptions::profile, by number; empty without.
   virtual const std::vector<ProfileSite>& profile_sites() const;

@@ -249,6 +249,7 @@ void ReportRun(const std::string& name, const Settings& s, const Executable& exe
   report.fields.Add("run_ms", times.best_ms).Add("median_ms", times.median_ms).Add("outputs", outputs);
   report.fields.Add("rss_mb", ResidentMegabytes());
   report.fields.Add("temp_bytes", executable.temp_bytes()).Add("evaluated", evaluated);
+  if (const std::string launched = executable.Text("runs"); !launched.empty()) report.fields.Add("launched", launched);
   report.Line(absl::StrCat(name, " on ", s.platform, ": parsed in ", HumanSeconds(times.parse_s), ", compiled in ",
                            HumanSeconds(times.compile_s), ", run ", HumanSeconds(times.best_ms / 1e3), " (best of ",
                            s.runs, "), ", HumanCount(outputs, "output"),

@@ -38,33 +38,51 @@ class DeviceRun {
       : code_(code), program_(program), frame_(frame), context_(static_cast<RunContext*>(frame.context)) {}
 
   absl::Status Run() {
-    XC_ASSIGN_OR_RETURN(stream_, Stream::Make(code_.device));
+    memory_ = code_.kept->Take();
+    const bool kept = memory_ != nullptr;
+    if (!kept) {
+      XC_ASSIGN_OR_RETURN(memory_, RunMemory::Allocate(code_.device, program_, code_.arena_bytes, code_.scratch_bytes));
+    }
+    stream_ = memory_->stream.get();
     for (size_t i = 0; i < program_.parameters.size(); ++i) {
-      XC_RETURN_IF_ERROR(Allocate(program_.parameters[i].bytes, &parameters_.emplace_back()));
-      XC_RETURN_IF_ERROR(CopyIn(parameters_[i].pointer(), frame_.parameters[i], program_.parameters[i].bytes));
+      XC_RETURN_IF_ERROR(CopyIn(memory_->parameters[i].pointer(), frame_.parameters[i], program_.parameters[i].bytes));
     }
-    for (const Program::Output& output : program_.outputs) {
-      XC_RETURN_IF_ERROR(Allocate(output.parameter >= 0 ? 0 : output.bytes, &outputs_.emplace_back()));
-    }
-    XC_RETURN_IF_ERROR(Allocate(code_.arena_bytes, &arena_));
-    XC_RETURN_IF_ERROR(Allocate(code_.scratch_bytes, &scratch_));
-    XC_RETURN_IF_ERROR(Computation(static_cast<int>(code_.plan.computations.size()) - 1));
+    XC_RETURN_IF_ERROR(kept ? StartGraph() : StartSteps());
     for (size_t i = 0; i < program_.outputs.size(); ++i) {
       if (program_.outputs[i].parameter >= 0) continue;
-      XC_RETURN_IF_ERROR(CopyOut(frame_.outputs[i], outputs_[i].pointer(), program_.outputs[i].bytes));
+      XC_RETURN_IF_ERROR(CopyOut(frame_.outputs[i], memory_->outputs[i].pointer(), program_.outputs[i].bytes));
     }
     for (size_t i = 0; i < program_.parameters.size(); ++i) {
       if (!program_.parameters[i].donated) continue;
-      XC_RETURN_IF_ERROR(CopyOut(frame_.parameters[i], parameters_[i].pointer(), program_.parameters[i].bytes));
+      XC_RETURN_IF_ERROR(CopyOut(frame_.parameters[i], memory_->parameters[i].pointer(), program_.parameters[i].bytes));
     }
-    return stream_->Synchronize();
+    XC_RETURN_IF_ERROR(stream_->Synchronize());
+    code_.kept->Keep(std::move(memory_));
+    return absl::OkStatus();
   }
 
  private:
-  absl::Status Allocate(int64_t bytes, DeviceBuffer* buffer) {
-    if (bytes == 0) return absl::OkStatus();
-    XC_ASSIGN_OR_RETURN(*buffer, DeviceBuffer::Allocate(stream_, bytes));
-    return absl::OkStatus();
+  absl::Status Entry() { return Computation(static_cast<int>(code_.plan.computations.size()) - 1); }
+  absl::Status StartSteps() {
+    code_.kept->CountSteps();
+    return Entry();
+  }
+  // On memory that an earlier run had: then the driver has loaded all code, which it may not do in a capture.
+  absl::Status StartGraph() {
+    absl::Status status;
+    if (memory_->graph == nullptr) {
+      absl::StatusOr<std::unique_ptr<Graph>> graph = Graph::Capture(stream_, [&] { return Entry(); });
+      status = graph.status();
+      if (graph.ok()) memory_->graph = *std::move(graph);
+    }
+    if (status.ok()) status = memory_->graph->Launch(stream_);
+    if (status.ok()) {
+      code_.kept->CountGraph(memory_->graph->nodes());
+      return status;
+    }
+    if (code_.device->lost()) return status;
+    code_.kept->Refuse(absl::StrCat("as a graph: ", absl::string_view(status.message())));
+    return StartSteps();
   }
   absl::Status CopyIn(uint64_t to, const void* from, int64_t bytes) {
     return bytes == 0 ? absl::OkStatus() : stream_->CopyToDevice(to, from, bytes);
@@ -78,11 +96,11 @@ class DeviceRun {
       case BufferSlice::Kind::kNone:
         return 0;
       case BufferSlice::Kind::kArena:
-        return arena_.pointer() + slice.offset;
+        return memory_->arena.pointer() + slice.offset;
       case BufferSlice::Kind::kParameter:
-        return parameters_[slice.index].pointer() + slice.offset;
+        return memory_->parameters[slice.index].pointer() + slice.offset;
       case BufferSlice::Kind::kOutput:
-        return outputs_[slice.index].pointer() + slice.offset;
+        return memory_->outputs[slice.index].pointer() + slice.offset;
       case BufferSlice::Kind::kConstant:
         return code_.constants[slice.index].pointer() + slice.offset;
     }
@@ -107,12 +125,12 @@ class DeviceRun {
     if (const LibraryProducts::Product* product = code_.products.Find(&step)) {
       const ProductArrays& arrays = product->arrays;
       XC_RETURN_IF_ERROR(
-          product->product->Start(stream_.get(), At(arrays.a), At(arrays.b), At(arrays.result), scratch_.pointer()));
+          product->product->Start(stream_, At(arrays.a), At(arrays.b), At(arrays.result), memory_->scratch.pointer()));
     }
     for (const Launch& launch : launches) {
       std::vector<uint64_t> values;
       for (const BufferSlice& slice : launch.arguments) values.push_back(At(slice));
-      if (launch.scratch_bytes > 0) values.push_back(scratch_.pointer());
+      if (launch.scratch_bytes > 0) values.push_back(memory_->scratch.pointer());
       std::vector<void*> pointers;
       for (uint64_t& value : values) pointers.push_back(&value);
       const DeviceProgram::Function& function = code_.kernels[launch.kernel];
@@ -288,10 +306,33 @@ class DeviceRun {
   const Program& program_;
   const Frame& frame_;
   RunContext* const context_;
-  std::shared_ptr<Stream> stream_;
-  std::vector<DeviceBuffer> parameters_, outputs_;
-  DeviceBuffer arena_, scratch_;
+  std::unique_ptr<RunMemory> memory_;
+  Stream* stream_ = nullptr;  // the memory's
 };
+
+// What a computation starts on the device, or the step for which the host is needed.
+struct DeviceStartsOf {
+  int64_t count = 0;
+  const plan::Step* of_host = nullptr;
+};
+DeviceStartsOf StartsOf(const DeviceProgram& code, int number) {
+  DeviceStartsOf starts;
+  for (const plan::Step& step : code.plan.computations[number].steps) {
+    if (const auto launches = code.launches.find(&step); launches != code.launches.end()) {
+      starts.count += static_cast<int64_t>(launches->second.size()) + (code.products.Find(&step) != nullptr ? 1 : 0);
+    } else if (std::holds_alternative<plan::Copy>(step.action) || std::holds_alternative<plan::Clear>(step.action)) {
+      ++starts.count;
+    } else if (const auto* call = std::get_if<plan::Call>(&step.action)) {
+      const DeviceStartsOf inner = StartsOf(code, call->callee);
+      starts.count += inner.count;
+      starts.of_host = inner.of_host;
+    } else if (!std::holds_alternative<plan::Alias>(step.action)) {
+      starts.of_host = &step;
+    }
+    if (starts.of_host != nullptr) return starts;
+  }
+  return starts;
+}
 
 }  // namespace
 
@@ -303,6 +344,20 @@ bool RunsOnHost(const plan::Step& step) {
     if (call->function == function) return true;
   }
   return false;
+}
+
+std::string NoGraphReason(const DeviceProgram& code, const Program& program) {
+  const DeviceStartsOf starts = StartsOf(code, static_cast<int>(code.plan.computations.size()) - 1);
+  if (starts.of_host != nullptr) {
+    const HloInstruction& instruction = *starts.of_host->instruction;
+    return absl::StrCat("the host has a part in ", OpcodeName(instruction.opcode()), " ", instruction.name());
+  }
+  if (starts.count < 2) return absl::StrCat("there is ", starts.count == 0 ? "nothing" : "one thing", " to start");
+  int64_t bytes = code.arena_bytes + code.scratch_bytes;
+  for (const Program::Parameter& parameter : program.parameters) bytes += parameter.bytes;
+  for (const Program::Output& output : program.outputs) bytes += output.parameter >= 0 ? 0 : output.bytes;
+  if (bytes <= kMostKeptBytes) return "";
+  return absl::StrCat("its memory is ", bytes, " bytes, of which ", kMostKeptBytes, " are kept");
 }
 
 absl::Status UploadConstants(DeviceProgram* code, const Program& program) {

@@ -3,12 +3,14 @@
 #define XC_BACKENDS_GPU_DEVICE_RUN_H_
 
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "backends/gpu/emitter.h"
 #include "backends/gpu/library_products.h"
+#include "backends/gpu/run_memory.h"
 #include "backends/gpu/runtime/device.h"
 #include "backends/gpu/runtime/module.h"
 #include "backends/gpu/runtime/stream.h"
@@ -34,7 +36,12 @@ struct DeviceProgram {
   std::vector<DeviceBuffer> constants;
   int64_t arena_bytes = 0;
   int64_t scratch_bytes = 0;  // the most that a launch or a product takes
+  std::unique_ptr<KeptMemory> kept;
 };
+
+// Why what one run starts is not captured as a graph: the host has a part in it, there is too little of it, or its
+// memory is too large to be kept. Empty: nothing is in the way.
+std::string NoGraphReason(const DeviceProgram& code, const Program& program);
 
 // Whether the step is done by the host and never by kernels: infeed, outfeed, send and recv; the state of
 // random numbers; the numbers of replica and partition.

@@ -55,6 +55,7 @@ class GpuExecutable : public ProgramExecutable {
     if (name == "llvm_ir") return absl::StrJoin(ir_, "\n");
     if (name == "asm") return absl::StrJoin(ptx_, "\n");
     if (name == "products") return code_.products.Report();
+    if (name == "runs") return code_.kept->Report();
     return ProgramExecutable::Text(name);
   }
 
@@ -104,6 +105,7 @@ class GpuExecutable : public ProgramExecutable {
     program_.arena_bytes = 0;  // it lies on the device
     code_.plan = std::move(planned.plan);
     XC_RETURN_IF_ERROR(UploadConstants(&code_, program_));
+    code_.kept = std::make_unique<KeptMemory>(code_.device, NoGraphReason(code_, program_));
     Prepare(std::move(evaluate));
     // What runs on the host, in the order of the plan.
     std::vector<EvaluatedPart> parts = evaluated();

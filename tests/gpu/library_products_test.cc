@@ -160,6 +160,19 @@ TEST_F(LibraryProductsTest, TheSameBitsInEachRun) {
   EXPECT_EQ(CompareExact((*first)[0], (*other)[0]), "");
 }
 
+TEST_F(LibraryProductsTest, InGraphs) {
+  const std::unique_ptr<Executable> executable = Compile("gpu", R"(HloModule m
+ENTRY e { x = f32[256,256] parameter(0) d = f32[256,256] dot(x, x), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  t = f32[256,256] tanh(d) ROOT r = f32[256,256] dot(t, x), lhs_contracting_dims={1}, rhs_contracting_dims={0} })");
+  const auto first = RunOnInputs(*executable);
+  for (int n = 0; n < 3; ++n) {
+    const auto later = RunOnInputs(*executable);
+    ASSERT_TRUE(first.ok() && later.ok());
+    EXPECT_EQ(CompareExact((*first)[0], (*later)[0]), "");
+  }
+  EXPECT_EQ(executable->Text("runs").rfind("3 runs as a graph of 3 nodes", 0), 0u) << executable->Text("runs");
+}
+
 TEST_F(LibraryProductsTest, FaultsOfARun) {
   setenv("XC_MOCK_CUBLASLT_FAIL", "cublasLtMatmul:1:13", 1);
   const std::unique_ptr<Executable> executable = Compile("gpu", kProduct);

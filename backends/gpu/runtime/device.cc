@@ -115,6 +115,21 @@ absl::Status Device::Usable() const {
   return absl::InternalError(absl::StrCat("GPU ", ordinal_, " is lost since an earlier fault: open it anew"));
 }
 
+void Device::AddReclaimable(Reclaimable* reclaimable) {
+  std::lock_guard<std::mutex> lock(reclaimable_mu_);
+  reclaimable_.push_back(reclaimable);
+}
+
+void Device::RemoveReclaimable(Reclaimable* reclaimable) {
+  std::lock_guard<std::mutex> lock(reclaimable_mu_);
+  std::erase(reclaimable_, reclaimable);
+}
+
+void Device::Reclaim() {
+  std::lock_guard<std::mutex> lock(reclaimable_mu_);
+  for (Reclaimable* reclaimable : reclaimable_) reclaimable->Reclaim();
+}
+
 absl::Status Device::Take(int64_t bytes) {
   const int64_t limit = limit_.load();
   const int64_t used = used_.fetch_add(bytes) + bytes;

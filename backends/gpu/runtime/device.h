@@ -5,7 +5,9 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -27,6 +29,14 @@ struct DeviceInfo {
   int threads_per_multiprocessor = 0;
   int registers_per_multiprocessor = 0;
   bool has_pools = false;
+};
+
+// Memory of a device that its owner keeps and can do without.
+class Reclaimable {
+ public:
+  virtual ~Reclaimable() = default;
+  // Frees it. Any thread may call this.
+  virtual void Reclaim() = 0;
 };
 
 // Thread-safe. Holds the primary context, which other libraries of the process share.
@@ -60,12 +70,17 @@ class Device {
   int64_t limit_bytes() const { return limit_.load(); }
   void set_limit_bytes(int64_t bytes) { limit_.store(bytes); }
 
+  // What is asked to free memory before an allocation fails; each is removed before it ends.
+  void AddReclaimable(Reclaimable* reclaimable);
+  void RemoveReclaimable(Reclaimable* reclaimable);
+
  private:
   friend class DeviceBuffer;
   Device(const Driver* driver, int ordinal, cuda::CUcontext context);
   // Counts the bytes, or says that they are too many.
   absl::Status Take(int64_t bytes);
   void GiveBack(int64_t bytes) { used_.fetch_sub(bytes); }
+  void Reclaim();
 
   const Driver* const driver_;
   const int ordinal_;
@@ -73,6 +88,8 @@ class Device {
   DeviceInfo info_;
   std::atomic<bool> lost_{false};
   std::atomic<int64_t> used_{0}, peak_{0}, limit_{0};
+  std::mutex reclaimable_mu_;
+  std::vector<Reclaimable*> reclaimable_;
 };
 
 // Makes the device's context current for a scope, and what was current before again afterwards.

@@ -16,6 +16,8 @@ absl::StatusOr<std::unique_ptr<Graph>> Graph::Capture(Stream* stream, absl::Func
   const absl::Status recorded = record();
   cuda::CUgraph graph = nullptr;
   status = device->Check(driver.cuStreamEndCapture(stream->handle(), &graph), "ending a capture");
+  // If the call did nothing, the stream still captures.
+  if (!status.ok() && !device->lost()) driver.cuStreamEndCapture(stream->handle(), &graph);
   if (!recorded.ok()) status = recorded;
   if (!status.ok()) {
     if (graph != nullptr) driver.cuGraphDestroy(graph);

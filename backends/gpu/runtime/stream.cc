@@ -137,9 +137,16 @@ absl::StatusOr<float> Event::Until(const Event& end) const {
 }
 
 absl::StatusOr<DeviceBuffer> DeviceBuffer::Allocate(std::shared_ptr<Stream> stream, int64_t bytes) {
-  DeviceBuffer buffer;
   if (bytes < 0) return absl::InvalidArgumentError("a buffer of fewer than no bytes");
-  if (bytes == 0) return buffer;
+  if (bytes == 0) return DeviceBuffer();
+  absl::StatusOr<DeviceBuffer> buffer = TryToAllocate(stream, bytes);
+  if (!absl::IsResourceExhausted(buffer.status())) return buffer;
+  stream->device()->Reclaim();
+  return TryToAllocate(stream, bytes);
+}
+
+absl::StatusOr<DeviceBuffer> DeviceBuffer::TryToAllocate(const std::shared_ptr<Stream>& stream, int64_t bytes) {
+  DeviceBuffer buffer;
   Device& device = *stream->device();
   absl::Status status = device.Usable();
   if (status.ok()) status = device.Take(bytes);
@@ -157,7 +164,7 @@ absl::StatusOr<DeviceBuffer> DeviceBuffer::Allocate(std::shared_ptr<Stream> stre
     device.GiveBack(bytes);
     return status;
   }
-  buffer.stream_ = std::move(stream);
+  buffer.stream_ = stream;
   buffer.pointer_ = pointer;
   buffer.bytes_ = bytes;
   return buffer;

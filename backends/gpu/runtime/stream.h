@@ -79,7 +79,8 @@ class Event {
 class DeviceBuffer {
  public:
   DeviceBuffer() = default;
-  // No bytes give a buffer without memory. Errors: ResourceExhausted, beyond the device's limit or its memory.
+  // No bytes give a buffer without memory. Errors: ResourceExhausted, beyond the device's limit or its memory even
+  // without what is reclaimable.
   static absl::StatusOr<DeviceBuffer> Allocate(std::shared_ptr<Stream> stream, int64_t bytes);
   ~DeviceBuffer() { Reset(); }
   DeviceBuffer(DeviceBuffer&& other) noexcept { *this = std::move(other); }
@@ -90,6 +91,8 @@ class DeviceBuffer {
   int64_t bytes() const { return bytes_; }
 
  private:
+  static absl::StatusOr<DeviceBuffer> TryToAllocate(const std::shared_ptr<Stream>& stream, int64_t bytes);
+
   std::shared_ptr<Stream> stream_;
   uint64_t pointer_ = 0;
   int64_t bytes_ = 0;
