@@ -168,9 +168,14 @@ void RelayoutTyped(absl::Span<const int64_t> dims, absl::Span<const int64_t> fro
   }
   std::vector<int64_t> index(rank);
   const int64_t minor = rank - 1;
+  const bool runs = from_strides[minor] == 1 && to_strides[minor] == 1;
   int64_t f = 0, t = 0;
   while (true) {
-    for (int64_t i = 0; i < dims[minor]; ++i) to[t + i * to_strides[minor]] = from[f + i * from_strides[minor]];
+    if (runs) {
+      std::memcpy(to + t, from + f, dims[minor] * sizeof(T));
+    } else {
+      for (int64_t i = 0; i < dims[minor]; ++i) to[t + i * to_strides[minor]] = from[f + i * from_strides[minor]];
+    }
     int64_t d = minor - 1;
     for (; d >= 0; --d) {
       f += from_strides[d];
