@@ -1,6 +1,9 @@
 // Ops and element types that have no kernel of their own run natively all the same, as the interpreter says.
 #include <gtest/gtest.h>
 
+#include <string>
+#include <tuple>
+
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/substitute.h"
@@ -467,6 +470,24 @@ TEST(NativeOps, OneRowOfAPad) {
                        "p = f32[6,4] pad(c, z), padding=1_1x0_0 s = f32[1,4] slice(p), slice={[",
                        row, ":", row + 1, "], [0:4]}\nROOT r = f32[1,4] reverse(s), ", dims));
     }
+  }
+}
+
+// A constant right operand is cut into blocks of columns. Small integers, so that every order of a sum gives the same.
+TEST(NativeOps, LargeConstantOperandsOfProducts) {
+  std::string matrix;
+  for (int i = 0; i < 640; ++i) {
+    std::string row;
+    for (int j = 0; j < 448; ++j) absl::StrAppend(&row, j > 0 ? "," : "", (7 * i + 3 * j + i * j / 50) % 9 - 4);
+    absl::StrAppend(&matrix, i > 0 ? ",{" : "{", row, "}");
+  }
+  // Of rows and of columns, as it lies and the other way round.
+  for (const auto& [shape, contracted, size] : {std::tuple("[11,640]", 0, 448), std::tuple("[11,448]", 1, 640)}) {
+    ExpectSame(absl::StrCat("HloModule m\nENTRY e {\n  x = f32", shape, " parameter(0)\n  four = f32[] constant(4)\n",
+                            "  fours = f32", shape, " broadcast(four), dimensions={}\n  y = f32", shape,
+                            " multiply(x, fours)\n  z = f32", shape, " floor(y)\n  w = f32[640,448] constant({", matrix,
+                            "})\n  ROOT d = f32[11,", size, "] dot(z, w), lhs_contracting_dims={1}, ",
+                            "rhs_contracting_dims={", contracted, "}\n}\n"));
   }
 }
 

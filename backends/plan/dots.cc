@@ -63,6 +63,20 @@ bool PacksWeights(const ConvDesc& desc) {
   return !ForAllSizes() && desc.batch * desc.out[0] * desc.out[1] * desc.out[2] >= kFewRows;
 }
 
+// The columns of the blocks that a constant right operand is cut into, which the library reads at the speed of memory:
+// of the widest that divide it. 0: it stays as it is, since it is small enough for the caches, or read once by a few
+// rows, or since programs for several sizes would have a copy each.
+int64_t ColumnsOfBlock(const MatmulDesc& desc) {
+  constexpr int64_t kFewRows = 8, kMost = 128, kLeast = 64, kMultiple = 16, kSmall = int64_t{1} << 18;
+  const auto is_f32 = [](int32_t type) { return type == static_cast<int32_t>(RtType::kF32); };
+  if (!is_f32(desc.a_type) || !is_f32(desc.b_type) || !is_f32(desc.c_type) || desc.num_batch_dims > 0) return 0;
+  if (ForAllSizes() || desc.m < kFewRows || desc.c_n != 1 || desc.k * desc.n < kSmall) return 0;
+  for (int64_t blocks = (desc.n - 1) / kMost + 1; blocks > 1 && desc.n / blocks >= kLeast; ++blocks) {
+    if (desc.n % (blocks * kMultiple) == 0) return desc.n / blocks;
+  }
+  return 0;
+}
+
 bool Contains(const Int64List& list, int64_t value) { return std::find(list.begin(), list.end(), value) != list.end(); }
 
 }  // namespace
@@ -143,9 +157,21 @@ Decision PlanDot(Planner& planner, const HloInstruction* dot) {
   }
   if (dot->shape().IsZeroSized()) {
     planner.Add(dot, Alias{});
-  } else {
-    planner.AddCall(dot, "xc_rt_matmul", {desc, planner.Slice(lhs), planner.Slice(rhs), planner.Slice(dot)});
+    return Decision::Yes();
   }
+  BufferSlice right = planner.Slice(rhs);
+  const bool constant = rhs->opcode() == HloOpcode::kConstant && !rhs->literal().elided();
+  if (const int64_t columns = ColumnsOfBlock(desc); columns > 0 && constant && planner.target().direct_convolutions) {
+    right = planner.ColumnBlocks(rhs->shared_literal(), desc, columns);
+    // A product of the same left operand with each block.
+    desc.num_batch_dims = 1;
+    desc.batch[0] = desc.n / columns;
+    desc.b_batch[0] = desc.k * columns;
+    desc.c_batch[0] = columns;
+    desc.n = desc.b_k = columns;
+    desc.b_n = 1;
+  }
+  planner.AddCall(dot, "xc_rt_matmul", {desc, planner.Slice(lhs), right, planner.Slice(dot)});
   return Decision::Yes();
 }
 

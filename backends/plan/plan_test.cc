@@ -3,7 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <vector>
 
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
 #include "backends/plan/plan_test_support.h"
 
@@ -433,6 +436,26 @@ ENTRY e {
   tuple: alias
 }
 )");
+}
+
+// A large constant that many rows are multiplied by lies in blocks of columns, each a product of its own.
+TEST(Plan, ConstantsInBlocksOfColumns) {
+  TargetInfo target;
+  target.direct_convolutions = true;
+  const auto plan_of = [&](int rows, int columns) {
+    const std::string row = absl::StrCat("{", absl::StrJoin(std::vector<int>(columns, 1), ","), "}");
+    return PlanOf(
+        absl::StrCat("HloModule m\nENTRY e {\n  x = f32[", rows, ",1024] parameter(0)\n  w = f32[1024,", columns,
+                     "] constant({", absl::StrJoin(std::vector<std::string>(1024, row), ","), "})\n  ROOT d = f32[",
+                     rows, ",", columns, "] dot(x, w), lhs_contracting_dims={1}, rhs_contracting_dims={0}\n}\n"),
+        target);
+  };
+  EXPECT_THAT(plan_of(16, 384), testing::HasSubstr("n=128 k=1024 a_m=1024 a_k=1 b_k=128 b_n=1 c_m=384 c_n=1 batch={3} "
+                                                   "a_batch={0} b_batch={131072} c_batch={128}}"));
+  EXPECT_THAT(plan_of(16, 320), testing::HasSubstr("n=80 k=1024 "));
+  for (const auto& whole : {plan_of(4, 384), plan_of(16, 128), plan_of(16, 389)}) {
+    EXPECT_THAT(whole, testing::Not(testing::HasSubstr("batch")));
+  }
 }
 
 }  // namespace

@@ -60,6 +60,21 @@ BufferSlice Planner::PackedWeights(const std::shared_ptr<const Literal>& literal
   return it->second;
 }
 
+BufferSlice Planner::ColumnBlocks(const std::shared_ptr<const Literal>& literal, const MatmulDesc& desc,
+                                  int64_t columns) {
+  const std::string key = absl::StrCat("columns,", reinterpret_cast<uintptr_t>(literal.get()), ",", desc.k, ",", desc.n,
+                                       ",", desc.b_k, ",", desc.b_n);
+  auto [it, fresh] = packed_.try_emplace(key);
+  if (fresh) {
+    const int64_t blocks = desc.n / columns;
+    auto packed = std::make_shared<Literal>(Shape(literal->shape().type(), {blocks, desc.k, columns}));
+    Relayout(StorageBytes(literal->shape().type()), packed->shape().dims(), {columns * desc.b_n, desc.b_k, desc.b_n},
+             literal->bytes(), ElementStrides(packed->shape()), packed->mutable_bytes());
+    it->second = ConstantSlice(std::move(packed));
+  }
+  return it->second;
+}
+
 int64_t Planner::CodeOf(const std::string& key) {
   if (key.empty()) return plan_.codes++;
   auto it = codes_.find(key);

@@ -40,6 +40,9 @@ class Planner {
   BufferSlice ConstantSlice(const std::shared_ptr<const Literal>& literal);
   // The slice of a constant's elements in the order that convolutions read weights in.
   BufferSlice PackedWeights(const std::shared_ptr<const Literal>& literal, const ConvDesc& desc);
+  // The slice of a constant matrix, the right operand of `desc`, in blocks of `columns` columns that lie one after the
+  // other: [blocks, k, columns].
+  BufferSlice ColumnBlocks(const std::shared_ptr<const Literal>& literal, const MatmulDesc& desc, int64_t columns);
   // The number of the code of a kernel; equal keys have equal code, "" has code of its own.
   int64_t CodeOf(const std::string& key);
   Plan& plan() { return plan_; }

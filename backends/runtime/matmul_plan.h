@@ -24,13 +24,13 @@ inline bool KeepsSums(RtType c) {
   return c == RtType::kF32 || c == RtType::kF64 || c == RtType::kC64 || c == RtType::kC128;
 }
 
-// The rows that a task of the library's takes at least, where each part of the rows has `n_parts` tasks. Each task
+// The rows that a task of the library's takes at least, where each part of the rows has `parts` tasks. Each task
 // reads its columns of the right operand from memory, and the library copies them where their rows are a multiple of a
 // page apart: the more rows share that the better, as long as there are `tasks` for several threads.
-inline int64_t RowsOfTask(int64_t m, int64_t n_parts, int64_t tasks) {
+inline int64_t RowsOfTask(int64_t m, int64_t parts, int64_t tasks) {
   constexpr int64_t kMost = 256, kLeast = 64;
   int64_t rows = kMost;
-  while (rows > kLeast && n_parts * (m / rows) < tasks) rows /= 2;
+  while (rows > kLeast && parts * (m / rows) < tasks) rows /= 2;
   return rows;
 }
 
@@ -78,7 +78,7 @@ inline Plan MakePlan(const MatmulDesc& d, int64_t batches, bool onednn, bool one
     plan.n = std::min(plan.n, d.n);
     n_parts = (d.n - 1) / plan.n + 1;
     left = (left + n_parts - 1) / n_parts;
-    const int64_t rows = RowsOfTask(d.m, n_parts, halves ? 3 : 8);
+    const int64_t rows = RowsOfTask(d.m, n_parts * plan.batch_tiles, halves ? 3 : 8);
     const int64_t m_step = own ? 128 : bytes ? std::max<int64_t>(32, d.m / 4) : rows;
     const int64_t m_grain = own ? 24 : bytes ? m_step : 64;
     const int64_t m_parts = std::clamp<int64_t>(d.m / m_step, 1, left);
