@@ -312,15 +312,17 @@ absl::Status Emitter::EmitFftCall(const plan::Step& step, const plan::LibraryCal
   const auto &in = std::get<BufferSlice>(call.arguments[1]), &out = std::get<BufferSlice>(call.arguments[2]);
   const std::string key(reinterpret_cast<const char*>(&desc), sizeof(desc));
   const bool in_place = in.kind == out.kind && in.index == out.index;  // perhaps
-  if (!in_place) {
-    return AddCall(step, absl::StrCat("fft ", key), {in, out}, 1, 0,
-                   [&](KernelFunction& f) { return EmitFft(f, desc); });
+  XC_ASSIGN_OR_RETURN(const std::vector<FftPass> passes, FftPasses(desc, in_place));
+  const int64_t scratch = FftScratchBytes(desc, passes);
+  for (const FftPass& pass : passes) {
+    std::vector<BufferSlice> arguments;
+    if (pass.first) arguments.push_back(in);
+    if (pass.last) arguments.push_back(out);
+    XC_RETURN_IF_ERROR(AddCall(step, absl::StrCat("fft pass ", pass.number, " of ", passes.size(), " ", key),
+                               std::move(arguments), pass.last ? 1 : 0, scratch,
+                               [&](KernelFunction& f) { return EmitFftPass(f, desc, pass); }));
   }
-  const int64_t scratch = FftScratchBytes(desc);
-  XC_RETURN_IF_ERROR(
-      AddCall(step, absl::StrCat("fft ", key), {in}, 0, scratch, [&](KernelFunction& f) { return EmitFft(f, desc); }));
-  return AddCall(step, absl::StrCat("fft result ", key), {out}, 1, scratch,
-                 [&](KernelFunction& f) { return EmitFftResult(f, desc); });
+  return absl::OkStatus();
 }
 
 absl::Status Emitter::EmitLibraryCall(const plan::Step& step, const plan::LibraryCall& call) {

@@ -150,11 +150,19 @@ absl::Status EmitMatmul(KernelFunction& f, const MatmulDesc& desc, const Product
 absl::Status EmitConvolution(KernelFunction& f, const ConvDesc& desc, const ProductResult& result);
 absl::Status EmitTriangularSolve(KernelFunction& f, const TriangularSolveDesc& desc);
 absl::Status EmitCholesky(KernelFunction& f, const CholeskyDesc& desc);
-// Parameters: the operand, what takes the result: where it belongs, or, if that is where the operand is, scratch memory
-// of FftScratchBytes; then: the result, that memory.
-absl::Status EmitFft(KernelFunction& f, const FftDesc& desc);
-absl::Status EmitFftResult(KernelFunction& f, const FftDesc& desc);
-int64_t FftScratchBytes(const FftDesc& desc);
+// One pass of a Fourier transform (fft.cc).
+struct FftPass {
+  int dimension = 0;            // of the transform
+  int64_t radix = 1, done = 1;  // points of `done` are transformed before, radix times as many afterwards
+  int number = 0;
+  bool first = false, last = false;  // reads the operand, writes the result; others scratch memory
+};
+// The passes of a transform. `in_place`: the result may lie where the operand does, so that no pass does both.
+// Unimplemented: a length has a prime factor that is too large.
+absl::StatusOr<std::vector<FftPass>> FftPasses(const FftDesc& desc, bool in_place);
+int64_t FftScratchBytes(const FftDesc& desc, const std::vector<FftPass>& passes);
+// Parameters: the operand, of the first; the result, of the last; scratch memory of FftScratchBytes, if that is any.
+absl::Status EmitFftPass(KernelFunction& f, const FftDesc& desc, const FftPass& pass);
 // Parameters: the operands, the results, scratch memory of SortScratchBytes.
 absl::Status EmitSort(KernelFunction& f, const HloInstruction& sort, const SortDesc& desc);
 int64_t SortScratchBytes(const SortDesc& desc);

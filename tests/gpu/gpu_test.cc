@@ -359,6 +359,41 @@ ENTRY e { x = f32[8] parameter(0) z = s32[] constant(0) init = (s32[], f32[8]) t
   w = (s32[], f32[8]) while(init), condition=cond, body=body ROOT r = f32[8] get-tuple-element(w), index=1 })");
 }
 
+// Passes: of one radix and several, of prime numbers, an odd number of them; each kind along each dimension; lengths of
+// one point; single and double precision.
+TEST(Gpu, FourierTransformsInPasses) {
+  struct Case {
+    const char *operand, *result, *kind, *length;
+  };
+  const Case cases[] = {
+      {"c64[4096]", "c64[4096]", "FFT", "4096"},
+      {"c64[16384]", "c64[16384]", "IFFT", "16384"},
+      {"c128[3,1000]", "c128[3,1000]", "FFT", "1000"},
+      {"c64[2,1009]", "c64[2,1009]", "IFFT", "1009"},
+      {"c64[131072]", "c64[131072]", "FFT", "131072"},
+      {"f32[5,2310]", "c64[5,1156]", "RFFT", "2310"},
+      {"f64[2,4097]", "c128[2,2049]", "RFFT", "4097"},
+      {"c64[5,1156]", "f32[5,2310]", "IRFFT", "2310"},
+      {"c128[2,2049]", "f64[2,4097]", "IRFFT", "4097"},
+      {"c64[72,90]", "c64[72,90]", "FFT", "72,90"},
+      {"c64[6,70,33]", "c64[6,70,33]", "IFFT", "6,70,33"},
+      {"f32[2,96,70]", "c64[2,96,36]", "RFFT", "96,70"},
+      {"c64[2,96,36]", "f32[2,96,70]", "IRFFT", "96,70"},
+      {"c64[14,15,16,17]", "f32[14,15,16,32]", "IRFFT", "15,16,32"},
+      {"c64[7,1]", "c64[7,1]", "FFT", "1"},
+      {"f32[7,1]", "c64[7,1]", "RFFT", "1"},
+      {"c64[4,13]", "c64[4,13]", "FFT", "13"},
+  };
+  for (const Case& c : cases) {
+    ExpectSame(absl::StrCat("HloModule m\nENTRY e { x = ", c.operand, " parameter(0) ROOT f = ", c.result,
+                            " fft(x), fft_type=", c.kind, ", fft_length={", c.length, "} }"));
+  }
+  // In the memory of the operand.
+  ExpectSame(R"(HloModule m
+ENTRY e { x = c64[3,50] parameter(0) y = c64[3,50] negate(x) f = c64[3,50] fft(y), fft_type=FFT, fft_length={50}
+  ROOT g = c64[3,50] negate(f) })");
+}
+
 // An array inside of a reducer: no backend has code for it.
 TEST(Gpu, EvaluatesWhatHasNoKernel) {
   ExpectSame(R"(HloModule m
@@ -379,7 +414,7 @@ TEST(Gpu, CountsWhatARunStarts) {
     EXPECT_TRUE(module.ok()) << module.status();
     return (*(*BackendByName(platform))->Compile(*std::move(module), options))->device_starts();
   };
-  // One product, one kernel after it: a transform that is too long for one of its own is the host's.
+  // One product, one kernel after it: a transform of a large prime number of points is the host's.
   const char* kProduct = R"(HloModule m
 ENTRY e {
   a = f32[64,64] parameter(0)
@@ -387,8 +422,8 @@ ENTRY e {
   b = f32[64,64] tanh(d)
   c = c64[64,64] complex(b, d)
   r = c64[4096] reshape(c)
-  z = c64[8192] pad(r, c64[] constant((0, 0))), padding=0_4096
-  ROOT f = c64[8192] fft(z), fft_type=FFT, fft_length={8192}
+  z = c64[4099] pad(r, c64[] constant((0, 0))), padding=0_3
+  ROOT f = c64[4099] fft(z), fft_type=FFT, fft_length={4099}
 })";
   const std::optional<DeviceStarts> product = starts("gpu", kProduct);
   ASSERT_TRUE(product.has_value());
