@@ -1,63 +1,21 @@
 // Modules on the emulator, kernel by kernel of each form, beside the interpreter.
 #include <gtest/gtest.h>
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "backends/registry.h"
 #include "hlo/text/parser.h"
-#include "hlo/verifier/verifier.h"
-#include "service/client.h"
-#include "service/compare.h"
-#include "service/inputs.h"
+#include "tests/gpu/testing.h"
 
 namespace xc {
 namespace {
 
-absl::StatusOr<std::vector<Literal>> RunOn(const char* platform, const HloModule& module, size_t* evaluated) {
-  const absl::StatusOr<Backend*> backend = BackendByName(platform);
-  if (!backend.ok()) return backend.status();
-  CompileOptions options;
-  options.emulate = true;
-  absl::StatusOr<std::unique_ptr<Executable>> executable = (*backend)->Compile(module.Clone(), options);
-  if (!executable.ok()) return executable.status();
-  *evaluated = (*executable)->evaluated().size();
-  std::vector<Literal> inputs;
-  std::vector<const Literal*> pointers;
-  for (const Shape& leaf : (*executable)->parameter_leaves()) {
-    inputs.push_back(MakeInput(static_cast<int64_t>(inputs.size()), leaf));
-  }
-  for (const Literal& input : inputs) pointers.push_back(&input);
-  return RunOnLiterals(**executable, pointers);
-}
-
-// The same results as the interpreter's, with kernels for all but `evaluated` instructions.
-void ExpectSame(const std::string& text, size_t evaluated = 0) {
-  auto module = ParseModule(text);
-  ASSERT_TRUE(module.ok()) << module.status();
-  ASSERT_TRUE(VerifyModule(**module).ok());
-  size_t actual_evaluated = 0, unused = 0;
-  const auto actual = RunOn("gpu", **module, &actual_evaluated);
-  const auto expected = RunOn("interpreter", **module, &unused);
-  ASSERT_TRUE(expected.ok()) << expected.status();
-  ASSERT_TRUE(actual.ok()) << actual.status() << text;
-  EXPECT_EQ(actual_evaluated, evaluated) << text;
-  ASSERT_EQ(actual->size(), expected->size());
-  for (size_t i = 0; i < actual->size(); ++i) {
-    EXPECT_EQ(CompareNorm((*actual)[i], (*expected)[i]), "") << text << ", result " << i;
-  }
-}
-
 // Kernels and copies that one run starts, what is in a loop's body once.
 int64_t Starts(const std::string& text) {
-  auto module = ParseModule(text);
-  if (!module.ok()) return -1;
-  CompileOptions options;
-  options.emulate = true;
-  const auto executable = (*BackendByName("gpu"))->Compile(std::move(*module), options);
-  if (!executable.ok() || !(*executable)->device_starts().has_value()) return -1;
-  const DeviceStarts starts = *(*executable)->device_starts();
+  const DeviceStarts starts = CompileText("gpu", text)->device_starts().value();
   return starts.kernels + starts.copies + starts.evaluated;
 }
 
@@ -336,14 +294,6 @@ ENTRY e { x = f32[2,6,6] parameter(0) y = f32[2,6,3] parameter(1) c = f32[] cons
   ROOT r = (f32[2,6,3], f32[2,6,6]) tuple(s, l) })");
 }
 
-TEST(Gpu, FourierTransforms) {
-  ExpectSame(R"(HloModule m
-ENTRY e { x = c64[3,12] parameter(0) y = f32[4,10] parameter(1) f = c64[3,12] fft(x), fft_type=FFT, fft_length={12}
-  i = c64[3,12] fft(f), fft_type=IFFT, fft_length={12} h = c64[4,6] fft(y), fft_type=RFFT, fft_length={4,10}
-  b = f32[4,10] fft(h), fft_type=IRFFT, fft_length={4,10}
-  ROOT r = (c64[3,12], c64[3,12], c64[4,6], f32[4,10]) tuple(f, i, h, b) })");
-}
-
 TEST(Gpu, LoopsAndBranches) {
   ExpectSame(R"(HloModule m
 yes { p = f32[8] parameter(0) ROOT n = f32[8] negate(p) }
@@ -359,41 +309,6 @@ ENTRY e { x = f32[8] parameter(0) z = s32[] constant(0) init = (s32[], f32[8]) t
   w = (s32[], f32[8]) while(init), condition=cond, body=body ROOT r = f32[8] get-tuple-element(w), index=1 })");
 }
 
-// Passes: of one radix and several, of prime numbers, an odd number of them; each kind along each dimension; lengths of
-// one point; single and double precision.
-TEST(Gpu, FourierTransformsInPasses) {
-  struct Case {
-    const char *operand, *result, *kind, *length;
-  };
-  const Case cases[] = {
-      {"c64[4096]", "c64[4096]", "FFT", "4096"},
-      {"c64[16384]", "c64[16384]", "IFFT", "16384"},
-      {"c128[3,1000]", "c128[3,1000]", "FFT", "1000"},
-      {"c64[2,1009]", "c64[2,1009]", "IFFT", "1009"},
-      {"c64[131072]", "c64[131072]", "FFT", "131072"},
-      {"f32[5,2310]", "c64[5,1156]", "RFFT", "2310"},
-      {"f64[2,4097]", "c128[2,2049]", "RFFT", "4097"},
-      {"c64[5,1156]", "f32[5,2310]", "IRFFT", "2310"},
-      {"c128[2,2049]", "f64[2,4097]", "IRFFT", "4097"},
-      {"c64[72,90]", "c64[72,90]", "FFT", "72,90"},
-      {"c64[6,70,33]", "c64[6,70,33]", "IFFT", "6,70,33"},
-      {"f32[2,96,70]", "c64[2,96,36]", "RFFT", "96,70"},
-      {"c64[2,96,36]", "f32[2,96,70]", "IRFFT", "96,70"},
-      {"c64[14,15,16,17]", "f32[14,15,16,32]", "IRFFT", "15,16,32"},
-      {"c64[7,1]", "c64[7,1]", "FFT", "1"},
-      {"f32[7,1]", "c64[7,1]", "RFFT", "1"},
-      {"c64[4,13]", "c64[4,13]", "FFT", "13"},
-  };
-  for (const Case& c : cases) {
-    ExpectSame(absl::StrCat("HloModule m\nENTRY e { x = ", c.operand, " parameter(0) ROOT f = ", c.result,
-                            " fft(x), fft_type=", c.kind, ", fft_length={", c.length, "} }"));
-  }
-  // In the memory of the operand.
-  ExpectSame(R"(HloModule m
-ENTRY e { x = c64[3,50] parameter(0) y = c64[3,50] negate(x) f = c64[3,50] fft(y), fft_type=FFT, fft_length={50}
-  ROOT g = c64[3,50] negate(f) })");
-}
-
 // An array inside of a reducer: no backend has code for it.
 TEST(Gpu, EvaluatesWhatHasNoKernel) {
   ExpectSame(R"(HloModule m
@@ -407,12 +322,8 @@ ENTRY e { x = f32[8] parameter(0) y = f32[8] sine(x) z = f32[] constant(0)
 }
 
 TEST(Gpu, CountsWhatARunStarts) {
-  CompileOptions options;
-  options.emulate = true;
   const auto starts = [&](const char* platform, const char* text) {
-    absl::StatusOr<std::unique_ptr<HloModule>> module = ParseModule(text);
-    EXPECT_TRUE(module.ok()) << module.status();
-    return (*(*BackendByName(platform))->Compile(*std::move(module), options))->device_starts();
+    return CompileText(platform, text)->device_starts();
   };
   // One product, one kernel after it: a transform of a large prime number of points is the host's.
   const char* kProduct = R"(HloModule m

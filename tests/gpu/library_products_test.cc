@@ -10,11 +10,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "backends/gpu/runtime/driver.h"
-#include "backends/registry.h"
-#include "hlo/text/parser.h"
-#include "service/client.h"
 #include "service/compare.h"
-#include "service/inputs.h"
+#include "tests/gpu/testing.h"
 
 namespace xc {
 namespace {
@@ -22,27 +19,6 @@ namespace {
 std::string MockLibrary() {
   const std::string emulator = gpu::EmulatorLibrary();
   return emulator.substr(0, emulator.rfind("/emulator/")) + "/libraries/libmock_cublaslt.so";
-}
-
-std::unique_ptr<Executable> Compile(const char* platform, const std::string& text, bool libraries = true) {
-  auto module = ParseModule(text);
-  EXPECT_TRUE(module.ok()) << module.status() << text;
-  CompileOptions options;
-  options.emulate = true;
-  options.gpu_libraries = libraries;
-  auto executable = (*BackendByName(platform))->Compile(*std::move(module), options);
-  EXPECT_TRUE(executable.ok()) << executable.status() << text;
-  return *std::move(executable);
-}
-
-absl::StatusOr<std::vector<Literal>> RunOnInputs(const Executable& executable) {
-  std::vector<Literal> inputs;
-  for (const Shape& leaf : executable.parameter_leaves()) {
-    inputs.push_back(MakeInput(static_cast<int64_t>(inputs.size()), leaf));
-  }
-  std::vector<const Literal*> pointers;
-  for (const Literal& input : inputs) pointers.push_back(&input);
-  return RunOnLiterals(executable, pointers);
 }
 
 class LibraryProductsTest : public testing::Test {
@@ -54,16 +30,11 @@ class LibraryProductsTest : public testing::Test {
 
   // The interpreter's results, with so many products by the library, and the report with `report` in it.
   void Expect(const std::string& text, int64_t products, const std::string& report = "", bool libraries = true) {
-    const std::unique_ptr<Executable> executable = Compile("gpu", text, libraries);
+    const std::unique_ptr<Executable> executable = CompileText("gpu", text, libraries);
     EXPECT_EQ(executable->device_starts()->library_products, products) << executable->Text("products");
     EXPECT_NE(executable->Text("products").find(report), std::string::npos) << executable->Text("products");
     EXPECT_TRUE(executable->evaluated().empty()) << executable->Text("evaluated");
-    const auto actual = RunOnInputs(*executable), expected = RunOnInputs(*Compile("interpreter", text));
-    ASSERT_TRUE(actual.ok()) << actual.status() << text;
-    ASSERT_TRUE(expected.ok()) << expected.status();
-    for (size_t i = 0; i < actual->size(); ++i) {
-      EXPECT_EQ(CompareNorm((*actual)[i], (*expected)[i]), "") << text << ", result " << i;
-    }
+    ExpectRight(*executable, text);
   }
 };
 
@@ -152,16 +123,16 @@ TEST_F(LibraryProductsTest, KernelsStandIn) {
 }
 
 TEST_F(LibraryProductsTest, TheSameBitsInEachRun) {
-  const std::unique_ptr<Executable> executable = Compile("gpu", kProduct);
+  const std::unique_ptr<Executable> executable = CompileText("gpu", kProduct);
   const auto first = RunOnInputs(*executable), second = RunOnInputs(*executable),
-             other = RunOnInputs(*Compile("gpu", kProduct));
+             other = RunOnInputs(*CompileText("gpu", kProduct));
   ASSERT_TRUE(first.ok() && second.ok() && other.ok());
   EXPECT_EQ(CompareExact((*first)[0], (*second)[0]), "");
   EXPECT_EQ(CompareExact((*first)[0], (*other)[0]), "");
 }
 
 TEST_F(LibraryProductsTest, InGraphs) {
-  const std::unique_ptr<Executable> executable = Compile("gpu", R"(HloModule m
+  const std::unique_ptr<Executable> executable = CompileText("gpu", R"(HloModule m
 ENTRY e { x = f32[256,256] parameter(0) d = f32[256,256] dot(x, x), lhs_contracting_dims={1}, rhs_contracting_dims={0}
   t = f32[256,256] tanh(d) ROOT r = f32[256,256] dot(t, x), lhs_contracting_dims={1}, rhs_contracting_dims={0} })");
   const auto first = RunOnInputs(*executable);
@@ -175,7 +146,7 @@ ENTRY e { x = f32[256,256] parameter(0) d = f32[256,256] dot(x, x), lhs_contract
 
 TEST_F(LibraryProductsTest, FaultsOfARun) {
   setenv("XC_MOCK_CUBLASLT_FAIL", "cublasLtMatmul:1:13", 1);
-  const std::unique_ptr<Executable> executable = Compile("gpu", kProduct);
+  const std::unique_ptr<Executable> executable = CompileText("gpu", kProduct);
   const auto failed = RunOnInputs(*executable);
   EXPECT_EQ(failed.status().code(), absl::StatusCode::kInternal);
   EXPECT_NE(std::string(failed.status().message()).find("d: cuBLASLt 13.1.0: starting a product: "), std::string::npos)

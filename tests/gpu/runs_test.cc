@@ -10,11 +10,8 @@
 
 #include "backends/gpu/runtime/device.h"
 #include "backends/gpu/runtime/driver.h"
-#include "backends/registry.h"
-#include "hlo/text/parser.h"
-#include "service/client.h"
 #include "service/compare.h"
-#include "service/inputs.h"
+#include "tests/gpu/testing.h"
 
 namespace xc {
 namespace {
@@ -38,35 +35,12 @@ class RunsTest : public testing::Test {
     device_->driver().cuInit(0);
     unsetenv("XC_GPU_EMULATOR_FAIL");
   }
-  static std::unique_ptr<Executable> Compile(const std::string& text, const char* platform = "gpu") {
-    CompileOptions options;
-    options.emulate = true;
-    auto module = ParseModule(text);
-    EXPECT_TRUE(module.ok()) << module.status();
-    auto executable = (*BackendByName(platform))->Compile(*std::move(module), options);
-    EXPECT_TRUE(executable.ok()) << executable.status();
-    return *std::move(executable);
-  }
-  // Inputs depend on `seed`, so that each run has others at other addresses.
-  static absl::StatusOr<std::vector<Literal>> RunOnInputs(const Executable& executable, int64_t seed) {
-    std::vector<Literal> inputs;
-    for (const Shape& leaf : executable.parameter_leaves()) inputs.push_back(MakeInput(seed++, leaf));
-    std::vector<const Literal*> pointers;
-    for (const Literal& input : inputs) pointers.push_back(&input);
-    return RunOnLiterals(executable, pointers);
-  }
-  static void ExpectRight(const Executable& executable, const std::string& text, int64_t seed) {
-    const auto actual = RunOnInputs(executable, seed), expected = RunOnInputs(*Compile(text, "interpreter"), seed);
-    ASSERT_TRUE(actual.ok()) << actual.status();
-    ASSERT_TRUE(expected.ok()) << expected.status();
-    for (size_t i = 0; i < actual->size(); ++i) EXPECT_EQ(CompareNorm((*actual)[i], (*expected)[i]), "");
-  }
 
   std::shared_ptr<gpu::Device> device_;
 };
 
 TEST_F(RunsTest, LaterRunsAreOneGraph) {
-  const std::unique_ptr<Executable> executable = Compile(kTwoKernels);
+  const std::unique_ptr<Executable> executable = CompileText("gpu", kTwoKernels);
   ASSERT_EQ(executable->device_starts()->kernels, 2);
   ExpectRight(*executable, kTwoKernels, 0);
   EXPECT_EQ(executable->Text("runs"), kFirstRun);
@@ -102,7 +76,7 @@ ENTRY e { x = f32[9000000] parameter(0) zero = f32[] constant(0) p = f32[60000] 
        "of which 33554432 are kept"},
   };
   for (const Case& c : cases) {
-    const std::unique_ptr<Executable> executable = Compile(c.text);
+    const std::unique_ptr<Executable> executable = CompileText("gpu", c.text);
     for (int64_t seed = 0; seed < 2; ++seed) ASSERT_TRUE(RunOnInputs(*executable, seed).ok());
     const std::string runs = executable->Text("runs");
     EXPECT_EQ(runs.rfind("2 runs step by step: ", 0), 0u) << runs;
@@ -114,7 +88,7 @@ ENTRY e { x = f32[9000000] parameter(0) zero = f32[] constant(0) p = f32[60000] 
 TEST_F(RunsTest, FaultsOfGraphs) {
   for (const char* call : {"cuStreamBeginCapture_v2", "cuLaunchKernel", "cuStreamEndCapture", "cuGraphGetNodes",
                            "cuGraphInstantiateWithFlags", "cuGraphLaunch"}) {
-    const std::unique_ptr<Executable> executable = Compile(kTwoKernels);
+    const std::unique_ptr<Executable> executable = CompileText("gpu", kTwoKernels);
     ExpectRight(*executable, kTwoKernels, 0);
     Plant((std::string(call) + ":1:801").c_str());
     for (int64_t seed = 1; seed < 4; ++seed) ExpectRight(*executable, kTwoKernels, seed);
@@ -125,7 +99,7 @@ TEST_F(RunsTest, FaultsOfGraphs) {
 
 // A run that fails leaves nothing: the next one begins on new memory.
 TEST_F(RunsTest, FaultsOfRuns) {
-  const std::unique_ptr<Executable> executable = Compile(kTwoKernels);
+  const std::unique_ptr<Executable> executable = CompileText("gpu", kTwoKernels);
   for (int64_t seed = 0; seed < 2; ++seed) ExpectRight(*executable, kTwoKernels, seed);
   Plant("cuMemcpyDtoHAsync_v2:1:2");
   EXPECT_FALSE(RunOnInputs(*executable, 2).ok());
@@ -135,7 +109,7 @@ TEST_F(RunsTest, FaultsOfRuns) {
 }
 
 TEST_F(RunsTest, SeveralAtOnce) {
-  const std::unique_ptr<Executable> executable = Compile(kTwoKernels);
+  const std::unique_ptr<Executable> executable = CompileText("gpu", kTwoKernels);
   const auto expected = RunOnInputs(*executable, 0);
   ASSERT_TRUE(expected.ok());
   std::vector<std::thread> threads;
@@ -152,7 +126,8 @@ TEST_F(RunsTest, SeveralAtOnce) {
 }
 
 TEST_F(RunsTest, KeptMemoryIsFreedForOthers) {
-  const std::unique_ptr<Executable> executable = Compile(kTwoKernels), other = Compile(kTwoKernels);
+  const std::unique_ptr<Executable> executable = CompileText("gpu", kTwoKernels),
+                                    other = CompileText("gpu", kTwoKernels);
   const int64_t constants = device_->used_bytes();
   ExpectRight(*executable, kTwoKernels, 0);
   const int64_t kept = device_->used_bytes() - constants;
