@@ -2,6 +2,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "backends/plan/packed_literals.h"
 #include "backends/plan/planner_impl.h"
 #include "compiler/fuse/emittable.h"
 #include "compiler/memory/in_place.h"
@@ -45,34 +46,28 @@ BufferSlice Planner::ConstantSlice(const std::shared_ptr<const Literal>& literal
 }
 
 BufferSlice Planner::PackedWeights(const std::shared_ptr<const Literal>& literal, const ConvDesc& desc) {
-  // All that decides the order, and the literal itself.
-  std::string key = absl::StrCat(reinterpret_cast<uintptr_t>(literal.get()), ",", desc.in_features, ",",
-                                 desc.out_features, ",", desc.feature_groups);
-  for (int s = 0; s < desc.rank; ++s) absl::StrAppend(&key, ",", desc.kernel[s], desc.reversed[s] != 0 ? "r" : "");
-  for (int64_t stride : desc.rhs_strides) absl::StrAppend(&key, ",", stride);
-  auto [it, fresh] = packed_.try_emplace(std::move(key));
-  if (fresh) {
+  // All that decides the order.
+  std::string order = absl::StrCat(desc.in_features, ",", desc.out_features, ",", desc.feature_groups);
+  for (int s = 0; s < desc.rank; ++s) absl::StrAppend(&order, ",", desc.kernel[s], desc.reversed[s] != 0 ? "r" : "");
+  for (int64_t stride : desc.rhs_strides) absl::StrAppend(&order, ",", stride);
+  return ConstantSlice(PackedLiteral(literal, order, [&] {
     const ElementType type = literal->shape().type();
     auto packed = std::make_shared<Literal>(Shape(type, {PackedWeightsBytes(desc) / StorageBytes(type)}));
     PackWeights(desc, literal->bytes(), packed->mutable_bytes());
-    it->second = ConstantSlice(std::move(packed));
-  }
-  return it->second;
+    return packed;
+  }));
 }
 
 BufferSlice Planner::ColumnBlocks(const std::shared_ptr<const Literal>& literal, const MatmulDesc& desc,
                                   int64_t columns) {
-  const std::string key = absl::StrCat("columns,", reinterpret_cast<uintptr_t>(literal.get()), ",", desc.k, ",", desc.n,
-                                       ",", desc.b_k, ",", desc.b_n);
-  auto [it, fresh] = packed_.try_emplace(key);
-  if (fresh) {
-    const int64_t blocks = desc.n / columns;
-    auto packed = std::make_shared<Literal>(Shape(literal->shape().type(), {blocks, desc.k, columns}));
-    Relayout(StorageBytes(literal->shape().type()), packed->shape().dims(), {columns * desc.b_n, desc.b_k, desc.b_n},
-             literal->bytes(), ElementStrides(packed->shape()), packed->mutable_bytes());
-    it->second = ConstantSlice(std::move(packed));
-  }
-  return it->second;
+  const std::string order = absl::StrCat("columns,", columns, ",", desc.k, ",", desc.n, ",", desc.b_k, ",", desc.b_n);
+  return ConstantSlice(PackedLiteral(literal, order, [&] {
+    const ElementType type = literal->shape().type();
+    auto packed = std::make_shared<Literal>(Shape(type, {desc.n / columns, desc.k, columns}));
+    Relayout(StorageBytes(type), packed->shape().dims(), {columns * desc.b_n, desc.b_k, desc.b_n}, literal->bytes(),
+             ElementStrides(packed->shape()), packed->mutable_bytes());
+    return packed;
+  }));
 }
 
 int64_t Planner::CodeOf(const std::string& key) {

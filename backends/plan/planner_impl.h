@@ -62,7 +62,6 @@ class Planner {
   std::vector<Step>* steps_ = nullptr;  // of the computation being planned
   absl::flat_hash_map<const Literal*, int64_t> constant_index_;
   absl::flat_hash_map<std::string, int64_t> codes_;
-  absl::flat_hash_map<std::string, BufferSlice> packed_;
 };
 
 // kernels.cc: an expression, in the form that suits it.
