@@ -3,6 +3,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "backends/codegen/elementwise_internal.h"
+#include "backends/codegen/quotients.h"
 #include "backends/codegen/rare.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/Intrinsics.h"
@@ -60,49 +61,6 @@ V DivideByUniform(ElementEmitter& e, V x, V d) {
 
 }  // namespace
 
-V EmitCorrectedProduct(llvm::IRBuilderBase& b, V product, V x, V d, V reciprocal) {
-  llvm::Type* type = x->getType();
-  const auto fma = [&](V f, V g, V h) { return b.CreateIntrinsic(llvm::Intrinsic::fma, {type}, {f, g, h}); };
-  V rest = fma(b.CreateFNeg(product), d, x);
-  V is_off = b.CreateFCmpONE(rest, llvm::Constant::getNullValue(type));
-  return b.CreateSelect(is_off, fma(rest, reciprocal, product), product);
-}
-
-Reciprocals EmitReciprocals(ElementEmitter& e, V divisors) {
-  constexpr double kLeast = 0x1p-500, kMost = 0x1p500;
-  auto& b = e.builder();
-  const auto F = [&](double v) { return llvm::ConstantFP::get(divisors->getType(), v); };
-  V size = b.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, divisors);
-  return {b.CreateFDiv(F(1), divisors), b.CreateAnd(b.CreateFCmpOGE(size, F(kLeast)), b.CreateFCmpOLE(size, F(kMost)))};
-}
-
-// The product of x with the divisor's rounded reciprocal r is put right once by what it leaves of x. Let a double have
-// p digits and d lie in [1, 2).
-// - The product is off by less than 1.5 units u of its last place. Its rest is exact, or the product is off by more
-//   than a unit.
-// - The sum of the product and r times its rest is off by less than 2.5 u 2^-p before it is rounded. So it is rounded
-//   as the quotient is, unless that lies as near to the middle of two numbers.
-// - The quotient's distance from there is a multiple of u 2^-p / d or more. Where the middle is u / 2 from the product,
-//   the sum is off by (u / 2) |d r - 1| <= d u 2^-(p + 2), which is less, as d^2 < 4.
-// - Where it is 1.5 u from the product, x is near 2 and less than d: the product would have to be off by more than it
-//   can be, unless x and d are the largest numbers but one and the largest; these are divided right as well.
-// (For numbers of up to 13 digits all pairs were tried.) What is exact leaves no rest, and so keeps a zero's sign;
-// infinities and NaN leave a NaN. Where something may overflow or be denormal, all are divided.
-V EmitQuotient(ElementEmitter& e, V x, V d, const Reciprocals& reciprocals) {
-  constexpr int64_t kLeast = int64_t{1023 - 460} << 52, kMost = int64_t{2047} << 52;  // bits of quotients
-  auto& b = e.builder();
-  llvm::Type *type = x->getType(), *bits_type = e.RegisterType(ElementType::kS64, ElementEmitter::Lanes(x));
-  const auto I = [&](int64_t v) { return llvm::ConstantInt::get(bits_type, v); };
-  V zero = llvm::Constant::getNullValue(type);
-  V product = b.CreateFMul(x, reciprocals.values);
-  V quotient = EmitCorrectedProduct(b, product, x, d, reciprocals.values);
-  V bits = b.CreateAnd(b.CreateBitCast(product, bits_type), I(INT64_MAX));
-  V far = b.CreateICmpUGE(b.CreateSub(bits, I(kLeast)), I(kMost - kLeast));
-  V is_far = b.CreateOrReduce(b.CreateAnd(far, b.CreateFCmpONE(x, zero)));
-  return EmitUnlessRare(b, b.CreateOr(b.CreateNot(reciprocals.safe), is_far), quotient,
-                        [&] { return b.CreateFDiv(x, d); });
-}
-
 absl::StatusOr<Element> EmitElementwise(ElementEmitter& e, const HloInstruction& instruction,
                                         absl::Span<const Element> operands, bool round) {
   auto& b = e.builder();
@@ -116,9 +74,9 @@ absl::StatusOr<Element> EmitElementwise(ElementEmitter& e, const HloInstruction&
     V dividend = operands[0].re, divisor = operands[1].re;
     if (type == ElementType::kBF16) return Element{e.NormalizeMachineResult(to, DivideByUniform(e, dividend, divisor))};
     if (type == ElementType::kF64 && e.target().fma) {
-      Reciprocals reciprocals = EmitReciprocals(e, divisor);
+      Reciprocals reciprocals = EmitReciprocals(e, type, divisor);
       reciprocals.values = e.Splat(reciprocals.values, ElementEmitter::Lanes(dividend));
-      return Element{EmitQuotient(e, dividend, x[1].re, reciprocals)};
+      return Element{EmitQuotient(e, type, dividend, x[1].re, reciprocals)};
     }
   }
   if (round && (op == HloOpcode::kSelect ? to : type) == ElementType::kF16) {

@@ -16,15 +16,6 @@ namespace xc::codegen {
 absl::StatusOr<Element> EmitElementwise(ElementEmitter& e, const HloInstruction& instruction,
                                         absl::Span<const Element> operands, bool round = true);
 
-// The rounded reciprocals of doubles, divisors with which quotients can be made of products and corrections, and
-// whether none of them is too small or large for that.
-struct Reciprocals {
-  llvm::Value *values, *safe;
-};
-Reciprocals EmitReciprocals(ElementEmitter& e, llvm::Value* divisors);
-// x / d by d's reciprocals, as a division gives it; vectors. With fused multiply-add.
-llvm::Value* EmitQuotient(ElementEmitter& e, llvm::Value* x, llvm::Value* d, const Reciprocals& reciprocals);
-
 }  // namespace xc::codegen
 
 #endif  // XC_BACKENDS_CODEGEN_ELEMENTWISE_H_

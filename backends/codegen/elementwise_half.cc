@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "backends/codegen/elementwise_internal.h"
+#include "backends/codegen/quotients.h"
 #include "compiler/fuse/emittable.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/Intrinsics.h"

@@ -18,10 +18,6 @@ llvm::Value* EmitCompare(ElementEmitter& e, const HloInstruction& instruction, a
 // where the machine has none, or no operand is at hand as one.
 Element EmitHalfOp(ElementEmitter& e, const HloInstruction& instruction, absl::Span<const Element> operands);
 Element EmitComplexOp(ElementEmitter& e, HloOpcode op, absl::Span<const Element> x);
-// What x / d is by the product of x and d's reciprocal: put right once by what that leaves of x. What is exact, or
-// leaves a NaN, stays the product. Whether this has the bits of a division says who uses it. With fused multiply-add.
-llvm::Value* EmitCorrectedProduct(llvm::IRBuilderBase& b, llvm::Value* product, llvm::Value* x, llvm::Value* d,
-                                  llvm::Value* reciprocal);
 // `code` of vectors of `lanes` lanes, for each such part of vectors of a multiple of them.
 llvm::Value* EmitInParts(llvm::IRBuilderBase& b, int lanes, absl::Span<llvm::Value* const> vectors,
                          absl::FunctionRef<llvm::Value*(llvm::Value* const* parts)> code);

@@ -87,9 +87,12 @@ std::optional<Reciprocals> FusedEmitter::ReciprocalsOf(const HloInstruction* div
   auto& b = e_.builder();
   for (const KeptReciprocals* kept : reciprocals_) {
     if (kept->divide != divide) continue;
-    V place = b.CreateGEP(b.getDoubleTy(), kept->memory, at.base);
-    return Reciprocals{b.CreateAlignedLoad(e_.RegisterType(ElementType::kF64, lanes_), place, llvm::Align(8)),
-                       kept->safe};
+    const auto load = [&](V from) -> V {
+      if (from == nullptr) return nullptr;
+      V place = b.CreateGEP(e_.RegisterType(divide->type()), from, at.base);
+      return b.CreateAlignedLoad(e_.RegisterType(divide->type(), lanes_), place, llvm::Align(4));
+    };
+    return Reciprocals{load(kept->values), load(kept->rests), kept->safe};
   }
   return std::nullopt;
 }
@@ -149,7 +152,7 @@ absl::StatusOr<Element> FusedEmitter::Emit(const HloInstruction* instruction, co
     }
     if (const std::optional<Reciprocals> reciprocals = ReciprocalsOf(instruction, position)) {
       e_.Broadcast(absl::MakeSpan(operands));
-      return Element{EmitQuotient(e_, operands[0].re, operands[1].re, *reciprocals)};
+      return Element{EmitQuotient(e_, instruction->type(), operands[0].re, operands[1].re, *reciprocals)};
     }
     return EmitElementwise(e_, *instruction, operands);
   }

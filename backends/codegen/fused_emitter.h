@@ -17,6 +17,7 @@
 #include "backends/codegen/element.h"
 #include "backends/codegen/elementwise.h"
 #include "backends/codegen/index.h"
+#include "backends/codegen/quotients.h"
 #include "hlo/base/status.h"
 #include "hlo/module.h"
 
@@ -37,11 +38,11 @@ struct KeptRow {
   enum class State { kUnknown, kWritten, kUnusable } state = State::kUnknown;
 };
 
-// The reciprocals of the divisors of `divide`, doubles along its last dimension that are the same in all rows, with
-// room for a vector behind the last, and whether all are safe (Reciprocals).
+// The reciprocals of the divisors of `divide` (Reciprocals), which are the same in all rows: `values` and `rests` are
+// places in memory where they lie along its last dimension, with room for a vector behind the last.
 struct KeptReciprocals {
   const HloInstruction* divide;
-  llvm::Value *memory = nullptr, *safe = nullptr;
+  llvm::Value *values = nullptr, *rests = nullptr, *safe = nullptr;
 };
 
 class FusedEmitter;

@@ -58,6 +58,30 @@ TEST(Half, EachOpHasTheBitsOfRoundingOnce) {
   for (int size : {65536 + 37, 5, 1}) Check(ops, size);
 }
 
+// Quotients by divisors that all rows share are made of their reciprocals.
+TEST(Half, QuotientsOfRows) {
+  Check({"rows = f16[64,1025] reshape(x)", "some = f16[1017] slice(y), slice={[0:1017]}",
+         "ends = f16[8] constant({0, -0, inf, -inf, nan, 6e-8, -65504, 1.5})",
+         "divisors = f16[1025] concatenate(some, ends), dimensions={0}",
+         "others = f16[1025] slice(y), slice={[20000:21025]}", "d = f16[64,1025] broadcast(divisors), dimensions={1}",
+         "o = f16[64,1025] broadcast(others), dimensions={1}", "q = f16[64,1025] divide(rows, d)",
+         "p = f16[64,1025] divide(rows, o)", "t = f16[64,1025] add(q, p)"},
+        64 * 1025);
+  const absl::StatusOr<std::string> code = TextForV4(R"(HloModule m
+ENTRY e {
+  x = f16[64,512] parameter(0)
+  y = f16[512] parameter(1)
+  d = f16[64,512] broadcast(y), dimensions={1}
+  ROOT q = f16[64,512] divide(x, d)
+})",
+                                                     "llvm_ir");
+  if (!code.ok()) GTEST_SKIP() << code.status();
+  // Of the divisors alone.
+  const size_t first = code->find("fdiv");
+  ASSERT_NE(first, std::string::npos) << *code;
+  EXPECT_EQ(code->find("fdiv", code->find("fdiv", first + 1) + 1), std::string::npos) << *code;
+}
+
 TEST(Half, ChainsRoundEachResult) {
   // A product and a sum that were taken together would have other bits. Values go on to what is computed in f32.
   Check({"p = f16[N] multiply(x, y)", "q = f16[N] add(p, x)", "u = f16[N] subtract(fb, p)", "v = f16[N] divide(q, u)",

@@ -32,7 +32,7 @@ RowDivisors::RowDivisors(const std::vector<const HloInstruction*>& values, const
       continue;
     }
     work.insert(work.end(), i->operands().begin(), i->operands().end());
-    if (i->opcode() != HloOpcode::kDivide || i->type() != ElementType::kF64) continue;
+    if (i->opcode() != HloOpcode::kDivide || !codegen::HasReciprocals(i->type())) continue;
     const HloInstruction* divisor = i->operand(1);
     if (divisor->opcode() != HloOpcode::kBroadcast || divisor->dimensions() != Int64List{last}) continue;
     if (divisors_.size() < kMost) divisors_.push_back({i});
@@ -44,18 +44,32 @@ absl::Status RowDivisors::Write(codegen::ElementEmitter& element, const KernelSh
   if (divisors_.empty()) return absl::OkStatus();
   auto& b = element.builder();
   llvm::IRBuilder<> head(function_begin);
-  llvm::Type* number = b.getDoubleTy();
   for (codegen::KeptReciprocals& divisor : divisors_) {
-    llvm::AllocaInst* reciprocals = head.CreateAlloca(llvm::ArrayType::get(number, shape.inner_size + shape.lanes));
-    reciprocals->setAlignment(llvm::Align(64));
-    divisor.memory = reciprocals;
+    const ElementType type = divisor.divide->type();
+    llvm::Type* number = element.RegisterType(type);
+    const auto room = [&] {
+      llvm::AllocaInst* place = head.CreateAlloca(llvm::ArrayType::get(number, shape.inner_size + shape.lanes));
+      place->setAlignment(llvm::Align(64));
+      return place;
+    };
+    divisor.values = room();
     llvm::AllocaInst* unsafe = head.CreateAlloca(b.getInt8Ty());
     b.CreateStore(b.getInt8(0), unsafe);
+    bool safe = true;
     LoopNest nest(element, shape, bind, [&](FusedEmitter& fused, const Index& position) -> absl::Status {
       XC_ASSIGN_OR_RETURN(const Element d, fused.Get(divisor.divide->operand(1), position));
-      const codegen::Reciprocals found = codegen::EmitReciprocals(element, element.Splat(d, fused.lanes()).re);
-      llvm::Value* place = b.CreateGEP(number, reciprocals, position.dims[shape.inner].base);
-      b.CreateAlignedStore(found.values, place, llvm::Align(8));
+      const codegen::Reciprocals found = codegen::EmitReciprocals(element, type, element.Splat(d, fused.lanes()).re);
+      const auto keep = [&](llvm::Value* numbers, llvm::Value* memory) {
+        llvm::Value* place = b.CreateGEP(number, memory, position.dims[shape.inner].base);
+        b.CreateAlignedStore(numbers, place, llvm::Align(4));
+      };
+      keep(found.values, divisor.values);
+      if (found.rests != nullptr) {
+        if (divisor.rests == nullptr) divisor.rests = room();
+        keep(found.rests, divisor.rests);
+      }
+      if (found.safe == nullptr) return absl::OkStatus();
+      safe = false;
       llvm::Value* rare = b.CreateZExt(fused.Any(b.CreateNot(found.safe)), b.getInt8Ty());
       b.CreateStore(b.CreateOr(b.CreateLoad(b.getInt8Ty(), unsafe), rare), unsafe);
       return absl::OkStatus();
@@ -63,7 +77,7 @@ absl::Status RowDivisors::Write(codegen::ElementEmitter& element, const KernelSh
     codegen::IndexArithmetic arithmetic(b, 1);
     const std::vector<codegen::Term> first_row(shape.outer.size(), arithmetic.Constant(0));
     XC_RETURN_IF_ERROR(nest.Row(first_row, b.getInt64(0), b.getInt64(shape.inner_size), shape.inner_size));
-    divisor.safe = b.CreateICmpEQ(b.CreateLoad(b.getInt8Ty(), unsafe), b.getInt8(0));
+    if (!safe) divisor.safe = b.CreateICmpEQ(b.CreateLoad(b.getInt8Ty(), unsafe), b.getInt8(0));
   }
   return absl::OkStatus();
 }

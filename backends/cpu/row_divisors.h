@@ -1,4 +1,5 @@
-// Quotients of doubles by divisors that are the same in all rows: reciprocals are computed once, before the loops.
+// Quotients of doubles and of f16 by divisors that are the same in all rows: reciprocals are computed once, before the
+// loops.
 #ifndef XC_BACKENDS_CPU_ROW_DIVISORS_H_
 #define XC_BACKENDS_CPU_ROW_DIVISORS_H_
 
