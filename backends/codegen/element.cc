@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "backends/codegen/rare.h"
 #include "hlo/base/check.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/Intrinsics.h"
@@ -113,20 +114,21 @@ V ElementEmitter::IntToFloat(ElementType from, ElementType to, V x) {
   if (to == ElementType::kF32 || to == ElementType::kF64) return Normalize(to, cast(x, to));
   const int bits = ElementBits(from);
   if (bits <= 16) return Normalize(to, cast(x, ElementType::kF32));
-  // Folds the low bits into one that decides ties, so that the conversion to the wider type is harmless: of numbers
-  // that have more digits than it.
-  auto fold = [&](int low_bits, int digits) {
-    auto I = [&](int64_t v) { return llvm::ConstantInt::get(x->getType(), v, /*isSigned=*/true); };
-    const int64_t low = (int64_t{1} << low_bits) - 1;
-    V sticky = b_.CreateSelect(b_.CreateICmpNE(b_.CreateAnd(x, I(low)), I(0)), I(low + 1), I(0));
-    V folded = b_.CreateOr(b_.CreateAnd(x, I(~low)), sticky);
-    V high = b_.CreateAShr(x, I(digits));
-    V small = is_signed ? b_.CreateICmpULE(b_.CreateAdd(high, I(1)), I(1))
-                        : b_.CreateICmpEQ(b_.CreateLShr(x, I(digits)), I(0));
-    return b_.CreateSelect(small, x, folded);
+  // Numbers of more digits than the wider type has lose their low bits to one that decides ties, so that the conversion
+  // to that type is harmless.
+  const auto large = [&](int digits) {
+    auto I = [&](int64_t v) { return llvm::ConstantInt::get(x->getType(), v); };
+    if (!is_signed) return b_.CreateICmpUGE(x, I(int64_t{1} << digits));
+    return b_.CreateICmpUGE(b_.CreateAdd(x, I(int64_t{1} << digits)), I(int64_t{2} << digits));
   };
-  if (bits == 32) return Normalize(to, cast(fold(8, 24), ElementType::kF32));
-  return Normalize(to, RoundToFloat(cast(fold(11, 52), ElementType::kF64)));
+  if (bits == 32) {
+    V cut = b_.CreateSelect(large(24), OddWhereCut(x, (1 << 8) - 1), x);
+    return NormalizeMachineResult(to, cast(cut, ElementType::kF32));
+  }
+  V is_large = large(52);
+  const auto cut = [&] { return cast(b_.CreateSelect(is_large, OddWhereCut(x, (1 << 11) - 1), x), ElementType::kF64); };
+  V wide = lanes == 1 ? cut() : EmitUnlessRare(b_, b_.CreateOrReduce(is_large), cast(x, ElementType::kF64), cut);
+  return NormalizeMachineResult(to, RoundToFloat(wide));
 }
 
 V ElementEmitter::FloatToInt(ElementType from, ElementType to, V x) {

@@ -95,7 +95,10 @@ class ElementEmitter {
   Element ZeroOf(ElementType type) { return Constant(type, 0); }
 
  private:
-  llvm::Value* RoundToFloat(llvm::Value* wide);  // f64 to f32, to odd
+  // f64 to f32, as far as rounding to a narrow type needs it.
+  llvm::Value* RoundToFloat(llvm::Value* wide);
+  // An integer without its low bits, a mask of which is `low`; the next one is set if any of them was.
+  llvm::Value* OddWhereCut(llvm::Value* x, int64_t low);
   llvm::Value* IntToFloat(ElementType from, ElementType to, llvm::Value* x);
   llvm::Value* FloatToInt(ElementType from, ElementType to, llvm::Value* x);
   llvm::Value* Narrow(ElementType type, llvm::Value* x);  // f32 to the type's bits, in i32

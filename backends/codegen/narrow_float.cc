@@ -50,19 +50,19 @@ using V = llvm::Value*;
 
 }  // namespace
 
+// The first 13 digits, of which the last is odd where more follow: two more than any narrow type has, so that rounding
+// once more goes the same way. f32 holds them exactly, but for numbers that are zero in all these types.
 V ElementEmitter::RoundToFloat(V wide) {
-  // Round-to-odd keeps enough to round once more without error.
+  constexpr int64_t kCut = (int64_t{1} << (52 - 12)) - 1;
   const int lanes = Lanes(wide);
-  llvm::Type* f32 = RegisterType(ElementType::kF32, lanes);
-  llvm::Type* i32 = RegisterType(ElementType::kS32, lanes);
-  V near = b_.CreateFPTrunc(wide, f32);
-  V back = b_.CreateFPExt(near, wide->getType());
-  V inexact = b_.CreateFCmpONE(back, wide);
-  V above = b_.CreateFCmpOGT(b_.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, back),
-                             b_.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, wide));
-  V bits = b_.CreateBitCast(near, i32);
-  V odd = b_.CreateOr(b_.CreateSub(bits, b_.CreateZExt(above, i32)), llvm::ConstantInt::get(i32, 1));
-  return b_.CreateBitCast(b_.CreateSelect(inexact, odd, bits), f32);
+  V odd = OddWhereCut(b_.CreateBitCast(wide, RegisterType(ElementType::kU64, lanes)), kCut);
+  return b_.CreateFPTrunc(b_.CreateBitCast(odd, wide->getType()), RegisterType(ElementType::kF32, lanes));
+}
+
+V ElementEmitter::OddWhereCut(V x, int64_t low) {
+  const auto I = [&](int64_t v) { return llvm::ConstantInt::get(x->getType(), v, /*isSigned=*/true); };
+  V carry = b_.CreateAdd(b_.CreateAnd(x, I(low)), I(low));
+  return b_.CreateAnd(b_.CreateOr(x, carry), I(~low));
 }
 
 llvm::Type* ElementEmitter::HalfType(int lanes) {

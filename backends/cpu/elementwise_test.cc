@@ -188,24 +188,36 @@ ENTRY e {
   }
 }
 
-// Nine digits and a half of the last place, and a unit less and more, with up to 23 digits behind them.
+// Nine digits and a half of the last place, and a unit less and more, with up to 23 (53) digits behind them. As doubles
+// they are also as small as the smallest numbers of narrow types.
 TEST(Elementwise, HalvesOfIntegersRoundToEven) {
-  for (const char* type : {"u32", "s32"}) {
+  for (const char* type : {"u32", "s32", "u64", "s64"}) {
+    const int most = type[1] == '3' ? 23 : 53;
     const std::string sign = type[0] == 'u' ? "copy" : "negate";
     Check(absl::StrReplaceAll(R"(HloModule m
 ENTRY e {
-  i = T[17664] iota(), iota_dimension=0 c1 = T[] constant(1) one = T[17664] broadcast(c1), dimensions={}
-  c256 = T[] constant(256) top = T[17664] broadcast(c256), dimensions={} low = T[17664] remainder(i, top)
-  digits = T[17664] or(low, top) rest = T[17664] divide(i, top) c23 = T[] constant(23)
-  shifts = T[17664] broadcast(c23), dimensions={} less = T[17664] remainder(rest, shifts)
-  shift = T[17664] add(less, one) high = T[17664] shift-left(digits, shift) half = T[17664] shift-left(one, less)
-  by = T[17664] divide(rest, shifts) near = T[17664] add(half, by) sum = T[17664] add(high, near)
-  x = T[17664] subtract(sum, one) y = T[17664] SIGN(x)
-  a = bf16[17664] convert(y) b = f16[17664] convert(y) c = f8e5m2[17664] convert(y)
+  i = T[N] iota(), iota_dimension=0 c1 = T[] constant(1) one = T[N] broadcast(c1), dimensions={}
+  c256 = T[] constant(256) top = T[N] broadcast(c256), dimensions={} low = T[N] remainder(i, top)
+  digits = T[N] or(low, top) rest = T[N] divide(i, top) most = T[] constant(MOST)
+  shifts = T[N] broadcast(most), dimensions={} less = T[N] remainder(rest, shifts)
+  shift = T[N] add(less, one) high = T[N] shift-left(digits, shift) half = T[N] shift-left(one, less)
+  by = T[N] divide(rest, shifts) near = T[N] add(half, by) sum = T[N] add(high, near)
+  x = T[N] subtract(sum, one) y = T[N] SIGN(x)
+  a = bf16[N] convert(y) b = f16[N] convert(y) c = f8e5m2[N] convert(y)
   n = T[] parameter(0) d = bf16[] convert(n)
-  ROOT t = (bf16[17664], f16[17664], f8e5m2[17664], bf16[]) tuple(a, b, c, d)
+  w = f64[N] convert(y) c40 = f64[] constant(9.094947017729282e-13) b40 = f64[N] broadcast(c40), dimensions={}
+  c150 = f64[] constant(7.006492321624085e-46) b150 = f64[N] broadcast(c150), dimensions={}
+  c180 = f64[] constant(6.525304467998525e-55) b180 = f64[N] broadcast(c180), dimensions={}
+  w40 = f64[N] multiply(w, b40) w150 = f64[N] multiply(w, b150) w180 = f64[N] multiply(w, b180)
+  d0 = bf16[N] convert(w) d40 = f16[N] convert(w40) d150 = bf16[N] convert(w150) d180 = bf16[N] convert(w180)
+  e40 = f8e5m2[N] convert(w40)
+  ROOT t = (bf16[N], f16[N], f8e5m2[N], bf16[], bf16[N], f16[N], bf16[N], bf16[N], f8e5m2[N])
+    tuple(a, b, c, d, d0, d40, d150, d180, e40)
 })",
-                              {{"T[", absl::StrCat(type, "[")}, {"SIGN", sign}}),
+                              {{"T[", absl::StrCat(type, "[")},
+                               {"N]", absl::StrCat(256 * 3 * most, "]")},
+                               {"MOST", absl::StrCat(most)},
+                               {"SIGN", sign}}),
           0);
   }
 }
