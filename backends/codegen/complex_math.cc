@@ -3,6 +3,7 @@
 #include "backends/codegen/complex_math.h"
 
 #include "backends/codegen/math_sums.h"
+#include "backends/codegen/roots.h"
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/DerivedTypes.h"
 
@@ -61,7 +62,7 @@ class ComplexMath {
         return Sqrt(x);
       case HloOpcode::kRsqrt: {
         const Element root = Sqrt(x);
-        return RsqrtOrZeros(Zero(x), Times({root.re, m_.Neg(root.im)}, m_.Div(one, m_.Sqrt(Size2(x)))));
+        return RsqrtOrZeros(Zero(x), Times({root.re, m_.Neg(root.im)}, EmitInverseRootForFloats(m_, Size2(x))));
       }
       case HloOpcode::kSine:
       case HloOpcode::kCosine:
@@ -88,7 +89,7 @@ class ComplexMath {
       }
       case HloOpcode::kSign: {
         V size2 = Size2(x), zero = m_.Eq(size2, m_.F(0));
-        const Element sign = Times(x, m_.Div(one, m_.Sqrt(m_.Select(zero, one, size2))));
+        const Element sign = Times(x, EmitInverseRootForFloats(m_, m_.Select(zero, one, size2)));
         return Element{m_.Select(zero, m_.F(0), sign.re), m_.Select(zero, m_.F(0), sign.im)};
       }
       default:

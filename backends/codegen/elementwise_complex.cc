@@ -5,10 +5,10 @@
 
 #include "backends/codegen/complex_math.h"
 #include "backends/codegen/elementwise_internal.h"
+#include "backends/codegen/roots.h"
 #include "llvm/IR/Function.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/Intrinsics.h"
-#include "llvm/IR/IntrinsicsX86.h"
 #include "llvm/IR/Module.h"
 
 namespace xc::codegen {
@@ -124,7 +124,7 @@ Element EmitBody(ElementEmitter& e, const Row& row, absl::Span<const Element> x)
   llvm::IRBuilderBase& b = e.builder();
   llvm::Type* type = x[0].re->getType();
   const bool narrow = type->getScalarType()->isFloatTy();
-  MathBuilder own(b, type, e.target().fma);
+  MathBuilder own(b, type, e.target().fma, e.target().masked_memory);
   MathBuilder m = narrow ? own.Double() : own;
   const auto widen = [&](const Element& v) { return narrow ? Element{own.Extend(v.re), own.Extend(v.im)} : v; };
   const Element first = widen(x[0]), second = x.size() > 1 ? widen(x[1]) : Element{};
@@ -197,30 +197,6 @@ V AbsOfDoubles(ElementEmitter& e, const Element& x) {
   return m.Select(infinite, m.F(m.inf()), size);
 }
 
-// The roots of doubles that are sums of squares of floats, in place of a division and a root of floats' time: from an
-// estimate with an error of 2^-14, made as good as doubles are, and corrected by what its square leaves. What is left
-// before the last rounding is 2^-79 of the root. So it is what the machine's root gives, but where the true one lies as
-// near to the middle of two doubles; of those neither is the middle of two floats, as the sum then had more digits than
-// it has. So they are the same when they are rounded to floats.
-V RootForFloats(ElementEmitter& e, V size) {
-  constexpr int kLanes = 8;
-  auto& b = e.builder();
-  if (!e.target().masked_memory || ElementEmitter::Lanes(size) % kLanes != 0) {
-    return b.CreateUnaryIntrinsic(llvm::Intrinsic::sqrt, size);
-  }
-  return EmitInParts(b, kLanes, {size}, [&](V const* part) -> V {
-    V x = part[0], none = llvm::Constant::getNullValue(x->getType());
-    MathBuilder m(b, x->getType(), true);
-    V estimate = b.CreateIntrinsic(llvm::Intrinsic::x86_avx512_rsqrt14_pd_512, {}, {x, none, b.getInt8(0xff)});
-    V root = m.Mul(x, estimate), half = m.Mul(estimate, m.F(0.5));
-    V error = m.Fma(m.Neg(root), half, m.F(0.5));
-    root = m.Fma(root, error, root);
-    half = m.Fma(half, error, half);
-    for (int i = 0; i < 2; ++i) root = m.Fma(m.Fma(m.Neg(root), root, x), half, root);
-    return m.Select(m.Eq(x, none), x, root);
-  });
-}
-
 // x * y + z with one rounding. Targets that cannot do so compute f32 by way of f64, where the product is exact, and f64
 // with two roundings.
 V Fused(ElementEmitter& e, V x, V y, V z) {
@@ -254,7 +230,8 @@ Element EmitComplexOp(ElementEmitter& e, HloOpcode op, absl::Span<const Element>
     llvm::Type* f = x[0].re->getType();
     llvm::Type* d = e.RegisterType(ElementType::kF64, ElementEmitter::Lanes(x[0].re));
     V re = b.CreateFPExt(x[0].re, d), im = b.CreateFPExt(x[0].im, d);
-    V size = RootForFloats(e, b.CreateFAdd(b.CreateFMul(re, re), b.CreateFMul(im, im)));
+    V size = EmitRootForFloats(MathBuilder(b, d, e.target().fma, e.target().masked_memory),
+                               b.CreateFAdd(b.CreateFMul(re, re), b.CreateFMul(im, im)));
     V inf = llvm::ConstantFP::getInfinity(f);
     auto infinite = [&](V v) { return b.CreateFCmpOEQ(b.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, v), inf); };
     V any = b.CreateOr(infinite(x[0].re), infinite(x[0].im));

@@ -13,8 +13,9 @@ namespace xc::codegen {
 class MathBuilder {
  public:
   using V = llvm::Value*;
-  // `type`: float, double or a vector of them.
-  MathBuilder(llvm::IRBuilderBase& b, llvm::Type* type, bool fma) : b(b), type(type), fma(fma) {
+  // `type`: float, double or a vector of them. `estimates`: whether the machine has those of AVX-512.
+  MathBuilder(llvm::IRBuilderBase& b, llvm::Type* type, bool fma, bool estimates = false)
+      : b(b), type(type), fma(fma), estimates(estimates) {
     int_type = llvm::Type::getIntNTy(b.getContext(), type->getScalarSizeInBits());
     if (auto* v = llvm::dyn_cast<llvm::FixedVectorType>(type)) {
       lanes = v->getNumElements();
@@ -25,7 +26,7 @@ class MathBuilder {
   // The same for doubles of as many lanes.
   MathBuilder Double() const {
     llvm::Type* t = b.getDoubleTy();
-    return MathBuilder(b, lanes == 0 ? t : llvm::FixedVectorType::get(t, lanes), fma);
+    return MathBuilder(b, lanes == 0 ? t : llvm::FixedVectorType::get(t, lanes), fma, estimates);
   }
 
   V F(double value) { return llvm::ConstantFP::get(type, value); }
@@ -90,7 +91,7 @@ class MathBuilder {
   llvm::Type* type;
   llvm::Type* int_type;
   unsigned lanes = 0;  // 0: scalar
-  bool fma;
+  bool fma, estimates;
 };
 
 // Calls a C library function of doubles for every lane.
