@@ -29,6 +29,21 @@ bool HoldsExactResults(ElementType type) {
   }
 }
 
+// Whether the second operand of an op of integers is better one number for all lanes of the first, where it is one:
+// powers, and shifts of bytes. Machines that shift wider lanes by as much as each lane says do so in less time.
+bool TakesOneForAll(HloOpcode op, ElementType type) {
+  switch (op) {
+    case HloOpcode::kPower:
+      return true;
+    case HloOpcode::kShiftLeft:
+    case HloOpcode::kShiftRightArithmetic:
+    case HloOpcode::kShiftRightLogical:
+      return StorageBytes(type) == 1;
+    default:
+      return false;
+  }
+}
+
 // Ops that the machine has, for all registers of floats.
 bool IsMachineOp(HloOpcode op) {
   switch (op) {
@@ -84,8 +99,8 @@ absl::StatusOr<Element> EmitElementwise(ElementEmitter& e, const HloInstruction&
   }
   std::vector<V> re;
   for (const Element& element : x) re.push_back(element.re);
-  // One exponent of integers decides for all lanes how often to multiply.
-  if (op == HloOpcode::kPower && !IsFloating(type) && !IsComplex(type)) re[1] = operands[1].re;
+  // One exponent of integers decides for all lanes how often to multiply, one amount how to shift.
+  if (!IsFloating(type) && !IsComplex(type) && TakesOneForAll(op, type)) re[1] = operands[1].re;
   const bool exact = (OpcodeTraits(op) & kExact) && HoldsExactResults(to);
   auto finish = [&](V value) -> Element {
     if (!round || exact) return {value};

@@ -222,6 +222,34 @@ ENTRY e {
   }
 }
 
+// Bytes are counted in vectors, and shifted by an amount that all elements share.
+TEST(Elementwise, BitsOfBytesAndSharedShifts) {
+  for (const std::string& type : kIntegers) {
+    std::string body =
+        " i = u16[600] iota(), iota_dimension=0 x = T[600] convert(i) n = T[] parameter(0)\n"
+        " y = T[600] count-leading-zeros(x) z = T[600] popcnt(x)\n";
+    std::string names = "y, z", shapes = "T[600], T[600]";
+    int count = 0;
+    const int bits = type[1] == '4' || type[1] == '2' ? type[1] - '0' : std::stoi(type.substr(1));
+    for (const char* op : {"shift-left", "shift-right-logical", "shift-right-arithmetic"}) {
+      for (const char* amount : {"0", "1", "3", "BITS", "n"}) {
+        if (amount[0] == 'B' && bits < 8) continue;
+        if (amount[0] == '3' && type == "s2") continue;
+        const std::string name = absl::StrCat(count++);
+        const bool given = amount[0] == 'n';
+        if (!given) absl::StrAppend(&body, " c", name, " = T[] constant(", amount, ")\n");
+        absl::StrAppend(&body, " b", name, " = T[600] broadcast(", given ? "n" : absl::StrCat("c", name),
+                        "), dimensions={}\n r", name, " = T[600] ", op, "(x, b", name, ")\n");
+        absl::StrAppend(&names, ", r", name);
+        absl::StrAppend(&shapes, ", T[600]");
+      }
+    }
+    Check(absl::StrReplaceAll(
+        absl::StrCat("HloModule m\nENTRY e {\n", body, " ROOT t = (", shapes, ") tuple(", names, ")\n}\n"),
+        {{"T[", absl::StrCat(type, "[")}, {"BITS", absl::StrCat(bits)}}));
+  }
+}
+
 // What does not fit becomes the nearest integer, NaN becomes 0.
 TEST(Elementwise, FloatsBeyondIntegers) {
   for (const std::string from : {"f32", "f64", "f16", "bf16"}) {
