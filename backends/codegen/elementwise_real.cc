@@ -63,6 +63,9 @@ V EmitExtreme(llvm::IRBuilderBase& b, bool largest, V x, V y) {
   V further = largest ? b.CreateFCmpOGT(y, x) : b.CreateFCmpOLT(y, x);
   V extreme = b.CreateSelect(further, y, x), is_nan = b.CreateFCmpUNO(y, y);
   if (!type->isVectorTy()) {
+    // Beside a number that is known and not zero, what is equal is the same.
+    const auto* known = llvm::dyn_cast<llvm::ConstantFP>(y);
+    if (known != nullptr && !known->isZero() && !known->isNaN()) return extreme;
     // Masks would cross over from the registers of integers. What is equal has equal bits, but for zeros.
     V x_bits = b.CreateBitCast(x, bits_type), y_bits = b.CreateBitCast(y, bits_type);
     V both = b.CreateBitCast(largest ? b.CreateAnd(x_bits, y_bits) : b.CreateOr(x_bits, y_bits), type);

@@ -63,6 +63,34 @@ TEST(Elementwise, Scalars) {
   }
 }
 
+TEST(Elementwise, ExtremesOfScalarsAndConstants) {
+  const std::vector<std::string> numbers = {"nan", "0", "-0", "1.5", "-1.5", "inf", "-inf"};
+  for (const char* type : {"f32", "f64", "f16", "bf16"}) {
+    std::string body =
+        absl::StrCat("  c = T[7] constant({", absl::StrJoin(numbers, ", "), "})\n  x = T[7] opt-barrier(c)\n");
+    std::vector<std::string> names, shapes;
+    for (size_t i = 0; i < numbers.size(); ++i) {
+      absl::StrAppend(&body, "  s", i, " = T[1] slice(x), slice={[", i, ":", i + 1, "]} x", i, " = T[] reshape(s", i,
+                      ") c", i, " = T[] constant(", numbers[i], ")\n");
+    }
+    for (size_t i = 0; i < numbers.size(); ++i) {
+      for (size_t k = 0; k < numbers.size(); ++k) {
+        for (const char* op : {"maximum", "minimum"}) {
+          names.push_back(absl::StrCat("r", names.size()));
+          shapes.push_back("T[]");
+          absl::StrAppend(&body, "  ", names.back(), " = T[] ", op, k % 2 ? "(x" : "(c", i, k % 2 ? ", c" : ", x", k,
+                          ")\n");
+        }
+      }
+    }
+    Check(
+        absl::StrReplaceAll(absl::StrCat("HloModule m\nENTRY e {\n", body, "  ROOT t = (", absl::StrJoin(shapes, ", "),
+                                         ") tuple(", absl::StrJoin(names, ", "), ")\n}\n"),
+                            {{"T[", absl::StrCat(type, "[")}}),
+        0);
+  }
+}
+
 TEST(Elementwise, RealOpsOfEveryFloatType) {
   for (const std::string& type : kFloats) {
     Check(Module(type,
