@@ -162,8 +162,16 @@ class FusedEmitter {
   absl::StatusOr<std::vector<Element>> EmitReduceLoop(const HloInstruction* reduce, const std::vector<Term>& at);
   absl::StatusOr<std::vector<Element>> EmitReduceWindow(const HloInstruction* reduce, const std::vector<Term>& at);
   absl::StatusOr<std::vector<Element>> EmitRowReduce(const HloInstruction* reduce, const std::vector<Term>& at);
+  // Whether `value`, and all that it is computed from, is given or computed, as `look` says.
+  enum class Part { kGiven, kComputed, kOther };
+  bool EachFrom(const HloInstruction* value, absl::FunctionRef<Part(const HloInstruction*)> look) const;
+  // Whether an element is made by a few simple instructions.
+  bool IsShort(const HloInstruction* value) const;
   // Whether all that is read for `row`, elementwise, is rows of bf16 in memory and scalars.
   bool IsPairedRow(const HloInstruction* row) const;
+  // The bytes of the widest register that an element of `row` takes while it is computed from memory on; at least those
+  // of a word where that is not elementwise.
+  int RegisterBytes(const HloInstruction* row) const;
   // Every second bf16 from the pair on in which `offset` lies, as f32.
   V LoadHalves(V base, const Term& offset);
   // Elements of less than 32 bits at any positions in an array of `elements` of them, which fill a word at least.

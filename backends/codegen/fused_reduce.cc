@@ -20,6 +20,9 @@ using V = llvm::Value*;
 // Accumulators that a row reduction keeps, each of a vector's lanes.
 constexpr int kAccumulators = 4;
 
+// Elements that are put together first, in vectors over rows, where the order of a reduction does not count.
+constexpr int64_t kAtOnce = 4;
+
 }  // namespace
 
 Element NeutralElement(ElementEmitter& e, HloOpcode op, ElementType type, Element init) {
@@ -149,9 +152,12 @@ absl::StatusOr<std::vector<Element>> FusedEmitter::EmitReduceLoop(const HloInstr
   for (int64_t d = 0; d < from.rank(); ++d) {
     if (std::find(dims.begin(), dims.end(), d) == dims.end()) to[d] = at[next++];
   }
+  // Of whole numbers and flags any order has the same result; where it is little code, it may be there several times.
+  const bool any_order = lanes_ > 1 && simple != HloOpcode::kParameter && !IsFloating(from.type()) &&
+                         !IsComplex(from.type()) && IsShort(reduce->operand(0));
   // A short innermost loop is written out: in vectors over rows, those of all lengths that are no rows of IsRowReduce,
   // since the places in them are then read together.
-  const int64_t unrolled = lanes_ > 1 ? 11 : 8;
+  const int64_t unrolled = any_order ? 32 : lanes_ > 1 ? 11 : 8;
   std::erase_if(order, [&](int64_t d) {
     if (!ChooseSafe(from.dim(d) == 1)) return false;
     to[d] = index_.Constant(0);
@@ -164,6 +170,11 @@ absl::StatusOr<std::vector<Element>> FusedEmitter::EmitReduceLoop(const HloInstr
     steps = count;
     order.pop_back();
   }
+  const bool several = any_order && along < 0 && !order.empty() && !ForAllSizes();
+  if (several) {
+    along = order.back();
+    order.pop_back();
+  }
   std::vector<std::unique_ptr<Loop>> loops;
   std::vector<std::vector<Element>> carried;
   for (int64_t d : order) {
@@ -173,14 +184,47 @@ absl::StatusOr<std::vector<Element>> FusedEmitter::EmitReduceLoop(const HloInstr
     carried.push_back(values);
   }
   const bool keep = simple == HloOpcode::kAdd || simple == HloOpcode::kMultiply;
-  for (int64_t step = 0; step < steps; ++step) {
-    if (along >= 0) to[along] = index_.Constant(step);
-    std::vector<Element> arguments = values;
+  const auto apply = [&](std::vector<Element> x, const std::vector<Element>& y) {
+    x.insert(x.end(), y.begin(), y.end());
+    return EmitApply(e_, reduce->to_apply(), x, !keep, Active());
+  };
+  const auto read = [&]() -> absl::StatusOr<std::vector<Element>> {
+    std::vector<Element> elements;
     for (int64_t i = 0; i < n; ++i) {
       XC_ASSIGN_OR_RETURN(Element x, Get(reduce->operand(i), Index{to}));
-      arguments.push_back(e_.Splat(x, lanes_));
+      elements.push_back(e_.Splat(x, lanes_));
     }
-    XC_ASSIGN_OR_RETURN(values, EmitApply(e_, reduce->to_apply(), arguments, !keep, Active()));
+    return elements;
+  };
+  int64_t first = 0;
+  if (several) {
+    first = last / kAtOnce * kAtOnce;
+    steps = last;
+    auto cache = cache_;
+    auto memo = index_.Snapshot();
+    Loop loop(b, index_.Const(0), index_.Const(first), kAtOnce, "several");
+    const Element in = CarryInto(loop, values[0]);
+    std::vector<std::vector<Element>> x;
+    for (int64_t i = 0; i < kAtOnce; ++i) {
+      to[along] = index_.Uniform(b.CreateAdd(loop.index(), index_.Const(i)));
+      XC_ASSIGN_OR_RETURN(std::vector<Element> element, read());
+      x.push_back(std::move(element));
+    }
+    for (int64_t half = kAtOnce / 2; half > 0; half /= 2) {
+      for (int64_t i = 0; i < half; ++i) {
+        XC_ASSIGN_OR_RETURN(x[i], apply(x[i], x[i + half]));
+      }
+    }
+    XC_ASSIGN_OR_RETURN(std::vector<Element> next, apply({in}, x[0]));
+    EndLoop(loop, {e_.Splat(next[0], lanes_)});
+    values = {in};
+    cache_ = std::move(cache);
+    index_.Restore(std::move(memo));
+  }
+  for (int64_t step = first; step < steps; ++step) {
+    if (along >= 0) to[along] = index_.Constant(step);
+    XC_ASSIGN_OR_RETURN(std::vector<Element> element, read());
+    XC_ASSIGN_OR_RETURN(values, apply(values, element));
     for (Element& value : values) value = e_.Splat(value, lanes_);
   }
   for (size_t l = loops.size(); l-- > 0;) {
@@ -192,31 +236,6 @@ absl::StatusOr<std::vector<Element>> FusedEmitter::EmitReduceLoop(const HloInstr
     if (values[0].im != nullptr) values[0].im = e_.Normalize(reduce->type(), values[0].im);
   }
   return values;
-}
-
-bool FusedEmitter::IsPairedRow(const HloInstruction* row) const {
-  absl::flat_hash_set<const HloInstruction*> seen;
-  std::vector<const HloInstruction*> left = {row};
-  while (!left.empty()) {
-    const HloInstruction* value = left.back();
-    left.pop_back();
-    for (auto it = alias_.find(value); it != alias_.end(); it = alias_.find(value)) value = it->second;
-    if (!seen.insert(value).second) continue;
-    // A row that is kept has neighbours beside each other.
-    if (kept_row_ != nullptr && (value == kept_row_->made || value == kept_row_->taken)) return false;
-    const Shape& shape = value->shape();
-    if (shape.IsTuple()) return false;
-    if (shape.rank() == 0 || values_.contains(value)) continue;
-    if (memory_.contains(value)) {
-      if (value->type() != ElementType::kBF16) return false;
-      if (shape.layout_or_default().minor_to_major[0] != shape.rank() - 1) return false;
-      continue;
-    }
-    if (value->opcode() == HloOpcode::kBroadcast && value->operand(0)->shape().rank() == 0) continue;
-    if (!value->IsElementwise() || value->operand_count() == 0) return false;
-    left.insert(left.end(), value->operands().begin(), value->operands().end());
-  }
-  return true;
 }
 
 absl::StatusOr<std::vector<Element>> FusedEmitter::EmitRowReduce(const HloInstruction* reduce,
@@ -248,9 +267,13 @@ absl::StatusOr<std::vector<Element>> FusedEmitter::EmitRowReduce(const HloInstru
   const bool extreme = IsFloating(type) && (op == HloOpcode::kMaximum || op == HloOpcode::kMinimum);
   Extreme extremes(e_, op, type);
   // Rows that are kept lie in memory in vectors of f32.
-  const int bits =
-      extreme && kept_row_ == nullptr ? extremes.width() : 8 * std::max(4, StorageBytes(ComplexComponent(type)));
-  const int lanes = 8 * e_.target().vector_bytes / bits;
+  const int bits = kept_row_ == nullptr && extreme ? extremes.width()
+                   : kept_row_ == nullptr && (IsIntegral(type) || type == ElementType::kPred)
+                       ? 8 * RegisterBytes(operand)
+                       : 8 * std::max(4, StorageBytes(ComplexComponent(type)));
+  int lanes = 8 * e_.target().vector_bytes / bits;
+  while (bits < 32 && lanes / 2 >= size) lanes /= 2;
+  lanes = ChooseAny(lanes);
   const int accumulators = ChooseAny(size >= lanes * kAccumulators ? kAccumulators : 1);
   auto exactly = [&](const Element& x, const Element& y) -> absl::StatusOr<Element> {
     Element arguments[] = {x, y};

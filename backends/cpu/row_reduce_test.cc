@@ -160,6 +160,64 @@ ENTRY e { x = T[77] parameter(0) y = T[20] parameter(1) z = T[3,77] parameter(2)
 }
 
 // Columns of what may be put together in any order: rows that are whole steps, and with a rest.
+// Rows of narrow whole numbers and flags fill vectors, where nothing wider stands beside them.
+TEST(RowReduce, RowsOfNarrowNumbers) {
+  for (const char* type : {"s8", "u8", "s16", "u16", "s4", "pred"}) {
+    const bool flags = type[0] == 'p';
+    for (const char* op : {"add", "multiply", "maximum", "minimum", "and", "or"}) {
+      if (flags && op[0] == 'm') continue;
+      for (const int columns : {40, 130, 512, 1000}) {
+        std::string text = R"(HloModule m
+f { a = T[] parameter(0) b = T[] parameter(1) ROOT r = T[] OP(a, b) }
+ENTRY e { x = T[7,N] parameter(0) y = T[N] parameter(1) k = T[] constant(1) i = s32[7,N] parameter(2)
+  s = T[7] reduce(x, k), dimensions={1}, to_apply=f ys = T[7,N] broadcast(y), dimensions={1}
+  xy = T[7,N] PRODUCT(x, ys) p = T[7] reduce(xy, k), dimensions={1}, to_apply=f
+  part = T[5,N] slice(x), slice={[1:6], [0:N]} u = T[5] reduce(part, k), dimensions={1}, to_apply=f
+  c = T[7,N] convert(i) w = T[7] reduce(c, k), dimensions={1}, to_apply=f
+  all = T[] reduce(xy, k), dimensions={0,1}, to_apply=f
+  ROOT r = (T[7], T[7], T[5], T[7], T[]) tuple(s, p, u, w, all) })";
+        ExpectSame(absl::StrReplaceAll(text, {{"T[", absl::StrCat(type, "[")},
+                                              {"OP(", absl::StrCat(op, "(")},
+                                              {"PRODUCT", flags ? "and" : "multiply"},
+                                              {"N]", absl::StrCat(columns, "]")}}),
+                   {});
+      }
+    }
+  }
+  const absl::StatusOr<std::string> code = TextForV4(
+      "HloModule m\nf { a = u8[] parameter(0) b = u8[] parameter(1) ROOT r = u8[] add(a, b) }\n"
+      "ENTRY e { x = u8[7,512] parameter(0) k = u8[] constant(0)\n"
+      "ROOT s = u8[7] reduce(x, k), dimensions={1}, to_apply=f }",
+      "llvm_ir");
+  if (!code.ok()) GTEST_SKIP() << code.status();
+  EXPECT_NE(code->find("load <64 x i8>"), std::string::npos) << *code;
+}
+
+// Over columns, where any order of whole numbers and flags has the same result: several are put together first.
+TEST(RowReduce, SeveralAtOnceInAnyOrder) {
+  for (const char* type : {"s64", "u32", "s8"}) {
+    for (const char* op : {"add", "multiply", "minimum", "or"}) {
+      for (const int rows : {3, 20, 34, 301}) {
+        ExpectSame(absl::StrReplaceAll(R"(HloModule m
+f { a = T[] parameter(0) b = T[] parameter(1) ROOT r = T[] OP(a, b) }
+g { a = pred[] parameter(0) b = pred[] parameter(1) ROOT r = pred[] or(a, b) }
+ENTRY e { x = T[N,7] parameter(0) k = T[] constant(3) s = T[7] reduce(x, k), dimensions={0}, to_apply=f
+  y = T[N] parameter(1) v = T[300] parameter(2) no = pred[] constant(false)
+  vs = T[300,N] broadcast(v), dimensions={0} ys = T[300,N] broadcast(y), dimensions={1}
+  c = pred[300,N] compare(vs, ys), direction=EQ any = pred[300] reduce(c, no), dimensions={1}, to_apply=g
+  i = T[N] iota(), iota_dimension=0 is = T[300,N] broadcast(i), dimensions={1}
+  m = T[300,N] multiply(vs, is) p = T[300] reduce(m, k), dimensions={1}, to_apply=f
+  ROOT r = (T[7], pred[300], T[300]) tuple(s, any, p) })",
+                                       {{"T[", absl::StrCat(type, "[")},
+                                        {"OP(", absl::StrCat(op, "(")},
+                                        {"N]", absl::StrCat(rows, "]")},
+                                        {"N,7]", absl::StrCat(rows, ",7]")}}),
+                   {});
+      }
+    }
+  }
+}
+
 TEST(ColumnReduce, RowsPutTogetherFirst) {
   for (const char* type : {"f16", "bf16", "f32", "s32", "u8", "s64", "pred"}) {
     for (const char* op : {"add", "multiply", "maximum", "minimum"}) {
