@@ -278,6 +278,18 @@ TEST(Elementwise, BitsOfBytesAndSharedShifts) {
   }
 }
 
+// Products of as many whole numbers as a vector has.
+TEST(Elementwise, ProductsOfOneVector) {
+  for (const char* type : {"s64", "u64"}) {
+    Check(absl::StrReplaceAll(R"(HloModule m
+ENTRY e {
+  x = T[8] parameter(0) y = T[8] parameter(1) c = T[] constant(4611686018427387905) k = T[8] broadcast(c), dimensions={}
+  a = T[8] multiply(x, k) b = T[8] multiply(a, y) d = T[8] multiply(b, b) ROOT r = T[8] multiply(d, a)
+})",
+                              {{"T[", absl::StrCat(type, "[")}}));
+  }
+}
+
 // What does not fit becomes the nearest integer, NaN becomes 0.
 TEST(Elementwise, FloatsBeyondIntegers) {
   for (const std::string from : {"f32", "f64", "f16", "bf16"}) {

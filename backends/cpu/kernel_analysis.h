@@ -22,6 +22,8 @@ struct KernelShape {
   int64_t elements = 1;
   int lanes = 1;
   int most_lanes = 1;  // of a full vector, even where the rows are shorter
+  // The few elements that there are in all are scalars, written out one after the other.
+  bool apart = false;
   // Not 1: the loops are over the other dimensions only, and each iteration computes all `row` elements of the minor
   // one.
   int64_t row = 1;

@@ -261,6 +261,12 @@ absl::Status LoopNest::RowOfAnySize(const Body& body, const std::vector<Term>& o
 absl::Status LoopNest::Steps(const Body& body, const std::vector<Term>& outer, V begin, V end, int lanes) {
   auto& b = e_.builder();
   if (Takes(lanes, begin, end)) return One(body, outer, begin, lanes, nullptr);
+  if (plan_.apart && Takes(plan_.inner_size, begin, end)) {
+    for (int64_t i = 0; i < plan_.inner_size; ++i) {
+      XC_RETURN_IF_ERROR(One(body, outer, b.CreateAdd(begin, b.getInt64(i)), 1, nullptr));
+    }
+    return absl::OkStatus();
+  }
   Loop loop(b, begin, end, lanes, "inner");
   XC_RETURN_IF_ERROR(One(body, outer, loop.index(), lanes, nullptr));
   loop.End();

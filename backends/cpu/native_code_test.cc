@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_replace.h"
 #include "backends/backend.h"
 #include "backends/cpu/backend.h"
 #include "hlo/text/parser.h"
@@ -76,6 +77,26 @@ ENTRY e { x = s32[1000,3] parameter(0) i = s32[200,1] parameter(1) u = s32[200,3
                                   "llvm_ir");
   EXPECT_EQ(Count(code, "\nscatter.body"), 1) << code;
   EXPECT_EQ(Count(code, "\nvectors.body") + Count(code, "\nrest.body"), 0) << code;
+}
+
+// Two elements, and few products of 64 bits, are no vectors in a loop that does little else.
+TEST(NativeCode, FewElementsAreScalars) {
+  const std::string loop = R"(HloModule m
+c { s = (s32[], TYPE, TYPE) parameter(0) i = s32[] get-tuple-element(s), index=0 n = s32[] constant(99)
+  ROOT r = pred[] compare(i, n), direction=LT }
+b { s = (s32[], TYPE, TYPE) parameter(0) i = s32[] get-tuple-element(s), index=0
+  x = TYPE get-tuple-element(s), index=1 y = TYPE get-tuple-element(s), index=2
+  one = s32[] constant(1) j = s32[] add(i, one) p = TYPE multiply(x, y) z = TYPE subtract(p, x)
+  ROOT r = (s32[], TYPE, TYPE) tuple(j, z, y) }
+ENTRY e { x = TYPE parameter(0) y = TYPE parameter(1) i = s32[] constant(0) s = (s32[], TYPE, TYPE) tuple(i, x, y)
+  w = (s32[], TYPE, TYPE) while(s), condition=c, body=b ROOT r = TYPE get-tuple-element(w), index=1 })";
+  const auto code = [&](const std::string& type) {
+    return CodeOf(absl::StrReplaceAll(loop, {{"TYPE", type}}), "llvm_ir");
+  };
+  EXPECT_EQ(Count(code("f64[2]"), "fmul double"), 2);
+  EXPECT_EQ(Count(code("s64[8]"), "mul i64"), 8);
+  EXPECT_EQ(Count(code("s32[8]"), "mul i32"), 0);
+  EXPECT_EQ(Count(code("f64[4]"), "fmul double"), 0);
 }
 
 TEST(NativeCode, ScalarsOfLoopsStayInRegisters) {
