@@ -56,8 +56,9 @@ struct TargetInfo {
   int64_t min_stitched_rows = 8;
   // Whether elementwise producers may be fused into a reduction's input.
   bool reduce_input_fusion = true;
-  // Whether convolutions take weights that were packed at compile time, and do with their result, part by part, what an
-  // elementwise kernel after them would do with all of it.
+  // Whether convolutions take weights, and products a constant right operand, that were brought into another order at
+  // compile time, and convolutions do with their result, part by part, what an elementwise kernel after them would do
+  // with all of it.
   bool direct_convolutions = false;
   // Whether the code of products and convolutions does with each element of their result what an elementwise kernel
   // after them would do.
