@@ -3,28 +3,20 @@
 
 #include <gtest/gtest.h>
 
+#include "backends/runtime/testing/dense_product.h"
+
 namespace xc {
 namespace {
-
-MatmulDesc Dense(RtType type, int64_t m, int64_t k, int64_t n) {
-  MatmulDesc d;
-  d.a_type = d.b_type = d.c_type = static_cast<int32_t>(type);
-  d.m = m, d.n = n, d.k = k;
-  d.a_m = k, d.a_k = 1;
-  d.b_k = n, d.b_n = 1;
-  d.c_m = n, d.c_n = 1;
-  return d;
-}
 
 Plan OfLibrary(const MatmulDesc& d) { return MakePlan(d, d.batch[0], /*onednn=*/true, /*one_thread=*/false); }
 
 // Tasks of many columns have all rows, so that each column is read once.
 TEST(MatmulPlan, RowsShareColumns) {
   for (RtType type : {RtType::kF32, RtType::kBF16}) {
-    const Plan plan = OfLibrary(Dense(type, 128, 768, 3072));
+    const Plan plan = OfLibrary(DenseProduct(type, 128, 3072, 768));
     EXPECT_EQ(plan.m_tiles, 1);
     EXPECT_GE(plan.n_tiles, 8);
-    const Plan large = OfLibrary(Dense(type, 1024, 1024, 1024));
+    const Plan large = OfLibrary(DenseProduct(type, 1024, 1024, 1024));
     EXPECT_EQ(large.m, 256);
     EXPECT_EQ(large.n, 256);
   }
@@ -32,7 +24,7 @@ TEST(MatmulPlan, RowsShareColumns) {
 
 // A constant operand in blocks of columns is a batch with one left operand: blocks are tasks.
 TEST(MatmulPlan, BlocksOfColumnsAreTasks) {
-  MatmulDesc d = Dense(RtType::kF32, 128, 768, 128);
+  MatmulDesc d = DenseProduct(RtType::kF32, 128, 128, 768);
   d.num_batch_dims = 1;
   d.batch[0] = 24;
   d.b_batch[0] = 768 * 128;
@@ -45,8 +37,8 @@ TEST(MatmulPlan, BlocksOfColumnsAreTasks) {
 
 // Threads have something to do where there are few columns.
 TEST(MatmulPlan, NarrowProductsAreCutByRows) {
-  EXPECT_GE(OfLibrary(Dense(RtType::kF32, 512, 512, 512)).m_tiles * 2, 8);
-  EXPECT_GE(OfLibrary(Dense(RtType::kF32, 4096, 768, 64)).m_tiles, 16);
+  EXPECT_GE(OfLibrary(DenseProduct(RtType::kF32, 512, 512, 512)).m_tiles * 2, 8);
+  EXPECT_GE(OfLibrary(DenseProduct(RtType::kF32, 4096, 64, 768)).m_tiles, 16);
 }
 
 }  // namespace

@@ -10,21 +10,14 @@
 #include "backends/gpu/libraries/cublaslt_library.h"
 #include "backends/gpu/libraries/product.h"
 #include "backends/gpu/runtime/device.h"
+#include "backends/gpu/runtime/fault_testing.h"
 #include "backends/gpu/runtime/stream.h"
+#include "backends/runtime/testing/dense_product.h"
 
 namespace xc::gpu {
 namespace {
 
-void ExpectStatus(const absl::Status& status, absl::StatusCode code, const std::string& text) {
-  EXPECT_EQ(status.code(), code) << status;
-  EXPECT_NE(std::string(status.message()).find(text), std::string::npos) << status;
-}
-
-// The mocks lie in this folder of the build, beside the emulator's.
-std::string Beside(const std::string& name) {
-  const std::string emulator = EmulatorLibrary();
-  return emulator.substr(0, emulator.rfind("/emulator/")) + "/libraries/" + name;
-}
+std::string Beside(const std::string& name) { return BuiltLibrary("libraries", name); }
 
 TEST(CublasLtTest, NoLibrary) {
   ExpectStatus(OpenCublasLt("/nowhere/libcublasLt.so.13", false).status(), absl::StatusCode::kUnavailable,
@@ -86,15 +79,7 @@ class ProductTest : public testing::Test {
     for (const char* name : {"XC_GPU_CUBLASLT", "XC_MOCK_CUBLASLT_FAIL", "XC_MOCK_CUBLASLT_ALGORITHMS"}) unsetenv(name);
   }
 
-  static ProductForm Form() {
-    MatmulDesc desc;
-    desc.a_type = desc.b_type = desc.c_type = static_cast<int32_t>(RtType::kF32);
-    desc.m = kM, desc.n = kN, desc.k = kK;
-    desc.a_m = kK, desc.a_k = 1;
-    desc.b_k = kN, desc.b_n = 1;
-    desc.c_m = kN, desc.c_n = 1;
-    return ProductFormOf(desc, false).value();
-  }
+  static ProductForm Form() { return ProductFormOf(DenseProduct(RtType::kF32, kM, kN, kK), false).value(); }
   absl::StatusOr<std::unique_ptr<LibraryProduct>> Make(const ProductForm& form = Form(),
                                                        const ProductAlignment& alignment = {}) {
     auto library = ProductLibrary::Open(device_, /*emulate=*/true);

@@ -6,20 +6,10 @@
 #include <string>
 
 #include "backends/gpu/libraries/cublaslt.h"
+#include "backends/runtime/testing/dense_product.h"
 
 namespace xc::gpu {
 namespace {
-
-// A row-major product of m x k by k x n.
-MatmulDesc Product(RtType type, int64_t m, int64_t n, int64_t k) {
-  MatmulDesc desc;
-  desc.a_type = desc.b_type = desc.c_type = static_cast<int32_t>(type);
-  desc.m = m, desc.n = n, desc.k = k;
-  desc.a_m = k, desc.a_k = 1;
-  desc.b_k = n, desc.b_n = 1;
-  desc.c_m = n, desc.c_n = 1;
-  return desc;
-}
 
 void ExpectRefused(const MatmulDesc& desc, const std::string& reason) {
   const auto form = ProductFormOf(desc, /*tf32=*/false);
@@ -35,7 +25,7 @@ void ExpectMatrix(const ProductForm::Matrix& matrix, int64_t rows, int64_t colum
 }
 
 TEST(ProductFormTest, RowMajorResultsAreTransposedProducts) {
-  const ProductForm form = ProductFormOf(Product(RtType::kF32, 300, 400, 500), false).value();
+  const ProductForm form = ProductFormOf(DenseProduct(RtType::kF32, 300, 400, 500), false).value();
   EXPECT_TRUE(form.swapped);
   EXPECT_EQ(form.batches, 1);
   EXPECT_EQ(form.compute_type, cublaslt::CUBLAS_COMPUTE_32F_PEDANTIC);
@@ -46,7 +36,7 @@ TEST(ProductFormTest, RowMajorResultsAreTransposedProducts) {
 }
 
 TEST(ProductFormTest, FactorsMayBeTransposed) {
-  MatmulDesc desc = Product(RtType::kBF16, 300, 400, 500);
+  MatmulDesc desc = DenseProduct(RtType::kBF16, 300, 400, 500);
   desc.a_m = 1, desc.a_k = 300;
   desc.b_k = 1, desc.b_n = 500;
   const ProductForm form = ProductFormOf(desc, false).value();
@@ -57,7 +47,7 @@ TEST(ProductFormTest, FactorsMayBeTransposed) {
 }
 
 TEST(ProductFormTest, ColumnMajorResultsAreNot) {
-  MatmulDesc desc = Product(RtType::kF64, 300, 400, 500);
+  MatmulDesc desc = DenseProduct(RtType::kF64, 300, 400, 500);
   desc.c_m = 1, desc.c_n = 300;
   const ProductForm form = ProductFormOf(desc, false).value();
   EXPECT_FALSE(form.swapped);
@@ -68,7 +58,7 @@ TEST(ProductFormTest, ColumnMajorResultsAreNot) {
 }
 
 TEST(ProductFormTest, Batches) {
-  MatmulDesc desc = Product(RtType::kF16, 64, 64, 64);
+  MatmulDesc desc = DenseProduct(RtType::kF16, 64, 64, 64);
   desc.num_batch_dims = 1;
   desc.batch[0] = 100, desc.a_batch[0] = 4096, desc.b_batch[0] = 0, desc.c_batch[0] = 4096;
   const ProductForm form = ProductFormOf(desc, false).value();
@@ -80,22 +70,22 @@ TEST(ProductFormTest, Batches) {
 }
 
 TEST(ProductFormTest, DigitsAreCutOnRequestOnly) {
-  EXPECT_EQ(ProductFormOf(Product(RtType::kF32, 300, 400, 500), true).value().compute_type,
+  EXPECT_EQ(ProductFormOf(DenseProduct(RtType::kF32, 300, 400, 500), true).value().compute_type,
             cublaslt::CUBLAS_COMPUTE_32F_FAST_TF32);
-  EXPECT_EQ(ProductFormOf(Product(RtType::kF64, 300, 400, 500), true).value().compute_type,
+  EXPECT_EQ(ProductFormOf(DenseProduct(RtType::kF64, 300, 400, 500), true).value().compute_type,
             cublaslt::CUBLAS_COMPUTE_64F_PEDANTIC);
 }
 
 TEST(ProductFormTest, OthersAreRefused) {
-  ExpectRefused(Product(RtType::kF32, 128, 128, 128), "fewer than 16777216 multiplications");
-  ExpectRefused(Product(RtType::kF32, 1 << 20, 1 << 10, 8), "one of its sizes is 8");
-  ExpectRefused(Product(RtType::kS32, 300, 400, 500), "of types");
-  MatmulDesc desc = Product(RtType::kBF16, 300, 400, 500);
+  ExpectRefused(DenseProduct(RtType::kF32, 128, 128, 128), "fewer than 16777216 multiplications");
+  ExpectRefused(DenseProduct(RtType::kF32, 1 << 20, 1 << 10, 8), "one of its sizes is 8");
+  ExpectRefused(DenseProduct(RtType::kS32, 300, 400, 500), "of types");
+  MatmulDesc desc = DenseProduct(RtType::kBF16, 300, 400, 500);
   desc.c_type = static_cast<int32_t>(RtType::kF32);
   EXPECT_EQ(ProductFormOf(desc, false).value().result.type, cublaslt::CUDA_R_32F);
   desc.b_type = static_cast<int32_t>(RtType::kF16);
   ExpectRefused(desc, "of types");
-  desc = Product(RtType::kF32, 300, 400, 500);
+  desc = DenseProduct(RtType::kF32, 300, 400, 500);
   desc.a_k = 2, desc.a_m = 1000;
   ExpectRefused(desc, "neither contiguous rows");
 }

@@ -8,6 +8,7 @@
 
 #include "backends/gpu/runtime/device.h"
 #include "backends/gpu/runtime/driver.h"
+#include "backends/gpu/runtime/fault_testing.h"
 #include "backends/gpu/runtime/module.h"
 #include "backends/gpu/runtime/stream.h"
 #include "backends/gpu/runtime/testing.h"
@@ -15,16 +16,7 @@
 namespace xc::gpu {
 namespace {
 
-void ExpectStatus(const absl::Status& status, absl::StatusCode code, const std::string& text) {
-  EXPECT_EQ(status.code(), code) << status;
-  EXPECT_NE(std::string(status.message()).find(text), std::string::npos) << status;
-}
-
-// The old drivers' libraries lie beside the emulator's in the build.
-std::string Beside(const std::string& name) {
-  const std::string emulator = EmulatorLibrary();
-  return emulator.substr(0, emulator.rfind("/emulator/")) + "/runtime/" + name;
-}
+std::string Beside(const std::string& name) { return BuiltLibrary("runtime", name); }
 
 TEST(FaultsTest, NoDriver) {
   ExpectStatus(OpenDriver("/nowhere/libcuda.so.1").status(), absl::StatusCode::kUnavailable, "no CUDA driver: ");
