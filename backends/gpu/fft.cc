@@ -163,7 +163,10 @@ class Pass {
   const std::vector<int64_t> whole_;  // all points
 };
 
-// Factors of `length`, of which each is at most `most` or a prime number.
+// A prime factor of more terms would keep a device busy for as long as the host.
+constexpr int64_t kMostTerms = 4096;
+
+// Factors of `length`, of which each is at most `most`, a prime number, or above kMostTerms.
 std::vector<int64_t> Radices(int64_t length, int64_t most) {
   std::vector<int64_t> radices;
   const auto add = [&](int64_t prime) {
@@ -173,7 +176,7 @@ std::vector<int64_t> Radices(int64_t length, int64_t most) {
       radices.push_back(prime);
     }
   };
-  for (int64_t prime = 2; prime * prime <= length; ++prime) {
+  for (int64_t prime = 2; prime <= kMostTerms && prime * prime <= length; ++prime) {
     for (; length % prime == 0; length /= prime) add(prime);
   }
   if (length > 1) add(length);
@@ -185,8 +188,6 @@ std::vector<int64_t> Radices(int64_t length, int64_t most) {
 absl::StatusOr<std::vector<FftPass>> FftPasses(const FftDesc& desc, bool in_place) {
   // A term takes some dozen instructions, a start as long as thousands of threads compute.
   constexpr int64_t kFewPoints = 1 << 16, kMostOfFew = 64, kMostOfMany = 16;
-  // A prime factor of more terms would keep a device busy for as long as the host.
-  constexpr int64_t kMostTerms = 4096;
   const int64_t points = desc.batch * Product(SidesOf(desc, false));
   std::vector<FftPass> passes;
   for (int d = desc.rank; d-- > 0;) {
