@@ -59,10 +59,11 @@ absl::Status IrEmitter::EmitLoops(const HloInstruction* instruction, const plan:
       std::vector<V> outputs;
       for (int output : kernel.nests[n].outputs) outputs.push_back(writer.output(output));
       NestBody body(
-          kernel.nests[n], forms[n], std::move(outputs), [&](FusedEmitter& fused) { writer.Bind(fused); },
+          element, kernel.nests[n], forms[n], std::move(outputs), [&](FusedEmitter& fused) { writer.Bind(fused); },
           impl_->scope->jump);
-      XC_RETURN_IF_ERROR(
-          body.Write(element, single ? begin : b().getInt64(0), single ? end : b().getInt64(forms[n].shape.Work())));
+      V first = single ? begin : b().getInt64(0);
+      V last = single ? end : b().getInt64(forms[n].shape.Work());
+      XC_RETURN_IF_ERROR(body.Write(first, last));
     }
     return absl::OkStatus();
   });

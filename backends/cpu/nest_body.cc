@@ -2,7 +2,6 @@
 #include "backends/cpu/nest_body.h"
 
 #include "backends/cpu/loop_nest.h"
-#include "backends/cpu/row_divisors.h"
 #include "backends/cpu/row_groups.h"
 #include "hlo/base/status.h"
 #include "llvm/IR/IRBuilder.h"
@@ -56,19 +55,19 @@ absl::StatusOr<std::vector<Element>> ReadTile(FusedEmitter& fused, const HloInst
   return tile;
 }
 
-absl::Status NestBody::Write(codegen::ElementEmitter& element, V first, V last) {
-  RowDivisors divisors(form_.keeps_reciprocals ? nest_.values : std::vector<const HloInstruction*>(), form_.shape,
-                       element.target());
-  XC_RETURN_IF_ERROR(divisors.Write(element, form_.shape, begin_, bind_));
-  const Bind arrays = bind_;
-  bind_ = [&](FusedEmitter& fused) {
-    arrays(fused);
-    divisors.Bind(fused);
-  };
+void NestBody::BindInputs(FusedEmitter& fused) const {
+  bind_arrays_(fused);
+  divisors_.Bind(fused);
+}
+
+absl::Status NestBody::Write(V first, V last) {
+  XC_RETURN_IF_ERROR(divisors_.Write(element_, form_.shape, begin_, bind_arrays_));
   const bool several_results = nest_.values[0]->shape().IsTuple();
-  LoopNest loops(element, form_.shape, bind_, [&](FusedEmitter& fused, const Index& position) {
-    return several_results ? Results(fused, position) : Vector(fused, position);
-  });
+  LoopNest loops(
+      element_, form_.shape, [this](FusedEmitter& fused) { BindInputs(fused); },
+      [&](FusedEmitter& fused, const Index& position) {
+        return several_results ? Results(fused, position) : Vector(fused, position);
+      });
   if (form_.shape.tile > 0) {
     loops.set_tile([&](FusedEmitter& fused, const Index& position, int rows, int columns) {
       return form_.transposed.others ? TileByRows(fused, position, rows, columns)
@@ -79,14 +78,13 @@ absl::Status NestBody::Write(codegen::ElementEmitter& element, V first, V last) 
     loops.set_rows(kWindowsAtOnce,
                    [&](FusedEmitter& fused, const Index& position) { return SharedWindows(fused, position); });
   }
-  XC_RETURN_IF_ERROR(loops.Write(first, last));
-  bind_ = arrays;
-  return absl::OkStatus();
+  return loops.Write(first, last);
 }
 
 absl::Status NestBody::Vector(FusedEmitter& fused, const Index& position) {
   if (!form_.rows.empty() && fused.lanes() > 1) {
-    XC_RETURN_IF_ERROR(form_.together > 0 ? ReduceRowsTogether(fused, form_.rows, form_.shape, position, bind_)
+    const auto bind = [this](FusedEmitter& other) { BindInputs(other); };
+    XC_RETURN_IF_ERROR(form_.together > 0 ? ReduceRowsTogether(fused, form_.rows, form_.shape, position, bind)
                                           : ReduceRows(fused, position));
   }
   // All values are read before any is written: an output may lie over an operand.
@@ -133,7 +131,7 @@ absl::Status NestBody::TileByRows(FusedEmitter& fused, const Index& position, in
     if (columns < fused.lanes()) {
       row.SetTail(codegen::FirstLanes(fused.element().builder(), fused.lanes(), columns));
     }
-    bind_(row);
+    BindInputs(row);
     for (size_t t = 0; t < transposes.size(); ++t) row.BindValue(transposes[t], tiles[t][r]);
     Index at = position;
     at.dims[shape.contiguous] = row.index().AddConst(row.index().Uniform(position.dims[shape.contiguous].base), r);
@@ -180,7 +178,7 @@ absl::Status NestBody::ReduceRows(FusedEmitter& fused, const Index& position) {
   codegen::Loop loop(b, b.getInt64(0), b.CreateBinaryIntrinsic(llvm::Intrinsic::smin, left, b.getInt64(lanes)), 1,
                      "lane");
   FusedEmitter scalar(element, 1);
-  bind_(scalar);
+  BindInputs(scalar);
   Index at = position;
   at.dims[shape.inner] = scalar.index().Uniform(b.CreateAdd(first, loop.index()));
   for (size_t r = 0; r < form_.rows.size(); ++r) {

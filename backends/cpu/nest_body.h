@@ -11,6 +11,7 @@
 #include "absl/types/span.h"
 #include "backends/codegen/fused_emitter.h"
 #include "backends/cpu/nest_form.h"
+#include "backends/cpu/row_divisors.h"
 #include "backends/plan/plan.h"
 
 namespace llvm {
@@ -26,14 +27,23 @@ class NestBody {
   using Bind = std::function<void(codegen::FusedEmitter&)>;
   // `outputs`: where each result of the nest lies. `bind` tells emitters where the inputs are. What is needed on the
   // stack is at `function_begin`.
-  NestBody(const plan::Nest& nest, const NestForm& form, std::vector<llvm::Value*> outputs, Bind bind,
-           llvm::Instruction* function_begin)
-      : nest_(nest), form_(form), outputs_(std::move(outputs)), bind_(std::move(bind)), begin_(function_begin) {}
+  NestBody(codegen::ElementEmitter& element, const plan::Nest& nest, const NestForm& form,
+           std::vector<llvm::Value*> outputs, Bind bind, llvm::Instruction* function_begin)
+      : element_(element),
+        nest_(nest),
+        form_(form),
+        outputs_(std::move(outputs)),
+        bind_arrays_(std::move(bind)),
+        begin_(function_begin),
+        divisors_(form.keeps_reciprocals ? nest.values : std::vector<const HloInstruction*>(), form.shape,
+                  element.target()) {}
 
   // The outer iterations [first, last) of the form's shape.
-  absl::Status Write(codegen::ElementEmitter& element, llvm::Value* first, llvm::Value* last);
+  absl::Status Write(llvm::Value* first, llvm::Value* last);
 
  private:
+  // Tells `fused` where the inputs and the reciprocals are.
+  void BindInputs(codegen::FusedEmitter& fused) const;
   // All values at a vector of positions.
   absl::Status Vector(codegen::FusedEmitter& fused, const codegen::Index& position);
   // The results of a reduction that has several.
@@ -47,11 +57,13 @@ class NestBody {
   // Reduces the row of each lane at the vector `position`, one by one, and makes the results known to `fused`.
   absl::Status ReduceRows(codegen::FusedEmitter& fused, const codegen::Index& position);
 
+  codegen::ElementEmitter& element_;
   const plan::Nest& nest_;
   const NestForm& form_;
-  std::vector<llvm::Value*> outputs_;
-  Bind bind_;
-  llvm::Instruction* begin_;
+  const std::vector<llvm::Value*> outputs_;
+  const Bind bind_arrays_;
+  llvm::Instruction* const begin_;
+  RowDivisors divisors_;
 };
 
 // The elements of `value` that a body of loops `shape` computes at `position`: one, or those of a short row.

@@ -55,7 +55,7 @@ absl::Status RowDivisors::Write(codegen::ElementEmitter& element, const KernelSh
     divisor.values = room();
     llvm::AllocaInst* unsafe = head.CreateAlloca(b.getInt8Ty());
     b.CreateStore(b.getInt8(0), unsafe);
-    bool safe = true;
+    bool always_safe = true;
     LoopNest nest(element, shape, bind, [&](FusedEmitter& fused, const Index& position) -> absl::Status {
       XC_ASSIGN_OR_RETURN(const Element d, fused.Get(divisor.divide->operand(1), position));
       const codegen::Reciprocals found = codegen::EmitReciprocals(element, type, element.Splat(d, fused.lanes()).re);
@@ -69,7 +69,7 @@ absl::Status RowDivisors::Write(codegen::ElementEmitter& element, const KernelSh
         keep(found.rests, divisor.rests);
       }
       if (found.safe == nullptr) return absl::OkStatus();
-      safe = false;
+      always_safe = false;
       llvm::Value* rare = b.CreateZExt(fused.Any(b.CreateNot(found.safe)), b.getInt8Ty());
       b.CreateStore(b.CreateOr(b.CreateLoad(b.getInt8Ty(), unsafe), rare), unsafe);
       return absl::OkStatus();
@@ -77,7 +77,7 @@ absl::Status RowDivisors::Write(codegen::ElementEmitter& element, const KernelSh
     codegen::IndexArithmetic arithmetic(b, 1);
     const std::vector<codegen::Term> first_row(shape.outer.size(), arithmetic.Constant(0));
     XC_RETURN_IF_ERROR(nest.Row(first_row, b.getInt64(0), b.getInt64(shape.inner_size), shape.inner_size));
-    if (!safe) divisor.safe = b.CreateICmpEQ(b.CreateLoad(b.getInt8Ty(), unsafe), b.getInt8(0));
+    if (!always_safe) divisor.safe = b.CreateICmpEQ(b.CreateLoad(b.getInt8Ty(), unsafe), b.getInt8(0));
   }
   return absl::OkStatus();
 }
